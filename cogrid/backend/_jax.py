@@ -1,0 +1,126 @@
+"""The JAX backend: the only file of layers 0 to 2 that imports jax."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+_IN_BOUNDS = lax.GatherScatterMode.PROMISE_IN_BOUNDS
+
+
+class JaxBackend:
+    """Array helpers on JAX: narrow integers, plain gathers, nothing on the host."""
+
+    name = "jax"
+    xp: Any = jnp
+
+    def index_dtype(self, size: int) -> np.dtype[Any]:
+        """The narrowest signed type: bytes moved are what a compiled step pays for."""
+        narrow = (t for t in (np.int8, np.int16, np.int32) if size - 1 <= np.iinfo(t).max)
+        return np.dtype(next(narrow))
+
+    def lookup(self, table: Any, index: Any) -> Any:
+        """Rows of a table constant, as one gather."""
+        if len(table) > np.iinfo(index.dtype).max:  # the gather's own bound must fit the index type
+            index = index.astype(np.int32)
+        table = jnp.asarray(table)
+        rows = tuple(range(index.ndim, index.ndim + table.ndim - 1))
+        numbers = lax.GatherDimensionNumbers(rows, (0,), (0,))
+        return lax.gather(table, index[..., None], numbers, (1, *table.shape[1:]), mode=_IN_BOUNDS)
+
+    def at(self, grid: Any, index: Any) -> Any:
+        """Entries of the last axis."""
+        return _over_batch(_take, grid.ndim)(grid, index)
+
+    def put(self, grid: Any, index: Any, value: Any) -> Any:
+        """A written copy."""
+        return _over_batch(_write, grid.ndim)(grid, index, value)
+
+    def settle(self, change: Callable[[Any], Any], value: Any, passes: int) -> Any:
+        """A few passes are unrolled; more become a loop that stops when nothing changes."""
+        if passes <= 3:
+            for _ in range(passes):
+                value = change(value)
+            return value
+
+        def go_on(pair: tuple[Any, Any]) -> Any:
+            return jnp.any(pair[0] != pair[1])
+
+        return lax.while_loop(go_on, lambda pair: (pair[1], change(pair[1])), (value, change(value)))[1]
+
+    def words(self, key: Any) -> Any:
+        """Typed threefry keys and legacy uint32 pairs are both welcome."""
+        if isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
+            if str(jax.random.key_impl(key)) != "threefry2x32":
+                raise TypeError(
+                    f"a key of type {jax.random.key_impl(key)!s} was given: cogrid draws with threefry2x32, "
+                    "make the key by jax.random.key(seed, impl='threefry2x32')."
+                )
+            return jax.random.key_data(key)
+        words = jnp.asarray(key)
+        if words.dtype != np.uint32 or words.ndim == 0 or words.shape[-1] != 2:
+            raise TypeError(
+                f"a key is made by jax.random.key(seed) or cogrid.backend.rng.key(seed), "
+                f"not an array of {words.dtype} with shape {words.shape}."
+            )
+        return words
+
+    def key(self, words: Any) -> Any:
+        """A typed key."""
+        return jax.random.wrap_key_data(words, impl="threefry2x32")
+
+    def is_concrete(self, value: Any) -> bool:
+        """A tracer has no value yet."""
+        return not isinstance(value, jax.core.Tracer)
+
+    def when(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        """Only one of the two runs."""
+        return lax.cond(test, then, otherwise)
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The same compiled object for the same function."""
+        return _compiled(function)
+
+    def register(self, state_type: type) -> None:
+        """Make the state class a pytree, once."""
+        _register(state_type)
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    return jax.jit(function)
+
+
+@functools.cache
+def _register(state_type: type) -> None:
+    fields = dataclasses.fields(state_type)
+    static = [f.name for f in fields if f.metadata.get("static")]
+    data = [f.name for f in fields if not f.metadata.get("static")]
+    jax.tree_util.register_dataclass(state_type, data_fields=data, meta_fields=static)
+
+
+def _take(grid: Any, index: Any) -> Any:
+    if len(grid) > np.iinfo(index.dtype).max:
+        index = index.astype(np.int32)
+    numbers = lax.GatherDimensionNumbers((), (0,), (0,))
+    return lax.gather(grid, index[..., None], numbers, (1,), mode=_IN_BOUNDS)
+
+
+def _write(grid: Any, index: Any, value: Any) -> Any:
+    if len(grid) > np.iinfo(index.dtype).max:
+        index = index.astype(np.int32)
+    numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    return lax.scatter(grid, index[..., None], value, numbers, mode=_IN_BOUNDS)
+
+
+def _over_batch(function: Callable[..., Any], ndim: int) -> Callable[..., Any]:
+    for _ in range(ndim - 1):
+        function = jax.vmap(function)
+    return function

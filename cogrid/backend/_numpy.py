@@ -1,0 +1,83 @@
+"""The NumPy backend: one environment or thousands in a call, without JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class NumpyBackend:
+    """Array helpers on NumPy; `ndarray.take` is the cheapest read that NumPy has for small arrays."""
+
+    name = "numpy"
+    xp: Any = np
+
+    def index_dtype(self, size: int) -> np.dtype[Any]:
+        """Always `intp`: NumPy converts any other index to it first, which costs more than the bytes."""
+        return np.dtype(np.intp)
+
+    def lookup(self, table: Any, index: Any) -> Any:
+        """Rows of the table."""
+        return table.take(index, axis=0)
+
+    def at(self, grid: Any, index: Any) -> Any:
+        """Entries of the last axis."""
+        if grid.ndim == 1:
+            return grid.take(index)
+        return grid.take(_flat(grid, index))
+
+    def put(self, grid: Any, index: Any, value: Any) -> Any:
+        """A written copy."""
+        out = grid.copy()
+        if grid.ndim == 1:
+            out[index] = value
+        else:
+            out.reshape(-1)[_flat(grid, index)] = value
+        return out
+
+    def settle(self, change: Callable[[Any], Any], value: Any, passes: int) -> Any:
+        """Stop as soon as a pass changes nothing."""
+        for _ in range(passes):
+            changed = change(value)
+            if np.array_equal(changed, value):
+                break
+            value = changed
+        return value
+
+    def words(self, key: Any) -> Any:
+        """NumPy keys are their words."""
+        words = np.asarray(key)
+        if words.dtype != np.uint32 or words.ndim == 0 or words.shape[-1] != 2:
+            raise TypeError(
+                f"a key is two uint32 words as made by cogrid.backend.rng.key(seed), "
+                f"not an array of {words.dtype} with shape {words.shape}."
+            )
+        return words
+
+    def key(self, words: Any) -> Any:
+        """NumPy keys are their words."""
+        return words
+
+    def is_concrete(self, value: Any) -> bool:
+        """NumPy values always are."""
+        return True
+
+    def when(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        """A plain choice."""
+        return then() if test else otherwise()
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """NumPy has nothing to compile."""
+        return function
+
+    def register(self, state_type: type) -> None:
+        """NumPy needs to know nothing."""
+
+
+def _flat(grid: Any, index: Any) -> Any:
+    """Indices into the flattened grid; the offset of each batch element is added."""
+    cells = grid.shape[-1]
+    offset = np.arange(0, grid.size, cells).reshape(*grid.shape[:-1], 1)  # (*B, 1)
+    return offset + index

@@ -1,0 +1,79 @@
+"""What a backend is: an array namespace and the few helpers that NumPy and JAX spell differently."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from cogrid.backend._numpy import NumpyBackend
+
+#: A NumPy or a JAX array; one text serves both.
+Array = Any
+
+BACKENDS = ("numpy", "jax")
+
+
+class Backend(Protocol):
+    """A value that you hold, not weather that you live in: every environment has its own."""
+
+    name: str
+    xp: Any
+
+    def index_dtype(self, size: int) -> np.dtype[Any]:
+        """The integer type for numbers in 0 … size − 1 (and their negatives)."""
+
+    def lookup(self, table: Array, index: Array) -> Array:
+        """`table[index]` over the first axis of a constant table; the index must be in range."""
+
+    def at(self, grid: Array, index: Array) -> Array:
+        """`grid[..., index]` per batch element: (*B, C), (*B, k) -> (*B, k)."""
+
+    def put(self, grid: Array, index: Array, value: Array) -> Array:
+        """A copy of the grid with `value` written at `index`; equal indices must carry equal values."""
+
+    def settle(self, change: Callable[[Array], Array], value: Array, passes: int) -> Array:
+        """Apply `change` until nothing changes any more; `passes` is a proven upper bound."""
+
+    def words(self, key: Array) -> Array:
+        """The two uint32 words of a key, (*B, 2)."""
+
+    def key(self, words: Array) -> Array:
+        """The key made of two uint32 words, in the backend's own form."""
+
+    def is_concrete(self, value: Array) -> bool:
+        """Whether the value can be looked at now, outside of any tracing."""
+
+    def when(self, test: Array, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        """The result of one of two functions, by a single truth value."""
+
+    def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, compiled once for every shape where the backend compiles."""
+
+    def register(self, state_type: type) -> None:
+        """Tell the backend about a state class."""
+
+
+def lift(constant: np.ndarray[Any, Any], ndim: int) -> np.ndarray[Any, Any]:
+    """The constant with leading axes of one, so that it meets a batch without implicit rank promotion."""
+    return constant.reshape((1,) * (ndim - constant.ndim) + constant.shape)
+
+
+@functools.cache
+def get_backend(name: str) -> Backend:
+    """The backend of that name; imports JAX only for `"jax"`."""
+    if name == "numpy":
+        return NumpyBackend()
+    if name == "jax":
+        try:
+            from cogrid.backend._jax import JaxBackend
+        except ModuleNotFoundError as error:
+            if error.name not in ("jax", "jaxlib"):
+                raise
+            raise ValueError(
+                "backend 'jax' needs JAX, which is not installed: run pip install '.[jax]' in the checkout."
+            ) from None
+        return JaxBackend()
+    raise ValueError(f"unknown backend {name!r}: choose one of {', '.join(map(repr, BACKENDS))}.")

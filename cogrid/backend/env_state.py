@@ -1,0 +1,136 @@
+"""The state: everything that can differ between two environments of a batch, and how to read it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from cogrid.backend.array import Array, Backend
+
+
+class Tables(Protocol):
+    """What a state needs of its rules in order to be read."""
+
+    backend: Backend
+    n_agents: int
+    height: int
+    width: int
+    action_set: str
+    type_ids: dict[str, int]
+    types: Array  # (symbols,) type id of the thing
+    lying: Array  # (symbols,) type id of the item that lies on it, 0 none
+    item_types: Array  # (items,) type id of a held item, −1 for the empty hand
+    n_walkable: int
+
+    def symbols(self, function: Callable[[Any], Any]) -> Array:
+        """A plain function of a thing, as a table over the symbols."""
+
+    def cells_of(self, kind: str) -> Array:
+        """(layouts, k) the cells of that kind of thing, −1 where a layout has fewer."""
+
+
+@dataclasses.dataclass(frozen=True)
+class EnvState:
+    """One environment, or a batch of them (*B leads every shape). Fields are stored, properties are views.
+
+    A cell is one symbol: the number of the thing in it, the thing's own state included.
+    """
+
+    cells: Array  # (*B, H·W) symbol of each cell
+    pos: Array  # (*B, n) cell of each agent, row · W + column
+    agent_dir: Array  # (*B, n) 0 right, 1 down, 2 left, 3 up
+    held: Array  # (*B, n) number of the held item, 0 nothing
+    time: Array  # (*B,) int32 steps since reset
+    done: Array  # (*B,) bool the episode is over
+    shaping_weight: Array  # (*B,) float32 weight of the shaping terms
+    rng_key: Array  # (*B,) key on JAX, (*B, 2) uint32 on NumPy
+    layout: Array | None  # (*B,) number of the layout, where the spec has several
+    ended: Array | None  # (*B, n) bool the agent's own end, where the spec has one
+    rules: Tables = dataclasses.field(metadata={"static": True}, repr=False)
+
+    #: Views that a family's `write` can turn back into cells.
+    writers: ClassVar[tuple[str, ...]] = ()
+
+    def write(self, views: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+        """The cells with the family's own views changed; values are concrete NumPy arrays."""
+        raise NotImplementedError
+
+    @property
+    def n_agents(self) -> int:
+        """Number of agents; static."""
+        return self.rules.n_agents
+
+    @property
+    def height(self) -> int:
+        """Rows of the map; static."""
+        return self.rules.height
+
+    @property
+    def width(self) -> int:
+        """Columns of the map; static."""
+        return self.rules.width
+
+    @property
+    def action_set(self) -> str:
+        """Name of the action set; static."""
+        return self.rules.action_set
+
+    @property
+    def agent_pos(self) -> Array:
+        """(*B, n, 2) row and column."""
+        width = self.width
+        return self.rules.backend.xp.stack((self.pos // width, self.pos % width), axis=-1)
+
+    @property
+    def agent_inv(self) -> Array:
+        """(*B, n, 1) type id of the held item, −1 empty."""
+        return self.rules.backend.lookup(self.rules.item_types, self.held)[..., None]
+
+    @property
+    def wall_map(self) -> Array:
+        """(*B, H, W) 1 where an agent can never stand."""
+        return self._map((self.cells >= self.rules.n_walkable).astype(np.int8))
+
+    @property
+    def object_type_map(self) -> Array:
+        """(*B, H, W) type id of the object in each cell, 0 none."""
+        return self._map(self.rules.backend.lookup(self.rules.types, self.cells))
+
+    @property
+    def object_state_map(self) -> Array:
+        """(*B, H, W) type id of the item that lies in each cell, 0 none."""
+        return self._map(self.rules.backend.lookup(self.rules.lying, self.cells))
+
+    def _map(self, flat: Array) -> Array:
+        return flat.reshape(*flat.shape[:-1], self.height, self.width)
+
+    def positions_of(self, kind: str) -> Array:
+        """(*B, k, 2) row and column of every thing of a kind, −1 where this layout has fewer."""
+        xp, cells = self.rules.backend.xp, self._cells_of(kind)
+        width = self.width
+        return xp.where(cells[..., None] < 0, -1, xp.stack((cells // width, cells % width), axis=-1))
+
+    def read(self, kind: str, function: Callable[[Any], Any], absent: int) -> Array:
+        """(*B, k, …) a number, or a tuple of them, of every thing of a kind."""
+        backend, cells = self.rules.backend, self._cells_of(kind)
+        there = cells >= 0
+        seen = backend.at(self.cells, backend.xp.where(there, cells, 0))  # (*B, k)
+        values = backend.lookup(self.rules.symbols(function), seen)
+        return backend.xp.where(there.reshape(there.shape + (1,) * (values.ndim - there.ndim)), values, absent)
+
+    def _cells_of(self, kind: str) -> Array:
+        xp, table = self.rules.backend.xp, self.rules.cells_of(kind)
+        if self.layout is None:
+            return xp.broadcast_to(xp.asarray(table[0]), (*self.time.shape, table.shape[1]))
+        return self.rules.backend.lookup(table, self.layout)
+
+
+class Events(NamedTuple):
+    """What happened in one step, per agent; born and dead within the step."""
+
+    row: Array  # (*B, n) which line of the rule tables was played: verb, item, target and value in one number
+    stride: Array = None  # (*B, n) the step that was tried, 0 none
+    moved: Array = None  # (*B, n) bool

@@ -1,0 +1,288 @@
+"""CoGridEnv: one environment with PettingZoo's parallel API, and the pure functions behind it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import gymnasium
+import numpy as np
+from pettingzoo import ParallelEnv
+
+from cogrid.backend import rng
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState
+from cogrid.core import snapshot
+from cogrid.core.actions import ACTION_SETS
+from cogrid.core.features import observer
+from cogrid.core.replace import replace
+from cogrid.core.report import first_report
+from cogrid.core.rules import compile_rules
+from cogrid.core.spec import Spec
+from cogrid.core.step import StepResult, functions
+from cogrid.render import ansi
+
+RENDER_MODES = ("ansi",)
+
+
+class CoGridEnv(ParallelEnv[int, Any, int]):  # type: ignore[misc]
+    """The stateful adapter: dicts by agent id, NumPy values whatever the backend.
+
+    `reset_fn`, `step_fn` and `replace` are pure and never touch the adapter's own episode.
+    """
+
+    def __init__(
+        self, spec: Spec, backend: str = "numpy", *, render_mode: str | None = None, infos: bool = False
+    ) -> None:
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise ValueError(f"render_mode={render_mode!r} is unknown: choose one of {', '.join(RENDER_MODES)}, or None.")
+        self.spec = spec
+        self.rules = compile_rules(spec, backend)
+        self.backend = backend
+        self.render_mode = render_mode
+        self.metadata = {"name": f"cogrid-{type(spec.game).__name__}", "render_modes": list(RENDER_MODES)}
+        self.possible_agents: list[int] = list(range(spec.num_agents))
+        self.agents: list[int] = []
+        self.config: Mapping[str, Any] = MappingProxyType(
+            {
+                "num_agents": spec.num_agents,
+                "max_steps": spec.max_steps,
+                "layout": tuple(layout.name for layout in spec.layout) if len(spec.layout) > 1 else spec.layout[0].name,
+                "action_set": spec.action_set,
+                "observation": spec.observation,
+                "backend": backend,
+            }
+        )
+        self._infos = infos
+        self._observer = observer(self.rules)
+        self._functions = functions(self.rules, infos)
+        self._reset = self.rules.backend.compiled(self._functions.reset)
+        self._step = self.rules.backend.compiled(self._functions.step)
+        self._everyone = frozenset(self.possible_agents)
+        self._state: EnvState | None = None
+        self._obs: Any = None
+        self._key: Array = None
+
+    # The functional environment
+
+    @property
+    def reset_fn(self) -> Callable[[Array], tuple[EnvState, Array]]:
+        """`reset_fn(key) -> (state, obs)`; pure."""
+        return self._functions.reset
+
+    @property
+    def step_fn(self) -> Callable[[EnvState, Array], StepResult]:
+        """`step_fn(state, actions) -> (state, obs, rewards, done, infos)`; pure."""
+        return self._functions.step
+
+    @property
+    def jax_reset(self) -> Callable[[Array], tuple[EnvState, Array]]:
+        """`reset_fn` of a JAX environment."""
+        return self._jax_only("jax_reset", self.reset_fn)
+
+    @property
+    def jax_step(self) -> Callable[[EnvState, Array], StepResult]:
+        """`step_fn` of a JAX environment."""
+        return self._jax_only("jax_step", self.step_fn)
+
+    def _jax_only(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        if self.backend != "jax":
+            raise ValueError(
+                f"{name} belongs to JAX environments and this one runs on {self.backend}: make(..., backend='jax')."
+            )
+        return function
+
+    def replace(self, state: EnvState, **changes: Any) -> EnvState:
+        """A valid state with some attributes changed, for tests, curricula, annealing and search."""
+        return replace(self.rules, state, **changes)
+
+    # Names
+
+    @property
+    def type_ids(self) -> dict[str, int]:
+        """Name -> type id of every object and item."""
+        return self.spec.type_ids
+
+    @property
+    def verbs(self) -> tuple[str, ...]:
+        """Names of the event numbers; 0 is nothing."""
+        return self.rules.verbs
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """Names of the action numbers."""
+        return tuple(action.name for action in ACTION_SETS[self.spec.action_set])
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the numbers, or planes, of the observation's last axis."""
+        return self._observer.names
+
+    # PettingZoo
+
+    @functools.cached_property
+    def observation_spaces(self) -> dict[int, gymnasium.spaces.Box]:
+        """One box for each agent."""
+        see = self._observer
+        low, high = see.dtype.type(see.low), see.dtype.type(see.high)
+        return {a: gymnasium.spaces.Box(low, high, see.shape, see.dtype.type) for a in self.possible_agents}
+
+    @functools.cached_property
+    def action_spaces(self) -> dict[int, gymnasium.spaces.Discrete]:
+        """One set of action numbers for each agent."""
+        return {a: gymnasium.spaces.Discrete(self.rules.n_actions) for a in self.possible_agents}
+
+    @functools.cached_property
+    def state_space(self) -> gymnasium.spaces.Box:
+        """The space of `state()`."""
+        see, n = self._observer, self.spec.num_agents
+        shape = (n * see.shape[0],) if len(see.shape) == 1 else (n, *see.shape)
+        return gymnasium.spaces.Box(see.dtype.type(see.low), see.dtype.type(see.high), shape, see.dtype.type)
+
+    def observation_space(self, agent: int) -> gymnasium.spaces.Box:
+        """The same object each time."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: int) -> gymnasium.spaces.Discrete:
+        """The same object each time."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[dict[int, Any], dict[int, dict[str, Any]]]:
+        """Begin an episode: of this seed, or the next one of the environment's own random stream."""
+        if seed is not None:
+            self._key = self.rules.backend.key(rng.key(seed))
+        elif self._key is None:
+            self._key = self.rules.backend.key(np.random.SeedSequence().generate_state(2))
+        self._state, obs = self._reset(self._key)
+        self._key = self._state.rng_key
+        self.agents = list(self.possible_agents)
+        self._obs = np.asarray(obs)
+        infos = first_report(self.rules, self._state) if self._infos else {}
+        return dict(enumerate(self._obs)), self._infos_by_agent(infos)
+
+    def step(
+        self, actions: Mapping[int, int]
+    ) -> tuple[dict[int, Any], dict[int, float], dict[int, bool], dict[int, bool], dict[int, dict[str, Any]]]:
+        """One step of all living agents; refuses, and changes nothing, if an action is missing or wrong."""
+        if self._state is None:
+            raise ValueError("step before reset: call env.reset() first.")
+        if not self.agents:
+            raise ValueError("the episode is over: call env.reset() to begin the next one.")
+        joint = np.array(self._checked(actions), np.int32)
+        state, obs, rewards, done, infos = self._step(self._state, joint)
+        living, self._state, self._obs = self.agents, state, np.asarray(obs)
+        over, points = bool(done), np.asarray(rewards).tolist()
+        if state.ended is None:
+            terminations = dict.fromkeys(living, False)
+            truncations = dict.fromkeys(living, over)
+            self.agents = [] if over else living
+        else:
+            ended = np.asarray(state.ended).tolist()
+            terminations = {a: ended[a] for a in living}
+            truncations = {a: over and not ended[a] for a in living}
+            self.agents = [] if over else [a for a in living if not ended[a]]
+        seen = self._obs
+        return (
+            {a: seen[a] for a in living},
+            {a: points[a] for a in living},
+            terminations,
+            truncations,
+            self._infos_by_agent(infos, living),
+        )
+
+    def _checked(self, actions: Mapping[int, int]) -> list[int]:
+        """The joint action, a noop for agents that have ended."""
+        if len(actions) != len(self.agents) or not all(agent in actions for agent in self.agents):
+            self._refuse_agents(actions)
+        joint = [self.rules.noop] * self.spec.num_agents
+        n_actions = self.rules.n_actions
+        for agent in self.agents:
+            action = actions[agent]
+            if type(action) is not int:
+                action = _integer(agent, action)
+            if not 0 <= action < n_actions:
+                raise ValueError(f"action {action} of agent {agent} is out of range: it must be from 0 to {n_actions - 1}.")
+            joint[agent] = action
+        return joint
+
+    def _refuse_agents(self, actions: Mapping[int, int]) -> None:
+        missing = [agent for agent in self.agents if agent not in actions]
+        unknown = [agent for agent in actions if agent not in self.agents]
+        if missing:
+            raise ValueError(f"the action of agent {missing[0]!r} is missing: living agents are {self.agents}.")
+        raise ValueError(f"an action was given for agent {unknown[0]!r}: living agents are {self.agents}.")
+
+    def _infos_by_agent(
+        self, infos: Mapping[str, Array], agents: list[int] | None = None
+    ) -> dict[int, dict[str, Any]]:
+        living = self.agents if agents is None else agents
+        if not infos:
+            return {a: {} for a in living}
+        host = {name: np.asarray(value) for name, value in infos.items()}
+        return {a: self._info(host, a) for a in living}
+
+    def _info(self, infos: Mapping[str, Any], agent: int) -> dict[str, Any]:
+        """The infos of one agent, in words."""
+        info: dict[str, Any] = {"action_mask": infos["action_mask"][agent].astype(np.int8)}
+        if "verb" in infos:
+            names = self.rules.spec.symbols.kinds
+            item, target = (int(infos[name][agent]) for name in ("item", "target"))
+            info["event"] = {
+                "verb": self.verbs[infos["verb"][agent]],
+                "item": names[item] if item >= 0 else None,
+                "target": names[target] if infos["verb"][agent] else None,
+                "moved": bool(infos["moved"][agent]),
+                "bumped": bool(infos["bumped"][agent]),
+            }
+            prefix = "reward "
+            info["rewards"] = {k[len(prefix) :]: float(v[agent]) for k, v in infos.items() if k.startswith(prefix)}
+        return info
+
+    def state(self) -> Any:
+        """What all agents see together, for centralised critics."""
+        if self._obs is None:
+            raise ValueError("state before reset: call env.reset() first.")
+        return self._obs.reshape(self.state_space.shape).copy()
+
+    def render(self) -> str | None:
+        """The board as text with render_mode="ansi"; None without a render mode."""
+        if self.render_mode is None:
+            return None
+        if self._state is None:
+            raise ValueError("render before reset: call env.reset() first.")
+        return ansi.text(self.rules, self._state)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    # Snapshots
+
+    @property
+    def env_state(self) -> EnvState:
+        """The current state of the adapter's own episode."""
+        if self._state is None:
+            raise ValueError("there is no state before reset: call env.reset() first.")
+        return self._state
+
+    def get_state(self) -> dict[str, Any]:
+        """A JSON-able snapshot of the episode, its random stream included."""
+        return snapshot.to_plain(self.rules, self.env_state)
+
+    def set_state(self, snapshot_: Mapping[str, Any]) -> None:
+        """Continue the very episode of a snapshot, also one taken on the other backend."""
+        state = snapshot.from_plain(self.rules, snapshot_)
+        self._state, self._key = state, state.rng_key
+        self._obs = np.asarray(self._observer.see(state))
+        ended = [False] * self.spec.num_agents if state.ended is None else np.asarray(state.ended).tolist()
+        self.agents = [] if bool(state.done) else [a for a in self.possible_agents if not ended[a]]
+
+
+def _integer(agent: int, action: Any) -> int:
+    number = np.asarray(action)
+    if number.dtype.kind not in "iu" or number.ndim:
+        raise TypeError(f"action {action!r} of agent {agent} is not an integer.")
+    return int(number)

@@ -1,0 +1,52 @@
+"""Action sets: what each action number means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+RIGHT, DOWN, LEFT, UP = range(4)
+FACINGS = ("right", "down", "left", "up")
+#: Row and column step of each facing.
+STRIDES = ((0, 1), (1, 0), (0, -1), (-1, 0))
+
+#: What an action asks of the cell ahead.
+NOTHING, INTERACT, TOGGLE = range(3)
+
+
+class Action(NamedTuple):
+    """One action: where the agent then faces (absolutely or by a turn), whether it walks, what it does."""
+
+    name: str
+    face: int | None = None
+    turn: int = 0
+    walks: bool = False
+    intent: int = NOTHING
+
+    def facing_after(self, facing: int) -> int:
+        """The facing that this action leaves."""
+        return self.face if self.face is not None else (facing + self.turn) % 4
+
+
+ACTION_SETS: Mapping[str, tuple[Action, ...]] = MappingProxyType(
+    {
+        "cardinal": (
+            Action("up", face=UP, walks=True),
+            Action("down", face=DOWN, walks=True),
+            Action("left", face=LEFT, walks=True),
+            Action("right", face=RIGHT, walks=True),
+            Action("interact", intent=INTERACT),
+            Action("toggle", intent=TOGGLE),
+            Action("noop"),
+        ),
+        "rotation": (
+            Action("forward", walks=True),
+            Action("interact", intent=INTERACT),
+            Action("toggle", intent=TOGGLE),
+            Action("rotate left", turn=-1),
+            Action("rotate right", turn=1),
+            Action("noop"),
+        ),
+    }
+)

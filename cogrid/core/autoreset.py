@@ -1,0 +1,40 @@
+"""Automatic reset: finished environments of a batch begin anew, the others go on."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState
+from cogrid.core.features import observe
+from cogrid.core.reset import reset
+from cogrid.core.rules import Rules
+
+
+def renew(rules: Rules, state: EnvState, obs: Array, over: Array) -> tuple[EnvState, Array]:
+    """State and observation with the environments in `over` (*B,) reset from their own keys.
+
+    Episodes end rarely and mostly together, so that the reset is worked out only when there is one.
+    """
+
+    def renewed() -> tuple[EnvState, Array]:
+        fresh = reset(rules, state.rng_key)
+        if rules.spec.shaping:  # an annealed weight outlives the episode
+            fresh = dataclasses.replace(fresh, shaping_weight=state.shaping_weight)
+        return choose(rules, over, fresh, state), _pick(rules, over, observe(rules, fresh), obs)
+
+    return rules.backend.when(over.any(), renewed, lambda: (state, obs))  # type: ignore[no-any-return]
+
+
+def choose(rules: Rules, test: Array, then: EnvState, otherwise: EnvState) -> EnvState:
+    """Environment by environment, one state or the other."""
+    changes = {
+        field.name: _pick(rules, test, getattr(then, field.name), getattr(otherwise, field.name))
+        for field in dataclasses.fields(otherwise)
+        if field.name != "rules" and getattr(otherwise, field.name) is not None
+    }
+    return dataclasses.replace(otherwise, **changes)
+
+
+def _pick(rules: Rules, test: Array, then: Array, otherwise: Array) -> Array:
+    return rules.xp.where(test.reshape(test.shape + (1,) * (then.ndim - test.ndim)), then, otherwise)

@@ -1,0 +1,89 @@
+"""ASCII layouts: text in, a checked grid of letters and starts out."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection
+from dataclasses import dataclass
+
+FLOOR = " "
+WALL = "#"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A named board: one letter a cell, digits 1 … where agents start, a closed border."""
+
+    name: str
+    text: str
+
+    def __post_init__(self) -> None:
+        """Drop the indentation and the empty lines around the board, so that equal boards are equal."""
+        object.__setattr__(self, "text", textwrap.dedent(self.text.strip("\n")).rstrip())
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The lines of the board, digits included."""
+        return tuple(self.text.split("\n"))
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.rows[0])
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """The board without its digits."""
+        return tuple("".join(FLOOR if c.isdigit() else c for c in row) for row in self.rows)
+
+    @property
+    def starts(self) -> tuple[tuple[int, int], ...]:
+        """(row, column) of the digits 1, 2, … in their order."""
+        found = sorted((c, r, k) for r, row in enumerate(self.rows) for k, c in enumerate(row) if c.isdigit())
+        return tuple((r, k) for _, r, k in found)
+
+    def check(self, legend: Collection[str], walkable: Collection[str]) -> None:
+        """Raise a ValueError that names the row and column of the first thing wrong with the board."""
+        rows = self.rows
+        if not rows[0]:
+            raise ValueError(f"layout {self.name!r} is empty: draw at least one row.")
+        seen: dict[str, tuple[int, int]] = {}
+        for r, row in enumerate(rows):
+            if len(row) != len(rows[0]):
+                raise ValueError(
+                    f"layout {self.name!r} is ragged: row {r} has {len(row)} columns, row 0 has {len(rows[0])}."
+                )
+            for c, letter in enumerate(row):
+                self._check_letter(letter, r, c, legend, walkable)
+                if letter.isdigit() and letter in seen:
+                    raise ValueError(
+                        f"layout {self.name!r} has start {letter} twice, "
+                        f"at row {seen[letter][0]}, column {seen[letter][1]} and at row {r}, column {c}."
+                    )
+                seen[letter] = (r, c)
+
+    def _check_letter(
+        self, letter: str, r: int, c: int, legend: Collection[str], walkable: Collection[str]
+    ) -> None:
+        if letter not in legend and not (letter.isdigit() and letter != "0"):
+            known = " ".join(sorted(letter for letter in legend if letter != FLOOR))
+            raise ValueError(
+                f"layout {self.name!r} has the unknown character {letter!r} at row {r}, column {c}: "
+                f"known are {known}, digits from 1 for starts and blank for floor."
+            )
+        edge = r in (0, self.height - 1) or c in (0, self.width - 1)
+        if edge and (letter in walkable or letter.isdigit()):
+            raise ValueError(
+                f"layout {self.name!r} has a floor cell on the outer edge at row {r}, column {c}: "
+                "close the border with something that no agent can stand on."
+            )
+
+    def padded(self, height: int, width: int) -> tuple[str, ...]:
+        """The letters, filled up with walls to the right and below."""
+        filled = tuple(row.ljust(width, WALL) for row in self.letters)
+        return filled + (WALL * width,) * (height - self.height)

@@ -1,0 +1,46 @@
+"""Reports: the optional infos of a step, for people who count events or mask actions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cogrid.backend.array import Array, lift
+from cogrid.backend.env_state import EnvState, Events
+from cogrid.core.rewards import components
+from cogrid.core.rules import Rules
+
+
+def report(rules: Rules, before: EnvState, state: EnvState, events: Events) -> dict[str, Array]:
+    """Events by name, every reward term, and the mask of the next actions; arrays of (*B, n, …)."""
+    lookup, verb = rules.lookup, rules.lookup(rules.verb, events.row)
+    thing = events.row % rules.n_things
+    item = rules.xp.where(verb > 0, events.row // rules.n_things % rules.n_items, 0)
+    infos = {
+        "verb": verb,  # number in env.verbs, 0 nothing
+        "item": lookup(rules.item_types, item.astype(rules.agent_dtype)),  # type id in the hand before, −1 none
+        "target": rules.xp.where(verb > 0, lookup(rules.types, thing), 0),  # type id of the thing before
+        "moved": events.moved,
+        "bumped": (events.stride != 0) & ~events.moved,
+        "action_mask": action_mask(rules, state),
+    }
+    return infos | {f"reward {name}": points for name, points in components(rules, before, events).items()}
+
+
+def action_mask(rules: Rules, state: EnvState) -> Array:
+    """(*B, n, actions) whether the action would change anything, were the agent alone; noop always."""
+    lookup, n_actions = rules.lookup, rules.n_actions
+    every = lift(np.arange(n_actions, dtype=rules.agent_dtype), state.pos.ndim + 1)
+    turn = every * 4 + state.agent_dir[..., None]  # (*B, n, actions)
+    stride = lookup(rules.stride, turn)
+    ahead = (state.pos[..., None] + stride).reshape(*state.pos.shape[:-1], -1)
+    open_ = rules.at(state.cells, ahead).reshape(stride.shape) < rules.n_walkable
+    turned = lookup(rules.facing, turn) != state.agent_dir[..., None]
+    seen = rules.at(state.cells, state.pos + lookup(rules.ahead, state.agent_dir))  # (*B, n)
+    hand = state.held.astype(rules.row_dtype) * rules.n_things + seen.astype(rules.row_dtype)
+    acted = lookup(rules.verb, lift(rules.first_row[:n_actions], hand.ndim + 1) + hand[..., None]) != 0
+    return turned | acted | ((stride != 0) & open_) | (every == rules.noop)
+
+
+def first_report(rules: Rules, state: EnvState) -> dict[str, Array]:
+    """The infos of a reset: only the mask."""
+    return {"action_mask": action_mask(rules, state)}

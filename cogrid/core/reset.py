@@ -1,0 +1,100 @@
+"""Reset: a key becomes the first state of an episode."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from cogrid.backend import rng
+from cogrid.backend.array import Array, lift
+from cogrid.backend.env_state import EnvState
+from cogrid.core.actions import STRIDES, UP
+from cogrid.core.layout import FLOOR
+from cogrid.core.rewards import exact_weight
+from cogrid.core.rules import Rules
+
+
+def reset(rules: Rules, key: Array) -> EnvState:
+    """A fresh state for a key, or for a batch of keys; its own key is the one for the next episode."""
+    xp, spec = rules.xp, rules.spec
+    words = rules.backend.words(key)  # (*B, 2)
+    batch = words.shape[:-1]
+    layout: Array = None
+    index = xp.zeros(batch, np.int32)
+    facing = xp.full((*batch, rules.n_agents), UP, rules.agent_dtype)
+    if is_random(rules):
+        children = rng.split_words(xp, words, 4)  # (*B, 4, 2) next, layout, starts, scatter
+        words = children[..., 0, :]
+        if len(rules.boards) > 1:
+            index = (rng.bits(children[..., 1, :], 1)[..., 0] % np.uint32(len(rules.boards))).astype(np.int32)
+            layout = index
+    cells, pos = rules.lookup(rules.boards, index), rules.lookup(rules.starts, index)
+    if spec.random_start:
+        pos, facing = _random_starts(rules, children[..., 2, :], index)
+    if spec.game.scattered() is not None:
+        cells = _scatter(rules, children[..., 3, :], cells, pos)
+    return spec.game.state_type(
+        cells=cells,
+        pos=pos,
+        agent_dir=facing,
+        held=xp.zeros((*batch, rules.n_agents), rules.agent_dtype),
+        time=xp.zeros(batch, np.int32),
+        done=xp.zeros(batch, bool),
+        shaping_weight=xp.full(batch, exact_weight(spec.shaping), np.float32),
+        rng_key=rules.backend.key(words),
+        layout=layout,
+        ended=xp.zeros((*batch, rules.n_agents), bool) if spec.game.final_verbs else None,
+        rules=rules,
+    )
+
+
+def is_random(rules: Rules) -> bool:
+    """Whether reset draws anything; if not, every episode begins alike and the key is passed on as it is."""
+    spec = rules.spec
+    return spec.random_start or len(rules.boards) > 1 or spec.game.scattered() is not None
+
+
+def _random_starts(rules: Rules, words: Array, index: Array) -> tuple[Array, Array]:
+    """Agents one by one take the free cell of their room with the smallest draw (the first, if two are equal)."""
+    xp, n, cells = rules.xp, rules.n_agents, rules.n_cells
+    draws = rng.bits(words, cells + n)  # (*B, cells + n)
+    facing = (draws[..., cells:] % np.uint32(4)).astype(rules.agent_dtype)
+    order = draws[..., :cells] >> np.uint32(1)  # leaves room for a number above every draw
+    free = rules.lookup(_rooms(rules), index)  # (*B, n, cells)
+    every = np.arange(cells, dtype=np.int32)
+    taken: list[Array] = []
+    for i in range(n):
+        cell = xp.where(free[..., i, :], order, np.uint32(2**32 - 1)).argmin(axis=-1).astype(np.int32)
+        order = xp.where(lift(every, order.ndim) == cell[..., None], np.uint32(2**31), order)
+        taken.append(cell)
+    return xp.stack(taken, axis=-1).astype(rules.pos_dtype), facing
+
+
+@functools.lru_cache(maxsize=256)
+def _rooms(rules: Rules) -> np.ndarray[Any, Any]:
+    """(layouts, n, cells) the floor cells that each agent can walk to from its start."""
+    rooms = np.zeros((len(rules.boards), rules.n_agents, rules.n_cells), bool)
+    for layout, board in enumerate(rules.spec.boards):
+        letters = "".join(board)
+        for agent in range(rules.n_agents):
+            todo = [int(rules.starts[layout, agent])]
+            while todo:
+                cell = todo.pop()
+                if letters[cell] == FLOOR and not rooms[layout, agent, cell]:
+                    rooms[layout, agent, cell] = True
+                    todo += [cell + r * rules.width + c for r, c in STRIDES]
+    return rooms
+
+
+def _scatter(rules: Rules, words: Array, cells: Array, pos: Array) -> Array:
+    """Every floor cell that no agent stands on becomes the scattered thing with the given probability."""
+    thing, density = rules.spec.game.scattered() or (None, 0.0)
+    symbols, legend = rules.spec.symbols.number, rules.spec.game.legend
+    draws = rng.bits(words, rules.n_cells) >> np.uint32(8)  # 24 bits
+    hit = draws < np.uint32(round(density * 2**24))
+    every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
+    stood = (lift(every, pos.ndim + 1) == pos[..., None]).any(axis=-2)  # (*B, cells)
+    hit = hit & (cells == symbols[legend[FLOOR]]) & ~stood
+    return rules.xp.where(hit, np.asarray(symbols[thing], rules.cell_dtype), cells)

@@ -1,0 +1,131 @@
+"""Rewards: terms that listen to events; they never work out again what happened."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState, Events
+from cogrid.core.game import Item, Reward, Thing
+from cogrid.core.rules import Rules
+
+#: Shaping points beyond this would make weight × points inexact (see `exact_weight`).
+MAX_SHAPING = 255
+
+
+class Scarcity(NamedTuple):
+    """Tables of a term that is paid while supply < demand."""
+
+    balance: np.ndarray[Any, Any]  # (things,) supply − demand of a thing, as the step begins
+    in_hand: np.ndarray[Any, Any]  # (items,) supply of a held item
+    change: np.ndarray[Any, Any]  # (rows,) what an interaction adds to the supply
+    cells: np.ndarray[Any, Any]  # the cells whose balance can differ from 0
+
+
+class Term(NamedTuple):
+    """A reward term, compiled."""
+
+    reward: Reward
+    points: np.ndarray[Any, Any]  # (rows,) float32
+    scarcity: Scarcity | None
+
+
+@functools.lru_cache(maxsize=256)
+def terms(rules: Rules) -> tuple[Term, ...]:
+    """The terms that can ever pay; shaping terms only where the spec turns shaping on."""
+    wanted = [r for r in rules.spec.game.rewards() if rules.spec.shaping or not r.shaping]
+    return tuple(_compile(rules, reward) for reward in wanted)
+
+
+def _compile(rules: Rules, reward: Reward) -> Term:
+    points = rules.events(reward.points, np.float32)
+    if reward.shaping and ((points != np.rint(points)) | (abs(points) > MAX_SHAPING)).any():
+        raise ValueError(
+            f"shaping term {reward.name!r} pays {points[points != 0].tolist()}: shaping points must be whole "
+            f"numbers of at most {MAX_SHAPING}; scale them by the weight."
+        )
+    return Term(reward, points, _scarcity(rules, reward))
+
+
+def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
+    supply, demand = reward.supply, reward.demand
+    if supply is None or demand is None:
+        return None
+
+    def lying(thing: Thing) -> int:
+        return supply(thing, None)
+
+    def carried(item: Item) -> int:
+        return supply(None, item)
+
+    def balance(thing: Thing) -> int:
+        return lying(thing) - demand(thing)
+
+    change = [lying(o.thing) - lying(t) + carried(o.held) - carried(h) for h, t, o in rules.spec.symbols.rows]
+    cells = rules.cells_where(lambda thing: balance(thing) != 0)
+    return Scarcity(
+        rules.symbols(balance, np.int32), rules.items(carried, np.int32), np.array(change, np.int32), cells
+    )
+
+
+def score(rules: Rules, before: EnvState, events: Events) -> Array:
+    """(*B, n) float32: every term's points, team terms to all, shaping by its weight; 0 after the end."""
+    xp = rules.xp
+    plain, shaped = None, None
+    for term in terms(rules):
+        points = _paid(rules, term, before, events)
+        if term.reward.shaping:
+            shaped = points if shaped is None else shaped + points
+        else:
+            plain = points if plain is None else plain + points
+    if shaped is not None:
+        shaped = before.shaping_weight[..., None] * shaped  # exact, so a fused multiply-add changes nothing
+    total = shaped if plain is None else plain if shaped is None else plain + shaped
+    if total is None:
+        return xp.zeros((*before.time.shape, rules.n_agents), np.float32)
+    return xp.where(before.done[..., None], np.float32(0), total)
+
+
+def components(rules: Rules, before: EnvState, events: Events) -> dict[str, Array]:
+    """Term by term, before the shaping weight: name -> (*B, n)."""
+    over = before.done[..., None]
+    return {
+        term.reward.name: rules.xp.where(over, np.float32(0), _paid(rules, term, before, events))
+        for term in terms(rules)
+    }
+
+
+def _paid(rules: Rules, term: Term, before: EnvState, events: Events) -> Array:
+    """(*B, n) what one term pays to each agent."""
+    points = rules.lookup(term.points, events.row)
+    if term.scarcity is not None:
+        points = rules.xp.where(_scarce(rules, term.scarcity, before, events.row), points, np.float32(0))
+    if not term.reward.team:
+        return points
+    total = points[..., 0]
+    for i in range(1, rules.n_agents):  # one by one: a sum over an axis may add in any order
+        total = total + points[..., i]
+    return rules.xp.broadcast_to(total[..., None], points.shape)
+
+
+def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> Array:
+    """(*B, n) whether supply < demand at the moment the agent acts."""
+    lookup = rules.lookup
+    things = lookup(scarcity.balance, before.cells[..., scarcity.cells]).sum(axis=-1)  # (*B,)
+    hands = lookup(scarcity.in_hand, before.held).sum(axis=-1)
+    change = lookup(scarcity.change, row)  # (*B, n)
+    balance = [things + hands]
+    for i in range(rules.n_agents - 1):
+        balance.append(balance[-1] + change[..., i])
+    return rules.xp.stack(balance, axis=-1) < 0
+
+
+def exact_weight(weight: float | Array) -> Array:
+    """A shaping weight rounded to 16 significant bits: its product with up to 8-bit points is exact."""
+    if isinstance(weight, (int, float)):
+        weight = np.asarray(weight)
+    bits = weight.astype(np.float32).view(np.uint32) + np.uint32(0x80)
+    return (bits & np.uint32(0xFFFFFF00)).view(np.float32)

@@ -1,0 +1,144 @@
+"""The rules: a spec compiled for one backend; it owns the array namespace, the symbols and the tables."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cogrid.backend.array import Array, Backend, get_backend
+from cogrid.core.actions import ACTION_SETS, STRIDES, Action
+from cogrid.core.game import Event, Item, Thing
+from cogrid.core.layout import FLOOR
+from cogrid.core.spec import Spec
+
+
+class Rules:
+    """Immutable; two of the same spec and backend are equal, and usually the same object.
+
+    The tables are NumPy constants on every backend. A *row* is one line of the rule tables: the number
+    `(intent · items + item) · things + thing`.
+    """
+
+    def __init__(self, spec: Spec, backend: Backend) -> None:
+        self.spec = spec
+        self.backend = backend
+        self.xp: Any = backend.xp
+        self.lookup, self.at, self.put = backend.lookup, backend.at, backend.put
+        self.n_agents, self.height, self.width = spec.num_agents, spec.height, spec.width
+        self.n_cells = self.height * self.width
+        self.action_set = spec.action_set
+        self.n_things, self.n_items = len(spec.symbols.things), len(spec.symbols.items)
+        self.n_walkable = spec.symbols.n_walkable
+        self.cell_dtype = backend.index_dtype(self.n_things)
+        self.pos_dtype = backend.index_dtype(self.n_cells)
+        self.agent_dtype = backend.index_dtype(4 * max(8, self.n_items))
+        self.row_dtype = backend.index_dtype(len(spec.symbols.rows))
+        self._hash = hash((spec, backend.name))
+        self._compile_actions()
+        self._compile_rows()
+        self._compile_symbols()
+        self._compile_boards()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Rules) and self.backend.name == other.backend.name and self.spec == other.spec
+        )
+
+    def _compile_actions(self) -> None:
+        """Tables over actions; one more row than there are actions, for whatever is out of range."""
+        actions = (*ACTION_SETS[self.action_set], Action("out of range"))
+        self.n_actions = len(actions) - 1
+        self.noop = self.n_actions - 1
+        intents = self.spec.symbols.intents
+        block = self.n_items * self.n_things
+        first_row = [intents.index(a.intent) * block if a.intent in intents else 0 for a in actions]
+        turned = [a.facing_after(d) for a in actions for d in range(4)]
+        strides = [r * self.width + c for r, c in STRIDES]
+        walked = [strides[a.facing_after(d)] if a.walks else 0 for a in actions for d in range(4)]
+        self.first_row = np.array(first_row, self.row_dtype)  # (actions + 1,)
+        self.facing = np.array(turned, self.agent_dtype)  # (4 · (actions + 1),) by action and facing
+        self.stride = np.array(walked, self.pos_dtype)  # (4 · (actions + 1),) 0 where the action does not walk
+        self.ahead = np.array(strides, self.pos_dtype)  # (4,) by facing
+
+    def _compile_rows(self) -> None:
+        symbols = self.spec.symbols
+        rows = symbols.rows
+        self.verbs = tuple(dict.fromkeys(["", *(outcome.verb for _, _, outcome in rows)]))
+        self.left = np.array([symbols.number[o.thing] for _, _, o in rows], self.cell_dtype)  # (rows,)
+        self.kept = np.array([symbols.item_number[o.held] for _, _, o in rows], self.agent_dtype)  # (rows,)
+        self.verb = np.array([self.verbs.index(o.verb) for _, _, o in rows], np.int8)  # (rows,)
+        walkable = self.spec.game.walkable
+        #: Some interaction closes a walkable thing, so a cell where an agent stands must be left alone.
+        self.guarded = any(walkable(thing) and not walkable(o.thing) for _, thing, o in rows)
+
+    def _compile_symbols(self) -> None:
+        game, symbols, ids = self.spec.game, self.spec.symbols, self.spec.type_ids
+        lying = [game.lying(thing) for thing in symbols.things]
+        self.types = np.array([ids[game.kind(thing)] for thing in symbols.things], np.int16)
+        self.lying = np.array([0 if i is None else ids[game.item_name(i)] for i in lying], np.int16)
+        self.item_types = np.array([-1, *(ids[game.item_name(i)] for i in symbols.items[1:])], np.int16)
+        self.type_ids = ids
+        self.ticked = np.array([symbols.number[game.tick(t)] for t in symbols.things], self.cell_dtype)
+        self.ticks = bool((self.ticked != np.arange(self.n_things)).any())
+
+    def _compile_boards(self) -> None:
+        legend, number = self.spec.game.legend, self.spec.symbols.number
+        boards = [[number[legend[c]] for row in board for c in row] for board in self.spec.boards]
+        self.boards = np.array(boards, self.cell_dtype)  # (layouts, cells)
+        self.starts = np.array([self._starts(k) for k in range(len(boards))], self.pos_dtype)  # (layouts, n)
+
+    def _starts(self, layout: int) -> list[int]:
+        """The digits' cells; agents beyond them take the free floor cells in reading order."""
+        marked = [r * self.width + c for r, c in self.spec.layout[layout].starts]
+        letters = "".join(self.spec.boards[layout])
+        free = [cell for cell, letter in enumerate(letters) if letter == FLOOR and cell not in marked]
+        return (marked + free)[: self.n_agents]
+
+    def symbols(self, function: Callable[[Thing], Any], dtype: Any = None) -> Array:
+        """A plain function of a thing as a table over the symbols, (things, …)."""
+        return np.array([function(thing) for thing in self.spec.symbols.things], dtype)
+
+    def items(self, function: Callable[[Item], Any], dtype: Any = None) -> Array:
+        """A plain function of an item as a table, (items, …)."""
+        return np.array([function(item) for item in self.spec.symbols.items], dtype)
+
+    def events(self, function: Callable[[Event], Any], dtype: Any = None) -> Array:
+        """A plain function of an event as a table over the rows; 0 where nothing happens."""
+        rows = self.spec.symbols.rows
+        return np.array([function(Event(o.verb, h, t, o.value)) if o.verb else 0 for h, t, o in rows], dtype)
+
+    def cells_where(self, test: Callable[[Thing], bool]) -> np.ndarray[Any, Any]:
+        """The cells that can ever hold a thing that passes the test, in any of the layouts."""
+        symbols, scattered = self.spec.symbols, self.spec.game.scattered()
+
+        def can(symbol: int) -> bool:
+            starts = [symbols.things[symbol]]
+            if scattered and symbol == symbols.number[self.spec.game.legend[FLOOR]]:
+                starts.append(scattered[0])
+            return any(test(thing) for start in starts for thing in symbols.reachable(start))
+
+        passing = np.array([can(symbol) for symbol in range(self.n_things)])
+        return np.flatnonzero(passing[self.boards].any(axis=0))
+
+    def cells_of(self, kind: str) -> np.ndarray[Any, Any]:
+        """(layouts, k) the cells of one kind of thing in reading order, −1 where a layout has fewer."""
+        of_kind = self.symbols(lambda thing: self.spec.game.kind(thing) == kind, bool)
+        found = [np.flatnonzero(of_kind[board]) for board in self.boards]
+        cells = np.full((len(found), max(map(len, found))), -1, np.int16)
+        for row, some in zip(cells, found, strict=True):
+            row[: len(some)] = some
+        return cells
+
+
+@functools.lru_cache(maxsize=256)
+def compile_rules(spec: Spec, backend: str) -> Rules:
+    """The rules of a spec on a backend; the same object for the same question."""
+    rules = Rules(spec, get_backend(backend))
+    rules.backend.register(spec.game.state_type)
+    return rules

@@ -1,0 +1,145 @@
+"""The spec: what an environment is; frozen, hashable, free of any backend."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cogrid.core.actions import ACTION_SETS
+from cogrid.core.game import Game
+from cogrid.core.layout import FLOOR, WALL, Layout
+from cogrid.core.symbols import Symbols, close
+
+OBSERVATIONS = ("features", "lossless", "window", "none")
+MAX_TIME = 2**31 - 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """A game on one or several layouts, with its limits and what the agents see."""
+
+    game: Game
+    layout: tuple[Layout, ...] = ()  # reset draws one of them by the key
+    num_agents: int = 2
+    max_steps: int = 400
+    action_set: str = "cardinal"
+    observation: str = "features"
+    window: int = 5  # side of the window observation, odd
+    shaping: float = 0.0  # weight of the shaping terms at reset; 0 leaves them out
+    random_start: bool = False  # any floor cell of the agent's own room, any facing
+
+    def __post_init__(self) -> None:
+        """Check every field, so that a spec that exists is a valid one."""
+        if not self.layout:
+            object.__setattr__(self, "layout", self.game.default_layouts())
+        _check_integer("num_agents", self.num_agents, 1, 127)
+        _check_integer("max_steps", self.max_steps, 1, MAX_TIME)
+        _check_integer("window", self.window, 1, 127)
+        if self.window % 2 == 0:
+            raise ValueError(f"window={self.window} is even: the side of a window is odd, the agent in its middle.")
+        _check_choice("action_set", self.action_set, ACTION_SETS)
+        _check_choice("observation", self.observation, OBSERVATIONS)
+        if self.observation in ("lossless", "window") and not self.game.planes:
+            raise ValueError(f"{type(self.game).__name__} has no planes for observation={self.observation!r}.")
+        if not self.layout:
+            raise ValueError(f"{type(self.game).__name__} needs a layout: give layout= a name or ASCII text.")
+        walkable = {letter for letter, thing in self.game.legend.items() if self.game.walkable(thing)}
+        for layout in self.layout:
+            layout.check(self.game.legend, walkable)
+            self._check_room(layout)
+
+    def _check_room(self, layout: Layout) -> None:
+        floor = sum(row.count(FLOOR) for row in layout.letters)
+        if floor < self.num_agents:
+            raise ValueError(
+                f"layout {layout.name!r} has too few spawn cells: {self.num_agents} agents, {floor} floor cells."
+            )
+
+    @property
+    def height(self) -> int:
+        """Rows of the map, the largest layout's."""
+        return max(layout.height for layout in self.layout)
+
+    @property
+    def width(self) -> int:
+        """Columns of the map, the largest layout's."""
+        return max(layout.width for layout in self.layout)
+
+    @functools.cached_property
+    def symbols(self) -> Symbols:
+        """All things and items that can occur."""
+        return close(self.game, frozenset("".join(row for board in self.boards for row in board)))
+
+    @property
+    def boards(self) -> tuple[tuple[str, ...], ...]:
+        """The letters of every layout, padded to one size."""
+        return tuple(layout.padded(self.height, self.width) for layout in self.layout)
+
+    @property
+    def type_ids(self) -> dict[str, int]:
+        """Name -> type id of every object and item of this spec; 0 is the bare floor."""
+        return {name: number for number, name in enumerate(self.symbols.kinds)}
+
+    def override(self, **changes: Any) -> Spec:
+        """A spec with some fields, its own or its game's, changed."""
+        own, games = split_overrides(self, changes)
+        if "layout" in own:
+            own["layout"] = _layouts(self.game, own["layout"])
+        elif games:  # the game may draw its boards from its own options
+            redrawn = dataclasses.replace(self.game, **games).default_layouts()  # type: ignore[type-var]
+            own["layout"] = redrawn or self.layout
+        if games:
+            own["game"] = dataclasses.replace(self.game, **games)  # type: ignore[type-var]
+        return dataclasses.replace(self, **own)
+
+
+def override_names(spec: Spec) -> tuple[str, ...]:
+    """Every keyword that `override` takes."""
+    own = [f.name for f in dataclasses.fields(Spec) if f.name != "game"]
+    return tuple(own + [f.name for f in dataclasses.fields(spec.game)])  # type: ignore[arg-type]
+
+
+def split_overrides(spec: Spec, changes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The changes that are the spec's own, and those that are its game's."""
+    games = {f.name for f in dataclasses.fields(spec.game)}  # type: ignore[arg-type]
+    known = override_names(spec)
+    for name in changes:
+        if name not in known:
+            close_names = difflib.get_close_matches(name, known, 1)
+            hint = f" (did you mean {close_names[0]!r}?)" if close_names else ""
+            raise TypeError(f"unknown keyword {name!r}{hint}: valid ones are {', '.join(sorted(known))}.")
+    own = {name: value for name, value in changes.items() if name not in games}
+    return own, {name: value for name, value in changes.items() if name in games}
+
+
+def _layouts(game: Game, given: str | Layout | Iterable[str | Layout]) -> tuple[Layout, ...]:
+    if isinstance(given, (str, Layout)):
+        given = (given,)
+    return tuple(_layout(game, one, number) for number, one in enumerate(given))
+
+
+def _layout(game: Game, given: str | Layout, number: int) -> Layout:
+    if isinstance(given, Layout):
+        return given
+    if not isinstance(given, str):
+        raise TypeError(f"layout {given!r} is neither a name nor ASCII text.")
+    if "\n" in given:
+        return Layout(f"own-{number}", given)
+    if given not in game.layouts:
+        raise ValueError(f"unknown layout {given!r}: known names are {', '.join(sorted(game.layouts))}.")
+    return game.layouts[given]
+
+
+def _check_integer(name: str, value: object, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}={value!r} is not an integer.")
+    if not low <= value <= high:
+        raise ValueError(f"{name}={value!r} is out of range: it must be from {low} to {high}.")
+
+
+def _check_choice(name: str, value: str, choices: Iterable[str]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} is unknown: choose one of {', '.join(map(repr, choices))}.")

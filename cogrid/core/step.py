@@ -1,0 +1,68 @@
+"""The step: one pure function for every game, backend and batch shape."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState
+from cogrid.core.features import observe
+from cogrid.core.interaction import interact
+from cogrid.core.movement import move
+from cogrid.core.report import report
+from cogrid.core.reset import reset
+from cogrid.core.rewards import score
+from cogrid.core.rules import Rules
+from cogrid.core.termination import awake, finish
+from cogrid.core.ticks import tick
+
+StepResult = tuple[EnvState, Array, Array, Array, dict[str, Array]]
+
+
+def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> StepResult:
+    """One step of the world: new state, what every agent sees, rewards, whether all is over, infos."""
+    before, actions = state, awake(rules, state, known(rules, state, actions))
+    state, events = interact(rules, state, actions)  # agents in order; each sees what the earlier one left
+    state, events = move(rules, state, actions, events)  # turn always; contests and swaps stay in place
+    state = tick(rules, state)  # cooking, clocks
+    rewards = score(rules, before, events)
+    state, done = finish(rules, state, events)
+    return state, observe(rules, state), rewards, done, report(rules, before, state, events) if infos else {}
+
+
+def known(rules: Rules, state: EnvState, actions: Array) -> Array:
+    """The actions as table indices; what is out of range becomes the row behind the last action, a noop."""
+    actions = rules.xp.asarray(actions)
+    if actions.dtype.kind not in "iu":
+        raise TypeError(f"actions must be integers, not {actions.dtype}.")
+    if actions.shape != state.pos.shape:
+        raise ValueError(
+            f"actions have shape {actions.shape}, but this state of {rules.n_agents} agents takes {state.pos.shape}."
+        )
+    unsigned = actions.astype(f"u{actions.dtype.itemsize}")  # a negative action becomes a large one
+    return rules.xp.minimum(unsigned, unsigned.dtype.type(rules.n_actions)).astype(rules.agent_dtype)
+
+
+class Functions(NamedTuple):
+    """The pure functions of an environment."""
+
+    reset: Callable[[Array], tuple[EnvState, Array]]
+    step: Callable[[EnvState, Array], StepResult]
+
+
+@functools.lru_cache(maxsize=256)
+def functions(rules: Rules, infos: bool = False) -> Functions:
+    """`reset_fn` and `step_fn`; the same objects for the same rules, so that compiled code is shared."""
+
+    def reset_fn(key: Array) -> tuple[EnvState, Array]:
+        """A key, or a batch of keys, becomes the first state and observation of an episode."""
+        state = reset(rules, key)
+        return state, observe(rules, state)
+
+    def step_fn(state: EnvState, actions: Array) -> StepResult:
+        """State and actions become state, observations, rewards, done and infos."""
+        return step(rules, state, actions, infos)
+
+    return Functions(reset_fn, step_fn)

@@ -1,0 +1,30 @@
+"""Termination: time, the agents' own ends, and when the episode is over."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState, Events
+from cogrid.core.rules import Rules
+
+
+def awake(rules: Rules, state: EnvState, actions: Array) -> Array:
+    """The actions, with a noop for every agent that has ended."""
+    if state.ended is None:
+        return actions
+    return rules.xp.where(state.ended, actions.dtype.type(rules.noop), actions)
+
+
+def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Array]:
+    """Advance the clock (it stops at the end) and say whether the episode is over."""
+    time = state.time + (~state.done).astype(np.int32)
+    done = time >= rules.spec.max_steps
+    ended = state.ended
+    if ended is not None:
+        final = np.array([verb in rules.spec.game.final_verbs for verb in rules.verbs])
+        ended = ended | rules.lookup(final, rules.lookup(rules.verb, events.row))
+        done = done | ended.all(axis=-1)
+    return dataclasses.replace(state, time=time, done=done, ended=ended), done

@@ -1,0 +1,47 @@
+"""The arena: a closed border, scattered walls, nothing to do but walk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cogrid.core.game import Game, Item, Thing
+from cogrid.core.layout import FLOOR, WALL, Layout
+
+
+@dataclass(frozen=True)
+class Arena(Game):
+    """A square of `map_size` cells a side, its inner cells walls with probability `density`."""
+
+    map_size: int = 12
+    density: float = 0.1
+
+    planes: ClassVar[tuple[str, ...]] = ("wall", "own", "others", "facing")
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if isinstance(self.map_size, bool) or not isinstance(self.map_size, int):
+            raise TypeError(f"map_size={self.map_size!r} is not an integer.")
+        if not 3 <= self.map_size <= 180:
+            raise ValueError(f"map_size={self.map_size} is out of range: it must be from 3 to 180.")
+        if not 0 <= self.density <= 1:
+            raise ValueError(f"density={self.density} is out of range: it must be from 0 to 1.")
+
+    def default_layouts(self) -> tuple[Layout, ...]:
+        """A closed border around floor."""
+        inside = self.map_size - 2
+        edge, middle = WALL * self.map_size, WALL + FLOOR * inside + WALL
+        return (Layout(f"arena-{self.map_size}", "\n".join([edge, *[middle] * inside, edge])),)
+
+    def scattered(self) -> tuple[Thing, float] | None:
+        """Inner walls."""
+        return "wall", self.density
+
+    def paint(self, thing: Thing) -> Mapping[str, int]:
+        """Walls are seen, floor is not."""
+        return {"wall": int(thing == "wall")}
+
+    def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
+        """Facing is 1 right, 2 down, 3 left, 4 up."""
+        return {"own" if own else "others": 1, "facing": facing + 1}

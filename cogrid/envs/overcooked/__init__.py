@@ -1,0 +1,1 @@
+"""Overcooked: cook soups together and serve them."""

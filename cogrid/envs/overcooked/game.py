@@ -1,0 +1,160 @@
+"""The classic game: what cooks can do with the things of a kitchen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from cogrid.core.features import Feature
+from cogrid.core.game import Game, Item, Outcome, Reward, Thing
+from cogrid.core.layout import FLOOR, WALL, Layout
+from cogrid.envs.overcooked import features, layouts, rewards
+from cogrid.envs.overcooked.objects import DISH, INGREDIENTS, ONION, TOMATO, Counter, Pile, Pot, Serving, Soup
+from cogrid.envs.overcooked.state import KitchenState
+
+#: Ingredients, value, cook time; None takes the kitchen's own.
+Recipe = tuple[tuple[str, ...], float | None, int | None]
+
+
+@dataclass(frozen=True)
+class Kitchen(Game):
+    """The classic game: three items a pot, a soup onto a dish, a dish to the serving."""
+
+    cook_time: int = 20
+    cook_start: str = "auto"  # "auto": with the third item; "interact": an empty hand starts it
+    recipes: tuple[Recipe, ...] = ()  # (ingredients, value, time) where they differ from the kitchen's
+    orders: tuple[tuple[str, ...], ...] = ()  # soups that score; none given: all
+    bonus_orders: tuple[tuple[str, ...], ...] = ()  # orders that score `order_bonus` times
+    order_bonus: float = 2.0
+    soup_value: float = 20.0
+
+    legend: ClassVar[Mapping[str, Thing]] = MappingProxyType(
+        {
+            FLOOR: "floor",
+            WALL: "wall",
+            "X": Counter(None),
+            "O": Pile(ONION),
+            "T": Pile(TOMATO),
+            "D": Pile(DISH),
+            "P": Pot((), -1),
+            "S": Serving(),
+        }
+    )
+    layouts: ClassVar[Mapping[str, Layout]] = layouts.LAYOUTS
+    planes: ClassVar[tuple[str, ...]] = features.PLANES
+    countdown: ClassVar[tuple[str, int] | None] = ("urgent", 40)
+    state_type: ClassVar[type[KitchenState]] = KitchenState
+
+    def __post_init__(self) -> None:
+        """Check the options and put recipes in order."""
+        if self.cook_start not in ("auto", "interact"):
+            raise ValueError(f"cook_start={self.cook_start!r} is unknown: choose 'auto' or 'interact'.")
+        if isinstance(self.cook_time, bool) or not isinstance(self.cook_time, int):
+            raise TypeError(f"cook_time={self.cook_time!r} is not an integer.")
+        if self.cook_time < 1:
+            raise ValueError(f"cook_time={self.cook_time} is out of range: it must be at least 1.")
+        object.__setattr__(self, "orders", tuple(map(_soup, self.orders)))
+        object.__setattr__(self, "bonus_orders", tuple(map(_soup, self.bonus_orders)))
+        object.__setattr__(self, "recipes", tuple(_recipe(recipe) for recipe in self.recipes))
+
+    def interact(self, held: Item, thing: Thing) -> Outcome | None:
+        """The table of the classic game."""
+        match held, thing:
+            case None, Counter(item) if item is not None:
+                return Outcome(item, Counter(None), "pick up")
+            case None, Pile(item):
+                return Outcome(item, thing, f"take {item}")
+            case None, Pot(items, -1) if items and self.cook_start == "interact":
+                return Outcome(None, Pot(items, self.time_of(items)), "start")
+            case str(), Counter(None):
+                return Outcome(None, Counter(held), "put down")
+            case Soup(), Counter(None):
+                return Outcome(None, Counter(held), "put down")
+            case str(ingredient), Pot(items, -1) if ingredient in INGREDIENTS and len(items) < 3:
+                return Outcome(None, self._filled((*items, ingredient)), f"pot {ingredient}")
+            case "dish", Pot(items, 0):
+                return Outcome(Soup(items), Pot((), -1), "plate")
+            case Soup(items), Serving():
+                return Outcome(None, thing, "deliver", self.value_of(items))
+        return None
+
+    def _filled(self, items: tuple[str, ...]) -> Pot:
+        items = tuple(sorted(items))
+        starts = len(items) == 3 and self.cook_start == "auto"
+        return Pot(items, self.time_of(items) if starts else -1)
+
+    def tick(self, thing: Thing) -> Thing:
+        """A cooking pot has one step less to go."""
+        if isinstance(thing, Pot) and thing.timer > 0:
+            return Pot(thing.items, thing.timer - 1)
+        return thing
+
+    def time_of(self, items: tuple[str, ...]) -> int:
+        """Cook time of a soup."""
+        own = next((time for soup, _, time in self.recipes if soup == items), None)
+        return self.cook_time if own is None else own
+
+    def value_of(self, items: tuple[str, ...]) -> float:
+        """What a delivered soup scores."""
+        if self.orders and items not in self.orders + self.bonus_orders:
+            return 0.0
+        own = next((value for soup, value, _ in self.recipes if soup == items), None)
+        value = self.soup_value if own is None else own
+        return value * self.order_bonus if items in self.bonus_orders else value
+
+    def kind(self, thing: Thing) -> str:
+        """floor, wall, counter, pot, serving, onion_pile …"""
+        return thing if isinstance(thing, str) else thing.kind  # type: ignore[attr-defined,no-any-return]
+
+    def lying(self, thing: Thing) -> Item:
+        """What lies on a counter."""
+        return thing.item if isinstance(thing, Counter) else None
+
+    def item_name(self, item: Item) -> str:
+        """onion, tomato, dish, soup:…"""
+        return f"soup:{','.join(item.items)}" if isinstance(item, Soup) else str(item)
+
+    def glyph(self, thing: Thing) -> str:
+        """Pots show their number of items, ~ while they cook, * when ready."""
+        if isinstance(thing, Pot) and thing.items:
+            return "P" + (str(len(thing.items)) if thing.timer < 0 else "~" if thing.timer else "*")
+        return super().glyph(thing)
+
+    def rewards(self) -> tuple[Reward, ...]:
+        """Deliveries, and the classic shaping."""
+        return rewards.REWARDS
+
+    def features(self) -> tuple[Feature, ...]:
+        """See `envs/overcooked/features.py`."""
+        return features.features(self.longest)
+
+    @property
+    def longest(self) -> int:
+        """The longest cook time of all soups."""
+        return max([self.cook_time, *(time for _, _, time in self.recipes if time is not None)])
+
+    def paint(self, thing: Thing) -> Mapping[str, int]:
+        """The lossless planes of a thing."""
+        return features.paint(thing)
+
+    def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
+        """The lossless planes of an agent."""
+        return features.paint_agent(own, facing, held)
+
+
+def _soup(items: Any) -> tuple[str, ...]:
+    if isinstance(items, str):
+        items = items.split(",")
+    soup = tuple(sorted(items))
+    if not 1 <= len(soup) <= 3 or not set(soup) <= set(INGREDIENTS):
+        raise ValueError(f"soup {items!r} is no soup: it takes one to three of {', '.join(INGREDIENTS)}.")
+    return soup
+
+
+def _recipe(recipe: Any) -> Recipe:
+    items, value, time = recipe
+    if time is not None and (isinstance(time, bool) or not isinstance(time, int) or time < 1):
+        raise ValueError(f"cook time {time!r} of recipe {items!r} must be a whole number of at least 1.")
+    return _soup(items), None if value is None else float(value), time

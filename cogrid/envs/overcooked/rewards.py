@@ -1,0 +1,41 @@
+"""The score and the classic shaping."""
+
+from __future__ import annotations
+
+from cogrid.core.game import Event, Item, Reward, Thing
+from cogrid.envs.overcooked.objects import DISH, Counter, Pot
+
+#: A dish that lies on a counter is supply enough for any number of pots.
+_PLENTY = 1000
+
+
+def _delivered(event: Event) -> float:
+    return event.value
+
+
+def _potted(event: Event) -> float:
+    return 3.0 * event.verb.startswith("pot ")
+
+
+def _plated(event: Event) -> float:
+    return 5.0 * (event.verb == "plate")
+
+
+def _dish_taken(event: Event) -> float:
+    return 3.0 * (event.verb == "take dish")
+
+
+def _dishes(thing: Thing, held: Item) -> int:
+    return _PLENTY * (thing == Counter(DISH)) + (held == DISH)
+
+
+def _pots_in_use(thing: Thing) -> int:
+    return int(isinstance(thing, Pot) and bool(thing.items))
+
+
+REWARDS = (
+    Reward("delivery", _delivered, team=True),
+    Reward("ingredient", _potted, shaping=True),
+    Reward("soup", _plated, shaping=True),
+    Reward("dish", _dish_taken, shaping=True, supply=_dishes, demand=_pots_in_use),
+)

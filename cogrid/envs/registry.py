@@ -1,0 +1,60 @@
+"""The registry: ids, and the functions that make environments of them."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.core.spec import Spec, override_names
+from cogrid.envs.arena import specs as arena
+from cogrid.envs.overcooked import specs as overcooked
+from cogrid.vector import VectorEnv
+
+_SPECS: dict[str, Spec] = {**overcooked.SPECS, **arena.SPECS}
+
+
+def register(id: str, spec: Spec) -> None:
+    """Give a spec an id, once."""
+    if not isinstance(spec, Spec):
+        raise TypeError(f"register takes a cogrid Spec, not {type(spec).__name__}.")
+    if id in _SPECS:
+        raise ValueError(f"id {id!r} is registered already: choose another id, or raise its version.")
+    _SPECS[id] = spec
+
+
+def registered() -> list[str]:
+    """Every id, sorted."""
+    return sorted(_SPECS)
+
+
+def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spec:
+    """The registered spec with overrides; `adapter` are the keywords that the caller takes for itself."""
+    if id not in _SPECS:
+        close = difflib.get_close_matches(str(id), _SPECS, 3, 0.5)
+        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known are {', '.join(registered())}."
+        raise ValueError(f"unknown environment id {id!r}: {hint}")
+    spec = _SPECS[id]
+    unknown = sorted(set(overrides) - set(override_names(spec)))
+    if unknown:
+        valid = ", ".join(sorted({*override_names(spec), *adapter}))
+        close = difflib.get_close_matches(unknown[0], (*override_names(spec), *adapter), 1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise TypeError(f"{id} has no option {unknown[0]!r}{hint}: valid ones are {valid}.")
+    return spec.override(**overrides)
+
+
+def make(
+    id: str, backend: str = "numpy", *, render_mode: str | None = None, infos: bool = False, **overrides: Any
+) -> CoGridEnv:
+    """One environment with PettingZoo's parallel API; overrides change its spec."""
+    spec = spec_of(id, overrides, ("backend", "infos", "render_mode"))
+    return CoGridEnv(spec, backend, render_mode=render_mode, infos=infos)
+
+
+def make_vec(
+    id: str, num_envs: int, backend: str = "numpy", *, autoreset: str = "same-step", infos: bool = False, **overrides: Any
+) -> VectorEnv:
+    """A batch of environments that reset themselves; overrides change their spec."""
+    spec = spec_of(id, overrides, ("autoreset", "backend", "infos", "num_envs"))
+    return VectorEnv(spec, num_envs, backend, autoreset=autoreset, infos=infos)

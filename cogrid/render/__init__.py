@@ -1,0 +1,1 @@
+"""Drawing: reads a state, never touches it."""

@@ -1,0 +1,168 @@
+"""VectorEnv: a batch of environments with Gymnasium's vector conventions and automatic reset."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from cogrid.backend import rng
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState
+from cogrid.core.autoreset import renew
+from cogrid.core.features import observe, observer
+from cogrid.core.report import first_report
+from cogrid.core.rules import Rules, compile_rules
+from cogrid.core.spec import Spec
+from cogrid.core.step import step
+
+AUTORESETS = ("same-step", "next-step")
+
+
+class VectorEnv:
+    """`num_envs` environments in one array: NumPy arrays on NumPy, JAX arrays (left on their device) on JAX."""
+
+    def __init__(
+        self, spec: Spec, num_envs: int, backend: str = "numpy", *, autoreset: str = "same-step", infos: bool = False
+    ) -> None:
+        if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
+            raise ValueError(f"num_envs={num_envs!r} must be a whole number of at least 1.")
+        if autoreset not in AUTORESETS:
+            raise ValueError(f"autoreset={autoreset!r} is unknown: choose one of {', '.join(map(repr, AUTORESETS))}.")
+        self.spec = spec
+        self.num_envs = num_envs
+        self.backend = backend
+        self.autoreset = autoreset
+        self.rules = compile_rules(spec, backend)
+        mode = AutoresetMode.SAME_STEP if autoreset == "same-step" else AutoresetMode.NEXT_STEP
+        self.metadata = {"autoreset_mode": mode}
+        self._infos = infos
+        self._observe = self.rules.backend.compiled(_resetter(self.rules))
+        self._advance = self.rules.backend.compiled(_stepper(self.rules, autoreset, infos))
+        self._state: EnvState | None = None
+        self._returns: Array = None  # (B, n)
+        self._key: Array = None
+
+    @functools.cached_property
+    def single_observation_space(self) -> gymnasium.spaces.Box:
+        """What the agents of one environment see, (n, …)."""
+        see = observer(self.rules)
+        shape = (self.spec.num_agents, *see.shape)
+        return gymnasium.spaces.Box(see.dtype.type(see.low), see.dtype.type(see.high), shape, see.dtype.type)
+
+    @functools.cached_property
+    def single_action_space(self) -> gymnasium.spaces.MultiDiscrete:
+        """The joint action of one environment, (n,)."""
+        return gymnasium.spaces.MultiDiscrete([self.rules.n_actions] * self.spec.num_agents)
+
+    @functools.cached_property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """The batch's observations."""
+        return gymnasium.vector.utils.batch_space(self.single_observation_space, self.num_envs)
+
+    @functools.cached_property
+    def action_space(self) -> gymnasium.Space[Any]:
+        """The batch's actions."""
+        return gymnasium.vector.utils.batch_space(self.single_action_space, self.num_envs)
+
+    @property
+    def env_state(self) -> EnvState:
+        """The current batch of states."""
+        if self._state is None:
+            raise ValueError("there is no state before reset: call reset() first.")
+        return self._state
+
+    def reset(self, seed: int | Sequence[int] | None = None) -> tuple[Array, dict[str, Any]]:
+        """Begin all episodes: environment i has seed + i, or its own seed of a list."""
+        if seed is None:
+            if self._state is None:
+                seed = int(np.random.SeedSequence().generate_state(1)[0])
+            else:
+                keys = self._state.rng_key
+        if seed is not None:
+            seeds = range(seed, seed + self.num_envs) if isinstance(seed, (int, np.integer)) else list(seed)
+            if len(seeds) != self.num_envs:
+                raise ValueError(f"{len(seeds)} seeds were given for {self.num_envs} environments.")
+            keys = self.rules.backend.key(np.stack([rng.key(one) for one in seeds]))
+        self._state, obs = self._observe(keys)
+        self._returns = self.rules.xp.zeros((self.num_envs, self.spec.num_agents), np.float32)
+        return obs, first_report(self.rules, self._state) if self._infos else {}
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Step all; who ends begins anew at once (same-step) or by the next step (next-step)."""
+        if self._state is None:
+            raise ValueError("step before reset: call reset() first.")
+        actions = self.rules.xp.asarray(actions)
+        if actions.shape != (self.num_envs, self.spec.num_agents):
+            raise ValueError(
+                f"actions have shape {actions.shape}, but {self.num_envs} environments of "
+                f"{self.spec.num_agents} agents take {(self.num_envs, self.spec.num_agents)}."
+            )
+        if actions.dtype.kind not in "iu":
+            raise TypeError(f"actions must be integers, not {actions.dtype}.")
+        self._check_range(actions)
+        self._state, self._returns, obs, final, rewards, terminated, truncated, infos = self._advance(
+            self._state, self._returns, actions
+        )
+        infos = dict(infos)
+        over = np.asarray(terminated | truncated)
+        if over.any():
+            returns, length = final[1], final[2]
+            infos |= {"episode": {"r": returns, "l": length}, "_episode": over}
+            if self.autoreset == "same-step":
+                infos |= {"final_obs": final[0], "_final_obs": over}
+        return obs, rewards, terminated, truncated, infos
+
+    def _check_range(self, actions: Array) -> None:
+        bad = (actions < 0) | (actions >= self.rules.n_actions)
+        if bad.any():
+            env, agent = (int(k) for k in np.argwhere(np.asarray(bad))[0])
+            raise ValueError(
+                f"action {int(actions[env, agent])} of agent {agent} in environment {env} is out of range: "
+                f"it must be from 0 to {self.rules.n_actions - 1}."
+            )
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+@functools.lru_cache(maxsize=256)
+def _resetter(rules: Rules) -> Callable[..., Any]:
+    from cogrid.core.step import functions
+
+    return functions(rules).reset
+
+
+@functools.lru_cache(maxsize=256)
+def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
+    """State, returns and actions -> the same, and all that a step reports; pure."""
+    xp = rules.xp
+
+    def same_step(state: EnvState, returns: Array, actions: Array) -> tuple[Any, ...]:
+        state, seen, rewards, done, report = step(rules, state, actions, infos)
+        returns = returns + rewards
+        terminated, truncated = _ends(rules, state, done)
+        final = (seen, returns, state.time)
+        state, obs = renew(rules, state, seen, done)
+        return state, xp.where(done[:, None], np.float32(0), returns), obs, final, rewards, terminated, truncated, report
+
+    def next_step(state: EnvState, returns: Array, actions: Array) -> tuple[Any, ...]:
+        was_over = state.done
+        state, seen, rewards, done, report = step(rules, state, actions, infos)
+        returns = xp.where(was_over[:, None], np.float32(0), returns + rewards)
+        final = (seen, returns, state.time)
+        state, obs = renew(rules, state, seen, was_over)
+        terminated, truncated = _ends(rules, state, state.done)
+        return state, returns, obs, final, rewards, terminated, truncated, report
+
+    return same_step if autoreset == "same-step" else next_step
+
+
+def _ends(rules: Rules, state: EnvState, done: Array) -> tuple[Array, Array]:
+    """(B,), (B,): ended by the game for all agents, and ended by the clock."""
+    terminated = rules.xp.zeros_like(done) if state.ended is None else state.ended.all(axis=-1)
+    return terminated, done & ~terminated

@@ -1,0 +1,144 @@
+"""The `overcooked` package (a fork of overcooked_ai) behind the canonical state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from overcooked.mdp.actions import Action, Direction
+from overcooked.mdp.overcooked_mdp import (
+    ObjectState,
+    OvercookedGridworld,
+    OvercookedState,
+    PlayerState,
+    Recipe,
+    SoupState,
+)
+
+from tests.oracles.canonical import (
+    COOK_TIME,
+    DOWN,
+    HORIZON,
+    INTERACT,
+    LEFT,
+    NOOP,
+    RIGHT,
+    TOGGLE,
+    UP,
+    Cell,
+    JointAction,
+    Kitchen,
+    KitchenState,
+    Outcome,
+    Pot,
+    is_soup,
+    soup_ingredients,
+    soup_name,
+)
+
+ORDER = {"ingredients": ["onion", "onion", "onion"]}
+DIRECTIONS = (Direction.EAST, Direction.SOUTH, Direction.WEST, Direction.NORTH)  # by our facing
+THEIR_ACTION = {
+    UP: Direction.NORTH,
+    DOWN: Direction.SOUTH,
+    LEFT: Direction.WEST,
+    RIGHT: Direction.EAST,
+    INTERACT: Action.INTERACT,
+    TOGGLE: Action.STAY,
+    NOOP: Action.STAY,
+}
+
+
+class OvercookedOracle:
+    """One kitchen under one cook rule; their positions are (x, y), ours (row, column)."""
+
+    def __init__(self, kitchen: Kitchen, cook_start: str) -> None:
+        # The kitchen is always built from our own text: their file `counter_circuit` is another kitchen,
+        # and `mdp.copy()` would drop the cook rule.
+        self.kitchen = kitchen
+        options = {"start_all_orders": [ORDER], "old_dynamics": cook_start == "auto"}
+        self.mdp = OvercookedGridworld.from_grid(list(kitchen.rows), options)
+
+    def step(self, states: Sequence[KitchenState], actions: Sequence[JointAction]) -> list[Outcome]:
+        Recipe.configure(self.mdp.recipe_config)  # class-global: another kitchen may have been stepped before
+        return [self._step(state, joint) for state, joint in zip(states, actions, strict=True)]
+
+    def planes(self, state: KitchenState) -> np.ndarray:
+        """The lossless encoding of a canonical state, (n, H, W, 26) uint8."""
+        Recipe.configure(self.mdp.recipe_config)
+        return self._encode(self.to_theirs(state))
+
+    def start(self) -> KitchenState:
+        return self.from_theirs(self.mdp.get_standard_start_state())
+
+    def _step(self, state: KitchenState, joint: JointAction) -> Outcome:
+        their_joint = [THEIR_ACTION[action] for action in joint]
+        after, infos = self.mdp.get_state_transition(self.to_theirs(state), their_joint)
+        score = float(sum(infos["sparse_reward_by_agent"]))  # every agent gets the team's score
+        shaped = tuple(float(points) for points in infos["shaped_reward_by_agent"])
+        return Outcome(self.from_theirs(after), (score,) * len(joint), shaped, self._encode(after))
+
+    def _encode(self, theirs: OvercookedState) -> np.ndarray:
+        planes = np.stack(self.mdp.lossless_state_encoding(theirs, horizon=HORIZON))  # (n, W, H, 26)
+        narrow = planes.astype(np.uint8)
+        assert (narrow == planes).all()
+        return narrow.swapaxes(1, 2)
+
+    def to_theirs(self, state: KitchenState) -> OvercookedState:
+        agents = zip(state.positions, state.facings, state.held, strict=True)
+        players = [
+            PlayerState(_xy(cell), DIRECTIONS[facing], None if item is None else _to_object(item, _xy(cell)))
+            for cell, facing, item in agents
+        ]
+        objects = {_xy(cell): _to_object(item, _xy(cell)) for cell, item in state.counters}
+        objects |= {_xy(cell): _to_pot(pot, _xy(cell)) for cell, pot in state.pots if pot[0]}
+        return OvercookedState(players, objects, all_orders=self.mdp.start_all_orders, timestep=state.time)
+
+    def from_theirs(self, theirs: OvercookedState) -> KitchenState:
+        cells = {(y, x): thing for (x, y), thing in theirs.objects.items()}
+        lying = {cell: thing for cell, thing in cells.items() if self.kitchen.letters[cell] == "X"}
+        pots = {cell: _from_pot(cells.get(cell)) for cell in self.kitchen.pot_cells}
+        assert set(cells) <= set(lying) | set(pots)
+        return KitchenState(
+            positions=tuple((y, x) for x, y in theirs.player_positions),
+            facings=tuple(DIRECTIONS.index(direction) for direction in theirs.player_orientations),
+            held=tuple(_from_object(player.held_object) for player in theirs.players),
+            counters=tuple((cell, _from_object(thing)) for cell, thing in sorted(lying.items())),
+            pots=tuple(sorted(pots.items())),
+            time=theirs.timestep,
+        )
+
+
+def _xy(cell: Cell) -> tuple[int, int]:
+    return cell[1], cell[0]
+
+
+def _to_object(item: str, xy: tuple[int, int]) -> ObjectState:
+    if not is_soup(item):
+        return ObjectState(item, xy)
+    return _soup(soup_ingredients(item), COOK_TIME, xy)
+
+
+def _to_pot(pot: Pot, xy: tuple[int, int]) -> SoupState:
+    ingredients, timer = pot
+    return _soup(ingredients, -1 if timer < 0 else COOK_TIME - timer, xy)
+
+
+def _soup(ingredients: Sequence[str], cooking_tick: int, xy: tuple[int, int]) -> SoupState:
+    return SoupState(xy, [ObjectState(name, xy) for name in ingredients], cooking_tick)
+
+
+def _from_object(thing: ObjectState | None) -> str | None:
+    if thing is None:
+        return None
+    if not isinstance(thing, SoupState):
+        return thing.name
+    assert thing.is_ready, "only ready soups leave a pot"
+    return soup_name(thing.ingredients)
+
+
+def _from_pot(soup: SoupState | None) -> Pot:
+    if soup is None:
+        return (), -1
+    timer = -1 if soup.is_idle else soup.cook_time_remaining
+    return tuple(sorted(soup.ingredients)), timer

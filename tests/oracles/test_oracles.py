@@ -1,0 +1,211 @@
+"""Overcooked equals its reference implementations, transition by transition, and often enough to mean it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("overcooked")
+pytest.importorskip("jaxmarl")
+
+from tests.oracles import known_differences
+from tests.oracles.canonical import (
+    CLASSIC,
+    COOK_STARTS,
+    HORIZON,
+    KITCHENS,
+    Implementation,
+    JointAction,
+    Kitchen,
+    KitchenState,
+    Outcome,
+    differences,
+    start_state,
+)
+from tests.oracles.engine import Engine
+from tests.oracles.events import deeds, happened
+from tests.oracles.jaxmarl_oracle import JaxmarlOracle
+from tests.oracles.overcooked_oracle import OvercookedOracle
+from tests.oracles.play import play
+from tests.oracles.states import (
+    Case,
+    dish_cases,
+    possible_deeds,
+    random_cases,
+    random_state,
+    shared_cells,
+    stands_at,
+    together_cases,
+)
+from tests.support import BACKENDS
+
+STATES = 6000
+EPISODES = 24  # half of them from the start, half from the middle of a game
+NOISES = (0.05, 0.1, 0.2, 0.4)
+
+# How often each thing must at least happen in a kitchen's injected states, and in its episodes.
+OFTEN = {"potting": 150, "plating": 120, "delivery": 60, "contest": 50, "swap": 40, "follow": 40, "bump": 100}
+OFTEN |= {"take dish": 500, "pick up": 150, "put down": 400, "early plating": 40, "refused potting": 90}
+OFTEN_PLAYED = {"potting": 80, "plating": 30, "delivery": 30, "early plating": 30, "take dish": 30}
+SHARED_POT = {"both at one pot": 200, "race for the last slot": 5}
+SHARED_COUNTER = {"both at one counter": 100}
+DOUBLE_DELIVERY = {"double delivery": 2}
+
+kitchens = pytest.mark.parametrize("kitchen", KITCHENS.values(), ids=KITCHENS)
+classic_kitchens = pytest.mark.parametrize("kitchen", CLASSIC, ids=[kitchen.name for kitchen in CLASSIC])
+cook_starts = pytest.mark.parametrize("cook_start", COOK_STARTS)
+
+Transition = tuple[KitchenState, JointAction, Outcome]
+
+
+@kitchens
+@cook_starts
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_start_is_overcookeds(kitchen: Kitchen, cook_start: str, backend: str) -> None:
+    oracle = OvercookedOracle(kitchen, cook_start)
+    (state,), obs = Engine(kitchen, cook_start, backend).reset(1)
+    assert state == start_state(kitchen) == oracle.start()
+    assert np.array_equal(obs[0], oracle.planes(state))
+
+
+@kitchens
+@cook_starts
+def test_injected_states_step_as_overcookeds(kitchen: Kitchen, cook_start: str) -> None:
+    cases = _cases(kitchen, cook_start)
+    expected = _step(OvercookedOracle(kitchen, cook_start), cases)
+    for backend in BACKENDS:
+        _assert_same(backend, expected, Engine(kitchen, cook_start, backend).step(*_columns(cases)))
+    _assert_often(_count(kitchen, expected), _wanted_counts(kitchen, cook_start))
+
+
+@kitchens
+@cook_starts
+def test_played_episodes_are_overcookeds(kitchen: Kitchen, cook_start: str) -> None:
+    starts, actions, outcomes = _episodes(OvercookedOracle(kitchen, cook_start), kitchen, cook_start)
+    expected = list(_transitions(starts, actions, outcomes))
+    for backend in BACKENDS:
+        got = Engine(kitchen, cook_start, backend).run(starts, actions)  # injects nothing but the starts
+        _assert_same(backend, expected, [outcome for row in got for outcome in row])
+    _assert_often(_count(kitchen, expected), OFTEN_PLAYED)
+
+
+@kitchens
+@cook_starts
+def test_dish_shaping_is_aimed_at(kitchen: Kitchen, cook_start: str) -> None:
+    """The aimed states pay and refuse the dish in both orders, so a wrong count of anything shows."""
+    cases = list(dish_cases(kitchen, cook_start, random.Random(3)))
+    expected = _step(OvercookedOracle(kitchen, cook_start), cases)
+    counts = Counter(
+        (agent, deed, outcome.shaped[agent] == known_differences.DISH_POINTS)
+        for before, joint, outcome in expected
+        for agent, deed in enumerate(deeds(kitchen, before, joint, outcome.state))
+        if deed == "take dish"
+    )
+    assert min(counts[agent, "take dish", paid] for agent in (0, 1) for paid in (True, False)) >= 30, counts
+    assert {"wait", "put down", "plate", "pick up", "pot the first", "pot the second"} <= set(
+        possible_deeds(kitchen, cook_start)
+    )
+
+
+@classic_kitchens
+def test_injected_states_step_as_jaxmarls(kitchen: Kitchen) -> None:
+    cases = _cases(kitchen, "auto")
+    theirs = _step(JaxmarlOracle(kitchen), cases)
+    ours = Engine(kitchen, "auto", BACKENDS[0]).step(*_columns(cases))
+    translated, counts = _as_jaxmarl_has_it(kitchen, cases, ours)
+    _assert_same("as JaxMARL has it", theirs, translated)
+    _assert_often(counts, {difference.name: 5 for difference in known_differences.JAXMARL})
+
+
+@classic_kitchens
+def test_played_episodes_are_jaxmarls(kitchen: Kitchen) -> None:
+    starts, actions, outcomes = _episodes(JaxmarlOracle(kitchen), kitchen, "auto")
+    theirs = list(_transitions(starts, actions, outcomes))
+    ours = Engine(kitchen, "auto", BACKENDS[0]).run(starts, actions)
+    cases = [(before, joint) for before, joint, _ in theirs]
+    translated, _ = _as_jaxmarl_has_it(kitchen, cases, [outcome for row in ours for outcome in row])
+    _assert_same("as JaxMARL has it", theirs, translated)
+    _assert_often(_count(kitchen, theirs), OFTEN_PLAYED)
+
+
+def _cases(kitchen: Kitchen, cook_start: str) -> list[Case]:
+    """Random states and those aimed at the corners."""
+    rng = random.Random(f"{kitchen.name} {cook_start}")
+    aimed = [*dish_cases(kitchen, cook_start, rng), *together_cases(kitchen, cook_start, rng)]
+    return random_cases(kitchen, cook_start, STATES, rng) + aimed
+
+
+def _episodes(
+    game: Implementation, kitchen: Kitchen, cook_start: str
+) -> tuple[list[KitchenState], list[list[JointAction]], list[list[Outcome]]]:
+    """Whole games: starts by game; joint actions and outcomes by step, then by game."""
+    rng = random.Random(f"{kitchen.name} {cook_start} episodes")
+    middle = [replace(random_state(kitchen, cook_start, rng), time=0) for _ in range(EPISODES // 2)]
+    starts = [start_state(kitchen)] * (EPISODES - len(middle)) + middle
+    noises = [NOISES[i % len(NOISES)] for i in range(EPISODES)]
+    return starts, *play(game, kitchen, starts, HORIZON, noises, rng)
+
+
+def _transitions(
+    starts: Sequence[KitchenState],
+    actions: Sequence[Sequence[JointAction]],
+    outcomes: Sequence[Sequence[Outcome]],
+) -> Iterator[Transition]:
+    befores = starts
+    for joints, afters in zip(actions, outcomes, strict=True):
+        yield from zip(befores, joints, afters, strict=True)
+        befores = [outcome.state for outcome in afters]
+
+
+def _columns(cases: Sequence[Case]) -> tuple[list[KitchenState], list[JointAction]]:
+    return [state for state, _ in cases], [joint for _, joint in cases]
+
+
+def _step(game: Implementation, cases: Sequence[Case]) -> list[Transition]:
+    states, joints = _columns(cases)
+    return list(zip(states, joints, game.step(states, joints), strict=True))
+
+
+def _as_jaxmarl_has_it(
+    kitchen: Kitchen, cases: Sequence[Case], ours: Sequence[Outcome]
+) -> tuple[list[Outcome], Counter[str]]:
+    """Our outcomes with the known differences applied, and how often each of them showed."""
+    translated, counts = [], Counter[str]()
+    for (before, joint), outcome in zip(cases, ours, strict=True):
+        done = deeds(kitchen, before, joint, outcome.state)
+        for difference in known_differences.JAXMARL:
+            step = known_differences.Step(kitchen, before, done, outcome)
+            outcome = difference.theirs(step)
+            counts[difference.name] += bool(differences(step.after, outcome))
+        translated.append(outcome)
+    return translated, counts
+
+
+def _assert_same(who: str, expected: Sequence[Transition], got: Sequence[Outcome]) -> None:
+    for i, ((before, joint, want), have) in enumerate(zip(expected, got, strict=True)):
+        if found := differences(want, have):
+            told = "\n".join(found)
+            pytest.fail(f"{who}, transition {i}: {before}, actions {joint}:\n{told}", pytrace=False)
+
+
+def _count(kitchen: Kitchen, transitions: Iterable[Transition]) -> Counter[str]:
+    steps = ((before, joint, outcome.state) for before, joint, outcome in transitions)
+    return Counter(name for step in steps for name in happened(kitchen, *step))
+
+
+def _wanted_counts(kitchen: Kitchen, cook_start: str) -> dict[str, int]:
+    """The counts to ask of a kitchen: not every kitchen has a cell that two agents can face."""
+    wanted = OFTEN | (SHARED_POT if shared_cells(kitchen, "P") else {})
+    wanted |= SHARED_COUNTER if shared_cells(kitchen, "X") else {}
+    wanted |= DOUBLE_DELIVERY if len({cell for cell, _ in stands_at(kitchen, "S")}) > 1 else {}
+    return wanted | ({"start": 100} if cook_start == "interact" else {})
+
+
+def _assert_often(counts: Counter[str], wanted: dict[str, int]) -> None:
+    rare = {name: counts[name] for name, least in wanted.items() if counts[name] < least}
+    assert not rare, f"too rare to mean anything: {rare} of {dict(counts)}, wanted {wanted}"
