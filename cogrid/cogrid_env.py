@@ -18,7 +18,6 @@ from cogrid.core import snapshot
 from cogrid.core.actions import ACTION_SETS
 from cogrid.core.features import observer
 from cogrid.core.replace import replace
-from cogrid.core.report import first_report
 from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import StepResult, functions
@@ -27,7 +26,7 @@ from cogrid.render import ansi
 RENDER_MODES = ("ansi",)
 
 
-class CoGridEnv(ParallelEnv[int, Any, int]):  # type: ignore[misc]
+class CoGridEnv(ParallelEnv[int, Any, int]):
     """The stateful adapter: dicts by agent id, NumPy values whatever the backend.
 
     `reset_fn`, `step_fn` and `replace` are pure and never touch the adapter's own episode.
@@ -37,7 +36,9 @@ class CoGridEnv(ParallelEnv[int, Any, int]):  # type: ignore[misc]
         self, spec: Spec, backend: str = "numpy", *, render_mode: str | None = None, infos: bool = False
     ) -> None:
         if render_mode is not None and render_mode not in RENDER_MODES:
-            raise ValueError(f"render_mode={render_mode!r} is unknown: choose one of {', '.join(RENDER_MODES)}, or None.")
+            raise ValueError(
+                f"render_mode={render_mode!r} is unknown: choose one of {', '.join(RENDER_MODES)}, or None."
+            )
         self.spec = spec
         self.rules = compile_rules(spec, backend)
         self.backend = backend
@@ -49,7 +50,9 @@ class CoGridEnv(ParallelEnv[int, Any, int]):  # type: ignore[misc]
             {
                 "num_agents": spec.num_agents,
                 "max_steps": spec.max_steps,
-                "layout": tuple(layout.name for layout in spec.layout) if len(spec.layout) > 1 else spec.layout[0].name,
+                "layout": tuple(layout.name for layout in spec.layout)
+                if len(spec.layout) > 1
+                else spec.layout[0].name,
                 "action_set": spec.action_set,
                 "observation": spec.observation,
                 "backend": backend,
@@ -60,6 +63,8 @@ class CoGridEnv(ParallelEnv[int, Any, int]):  # type: ignore[misc]
         self._functions = functions(self.rules, infos)
         self._reset = self.rules.backend.compiled(self._functions.reset)
         self._step = self.rules.backend.compiled(self._functions.step)
+        self._see = self.rules.backend.compiled(self._functions.observe)
+        self._report = self.rules.backend.compiled(self._functions.report)
         self._everyone = frozenset(self.possible_agents)
         self._state: EnvState | None = None
         self._obs: Any = None
@@ -90,7 +95,8 @@ class CoGridEnv(ParallelEnv[int, Any, int]):  # type: ignore[misc]
     def _jax_only(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if self.backend != "jax":
             raise ValueError(
-                f"{name} belongs to JAX environments and this one runs on {self.backend}: make(..., backend='jax')."
+                f"{name} belongs to JAX environments and this one runs on {self.backend}: "
+                "make(..., backend='jax')."
             )
         return function
 
@@ -161,8 +167,9 @@ class CoGridEnv(ParallelEnv[int, Any, int]):  # type: ignore[misc]
         self._key = self._state.rng_key
         self.agents = list(self.possible_agents)
         self._obs = np.asarray(obs)
-        infos = first_report(self.rules, self._state) if self._infos else {}
-        return dict(enumerate(self._obs)), self._infos_by_agent(infos)
+        return dict(enumerate(self._obs)), self._infos_by_agent(
+            self._report(self._state) if self._infos else {}
+        )
 
     def step(
         self, actions: Mapping[int, int]
@@ -205,7 +212,9 @@ class CoGridEnv(ParallelEnv[int, Any, int]):  # type: ignore[misc]
             if type(action) is not int:
                 action = _integer(agent, action)
             if not 0 <= action < n_actions:
-                raise ValueError(f"action {action} of agent {agent} is out of range: it must be from 0 to {n_actions - 1}.")
+                raise ValueError(
+                    f"action {action} of agent {agent} is out of range: it must be from 0 to {n_actions - 1}."
+                )
             joint[agent] = action
         return joint
 
@@ -213,7 +222,9 @@ class CoGridEnv(ParallelEnv[int, Any, int]):  # type: ignore[misc]
         missing = [agent for agent in self.agents if agent not in actions]
         unknown = [agent for agent in actions if agent not in self.agents]
         if missing:
-            raise ValueError(f"the action of agent {missing[0]!r} is missing: living agents are {self.agents}.")
+            raise ValueError(
+                f"the action of agent {missing[0]!r} is missing: living agents are {self.agents}."
+            )
         raise ValueError(f"an action was given for agent {unknown[0]!r}: living agents are {self.agents}.")
 
     def _infos_by_agent(
@@ -239,7 +250,9 @@ class CoGridEnv(ParallelEnv[int, Any, int]):  # type: ignore[misc]
                 "bumped": bool(infos["bumped"][agent]),
             }
             prefix = "reward "
-            info["rewards"] = {k[len(prefix) :]: float(v[agent]) for k, v in infos.items() if k.startswith(prefix)}
+            info["rewards"] = {
+                k[len(prefix) :]: float(v[agent]) for k, v in infos.items() if k.startswith(prefix)
+            }
         return info
 
     def state(self) -> Any:
@@ -276,7 +289,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):  # type: ignore[misc]
         """Continue the very episode of a snapshot, also one taken on the other backend."""
         state = snapshot.from_plain(self.rules, snapshot_)
         self._state, self._key = state, state.rng_key
-        self._obs = np.asarray(self._observer.see(state))
+        self._obs = np.asarray(self._see(state))
         ended = [False] * self.spec.num_agents if state.ended is None else np.asarray(state.ended).tolist()
         self.agents = [] if bool(state.done) else [a for a in self.possible_agents if not ended[a]]
 

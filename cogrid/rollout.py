@@ -28,7 +28,7 @@ class Sums(NamedTuple):
 
 
 class Rollout(NamedTuple):
-    """The result: the last states and observations, the sums, and the steps one by one if they were asked for."""
+    """The last states and observations, the sums, and the steps one by one if they were asked for."""
 
     state: EnvState
     obs: Array  # (B, n, …)
@@ -47,20 +47,22 @@ def rollout(
     params: Any = None,
     keep: str = "sums",
 ) -> Rollout:
-    """Play `num_steps` in `num_envs` environments with `policy(params, obs, key) -> actions`, random by default.
+    """Play `num_steps` in `num_envs` environments with `policy(params, obs, key) -> actions`, or at random.
 
-    The policy sees one environment: `obs` (n, …) and a key of its own, and returns n actions. Environment i and its
-    policy draw from child i of the key. A scan runs `chunk` steps at a time, which bounds the memory that
-    `keep="trajectory"` takes on the device.
+    The policy sees one environment: `obs` (n, …) and a key of its own; it returns n actions. Environment i
+    and its policy draw from child i of the key. A scan runs `chunk` steps at a time, which bounds the memory
+    that `keep="trajectory"` takes on the device.
     """
     if env.backend != "jax":
-        raise ValueError(f"rollout runs JAX environments and this one runs on {env.backend}: make(..., backend='jax').")
+        raise ValueError(
+            f"rollout runs JAX environments and this one runs on {env.backend}: make(..., backend='jax')."
+        )
     for name, number in (("num_envs", num_envs), ("num_steps", num_steps), ("chunk", chunk)):
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise ValueError(f"{name}={number!r} must be a whole number of at least 1.")
     if keep not in KEEP:
         raise ValueError(f"keep={keep!r} is unknown: choose one of {', '.join(map(repr, KEEP))}.")
-    words = rng.key(key) if isinstance(key, (int, np.integer)) else key
+    words = rng.key(int(key)) if isinstance(key, (int, np.integer)) else key
     begin, run = _compiled(env.rules, policy, num_envs, keep)
     carry = begin(env.rules.backend.key(env.rules.backend.words(words)))
     parts: list[dict[str, Any]] = []
@@ -74,7 +76,9 @@ def rollout(
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(rules: Rules, policy: Policy | None, num_envs: int, keep: str) -> tuple[Callable[..., Any], ...]:
+def _compiled(
+    rules: Rules, policy: Policy | None, num_envs: int, keep: str
+) -> tuple[Callable[..., Any], ...]:
     import jax
 
     act = random_policy(rules) if policy is None else policy
@@ -86,13 +90,14 @@ def _compiled(rules: Rules, policy: Policy | None, num_envs: int, keep: str) -> 
         zeros = Sums(xp.zeros((num_envs, rules.n_agents), np.float32), xp.zeros(num_envs, np.int32))
         return state, obs, children[:, 1], zeros
 
-    def one(params: Any, carry: Any, _: None) -> tuple[Any, Any]:
+    def one(params: Any, carry: Any, _: Any) -> tuple[Any, Any]:
         state, obs, keys, sums = carry
         keys = rng.split(keys, 2)  # (B, 2) for the next step, for this one
         actions = jax.vmap(act, in_axes=(None, 0, 0))(params, obs, keys[:, 1])
         state, seen, rewards, done, _ = step(rules, state, actions)
         sums = Sums(sums.rewards + rewards, sums.episodes + done.astype(np.int32))
-        kept = {"obs": obs, "actions": actions, "rewards": rewards, "done": done} if keep == "trajectory" else {}
+        played = {"obs": obs, "actions": actions, "rewards": rewards, "done": done}
+        kept = played if keep == "trajectory" else {}
         return (*renew(rules, state, seen, done), keys[:, 0], sums), kept
 
     @functools.partial(jax.jit, static_argnums=2, donate_argnums=0)

@@ -14,25 +14,32 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core.autoreset import renew
-from cogrid.core.features import observe, observer
-from cogrid.core.report import first_report
+from cogrid.core.features import observer
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
-from cogrid.core.step import step
+from cogrid.core.step import functions, step
 
 AUTORESETS = ("same-step", "next-step")
 
 
 class VectorEnv:
-    """`num_envs` environments in one array: NumPy arrays on NumPy, JAX arrays (left on their device) on JAX."""
+    """`num_envs` environments in one call; arrays are NumPy's, or JAX's and stay on their device."""
 
     def __init__(
-        self, spec: Spec, num_envs: int, backend: str = "numpy", *, autoreset: str = "same-step", infos: bool = False
+        self,
+        spec: Spec,
+        num_envs: int,
+        backend: str = "numpy",
+        *,
+        autoreset: str = "same-step",
+        infos: bool = False,
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
             raise ValueError(f"num_envs={num_envs!r} must be a whole number of at least 1.")
         if autoreset not in AUTORESETS:
-            raise ValueError(f"autoreset={autoreset!r} is unknown: choose one of {', '.join(map(repr, AUTORESETS))}.")
+            raise ValueError(
+                f"autoreset={autoreset!r} is unknown: choose one of {', '.join(map(repr, AUTORESETS))}."
+            )
         self.spec = spec
         self.num_envs = num_envs
         self.backend = backend
@@ -41,7 +48,9 @@ class VectorEnv:
         mode = AutoresetMode.SAME_STEP if autoreset == "same-step" else AutoresetMode.NEXT_STEP
         self.metadata = {"autoreset_mode": mode}
         self._infos = infos
-        self._observe = self.rules.backend.compiled(_resetter(self.rules))
+        pure = functions(self.rules, infos)
+        self._begin = self.rules.backend.compiled(pure.reset)
+        self._report = self.rules.backend.compiled(pure.report)
         self._advance = self.rules.backend.compiled(_stepper(self.rules, autoreset, infos))
         self._state: EnvState | None = None
         self._returns: Array = None  # (B, n)
@@ -88,9 +97,9 @@ class VectorEnv:
             if len(seeds) != self.num_envs:
                 raise ValueError(f"{len(seeds)} seeds were given for {self.num_envs} environments.")
             keys = self.rules.backend.key(np.stack([rng.key(one) for one in seeds]))
-        self._state, obs = self._observe(keys)
+        self._state, obs = self._begin(keys)
         self._returns = self.rules.xp.zeros((self.num_envs, self.spec.num_agents), np.float32)
-        return obs, first_report(self.rules, self._state) if self._infos else {}
+        return obs, self._report(self._state) if self._infos else {}
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Step all; who ends begins anew at once (same-step) or by the next step (next-step)."""
@@ -131,13 +140,6 @@ class VectorEnv:
 
 
 @functools.lru_cache(maxsize=256)
-def _resetter(rules: Rules) -> Callable[..., Any]:
-    from cogrid.core.step import functions
-
-    return functions(rules).reset
-
-
-@functools.lru_cache(maxsize=256)
 def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
     """State, returns and actions -> the same, and all that a step reports; pure."""
     xp = rules.xp
@@ -148,11 +150,20 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
         terminated, truncated = _ends(rules, state, done)
         final = (seen, returns, state.time)
         state, obs = renew(rules, state, seen, done)
-        return state, xp.where(done[:, None], np.float32(0), returns), obs, final, rewards, terminated, truncated, report
+        return (
+            state,
+            xp.where(done[:, None], np.float32(0), returns),
+            obs,
+            final,
+            rewards,
+            terminated,
+            truncated,
+            report,
+        )
 
     def next_step(state: EnvState, returns: Array, actions: Array) -> tuple[Any, ...]:
         was_over = state.done
-        state, seen, rewards, done, report = step(rules, state, actions, infos)
+        state, seen, rewards, _, report = step(rules, state, actions, infos)
         returns = xp.where(was_over[:, None], np.float32(0), returns + rewards)
         final = (seen, returns, state.time)
         state, obs = renew(rules, state, seen, was_over)

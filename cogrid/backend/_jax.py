@@ -43,6 +43,14 @@ class JaxBackend:
         """A written copy."""
         return _over_batch(_write, grid.ndim)(grid, index, value)
 
+    def stack(self, values: list[Any]) -> Any:
+        """Side by side on a new last axis."""
+        return jnp.stack(values, axis=-1)
+
+    def any(self, truth: Any) -> Any:
+        """Along the last axis."""
+        return truth.any(axis=-1)
+
     def settle(self, change: Callable[[Any], Any], value: Any, passes: int) -> Any:
         """A few passes are unrolled; more become a loop that stops when nothing changes."""
         if passes <= 3:
@@ -95,7 +103,8 @@ class JaxBackend:
 
 @functools.lru_cache(maxsize=256)
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    return jax.jit(function)
+    compiled: Callable[..., Any] = jax.jit(function)
+    return compiled
 
 
 @functools.cache

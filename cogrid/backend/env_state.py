@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -15,6 +15,7 @@ class Tables(Protocol):
     """What a state needs of its rules in order to be read."""
 
     backend: Backend
+    spec: Any
     n_agents: int
     height: int
     width: int
@@ -50,6 +51,12 @@ class EnvState:
     layout: Array | None  # (*B,) number of the layout, where the spec has several
     ended: Array | None  # (*B, n) bool the agent's own end, where the spec has one
     rules: Tables = dataclasses.field(metadata={"static": True}, repr=False)
+
+    def evolve(self, **changes: Array) -> Self:
+        """The state with stored fields changed; `dataclasses.replace`, without its cost in every phase."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__, **changes)
+        return new
 
     #: Views that a family's `write` can turn back into cells.
     writers: ClassVar[tuple[str, ...]] = ()
@@ -119,7 +126,9 @@ class EnvState:
         there = cells >= 0
         seen = backend.at(self.cells, backend.xp.where(there, cells, 0))  # (*B, k)
         values = backend.lookup(self.rules.symbols(function), seen)
-        return backend.xp.where(there.reshape(there.shape + (1,) * (values.ndim - there.ndim)), values, absent)
+        return backend.xp.where(
+            there.reshape(there.shape + (1,) * (values.ndim - there.ndim)), values, absent
+        )
 
     def _cells_of(self, kind: str) -> Array:
         xp, table = self.rules.backend.xp, self.rules.cells_of(kind)

@@ -101,7 +101,7 @@ class Faced:
 
 @dataclass(frozen=True)
 class Place:
-    """What follows from where the agent stands in its layout: position, free directions, offsets to fixed things.
+    """What follows from where the agent stands: position, free directions, offsets to fixed things.
 
     `nearest` kinds give the offset to the closest one and whether there is any, `each` kinds the same for
     every one of them. The free directions are those without a thing; others may still stand there.
@@ -210,7 +210,7 @@ class NearestLying:
         ranks = np.zeros((rules.n_cells, far), dtype)  # (cells, far) rank of each lying cell seen from a cell
         offsets = np.zeros((rules.n_cells, far + 1, 3), np.float32)  # by cell and rank
         for cell in range(rules.n_cells):
-            order = np.lexsort((cells, [_distance(rules, cell, int(target)) for target in cells]))
+            order = np.argsort([_distance(rules, cell, int(target)) for target in cells], kind="stable")
             ranks[cell, order] = np.arange(far)
             offsets[cell, :far] = [_offset_to(rules, cell, int(cells[k])) for k in order]
         flat = offsets.reshape(-1, 3)

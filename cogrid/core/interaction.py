@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.rules import Rules
@@ -24,9 +22,9 @@ def interact(rules: Rules, state: EnvState, actions: Array) -> tuple[EnvState, E
         left = lookup(rules.left, row)
         seen = xp.where(faced == faced[..., i, None], left[..., None], seen)
         rows.append(row)
-    row = xp.stack(rows, axis=-1)
+    row = rules.backend.stack(rows)
     cells = rules.put(state.cells, faced, seen)
-    state = dataclasses.replace(state, cells=cells, held=lookup(rules.kept, row))
+    state = state.evolve(cells=cells, held=lookup(rules.kept, row))
     return state, Events(row)
 
 

@@ -56,7 +56,8 @@ class Layout:
         for r, row in enumerate(rows):
             if len(row) != len(rows[0]):
                 raise ValueError(
-                    f"layout {self.name!r} is ragged: row {r} has {len(row)} columns, row 0 has {len(rows[0])}."
+                    f"layout {self.name!r} is ragged: row {r} has {len(row)} columns, "
+                    f"row 0 has {len(rows[0])}."
                 )
             for c, letter in enumerate(row):
                 self._check_letter(letter, r, c, legend, walkable)

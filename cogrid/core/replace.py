@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from cogrid.core.rules import Rules
 #: Attributes that are stored as they are read.
 _STORED = ("agent_dir", "time", "done", "ended", "layout", "cells", "held", "pos")
 _MAPS = ("object_type_map", "object_state_map", "wall_map")
+#: Attributes that are stored in another form.
+_HOME = MappingProxyType({"agent_pos": "pos", "agent_inv": "held"})
 _OTHERS = ("agent_pos", "agent_inv", "shaping_weight", "rng_key")
 
 
@@ -28,20 +31,23 @@ def replace(rules: Rules, state: EnvState, **changes: Any) -> EnvState:
     known = (*_STORED, *_MAPS, *_OTHERS, *family)
     for name in changes:
         if name not in known:
-            raise TypeError(f"a state has no attribute {name!r} to replace: valid ones are {', '.join(sorted(known))}.")
-    stored = {name: _stored(rules, state, name, changes[name]) for name in changes if name not in (*_MAPS, *family)}
+            raise TypeError(
+                f"a state has no attribute {name!r} to replace: valid ones are {', '.join(sorted(known))}."
+            )
+    stored = {
+        name: _stored(rules, state, name, changes[name]) for name in changes if name not in (*_MAPS, *family)
+    }
     new = dataclasses.replace(state, **{_HOME.get(name, name): value for name, value in stored.items()})
     if any(name in changes for name in _MAPS):
-        new = dataclasses.replace(new, cells=_cells(rules, new, {k: changes[k] for k in _MAPS if k in changes}))
+        new = dataclasses.replace(
+            new, cells=_cells(rules, new, {k: changes[k] for k in _MAPS if k in changes})
+        )
     views = {name: np.asarray(changes[name]) for name in changes if name in family}
     if views:
         new = dataclasses.replace(new, cells=rules.xp.asarray(new.write(views), rules.cell_dtype))
     if all(rules.backend.is_concrete(value) for value in (new.pos, new.agent_dir, new.cells)):
         _check(rules, new)
     return new
-
-
-_HOME = {"agent_pos": "pos", "agent_inv": "held"}
 
 
 def _stored(rules: Rules, state: EnvState, name: str, value: Any) -> Array:
@@ -51,7 +57,9 @@ def _stored(rules: Rules, state: EnvState, name: str, value: Any) -> Array:
         return rules.backend.key(rules.backend.words(value))
     if name == "shaping_weight":
         if not rules.spec.shaping:
-            raise ValueError("this environment has no shaping to weigh: make it with shaping=1.0, then set the weight.")
+            raise ValueError(
+                "this environment has no shaping to weigh: make it with shaping=1.0, then set the weight."
+            )
         return xp.broadcast_to(exact_weight(xp.asarray(value, np.float32)), state.time.shape)
     old = getattr(state, _HOME.get(name, name))
     if old is None:
@@ -75,12 +83,14 @@ def _items(rules: Rules, ids: Array) -> Array:
         seen = np.asarray(ids)
         bad = seen[(seen < -1) | (seen >= len(rules.type_ids)) | (numbers.take(seen + 1, mode="clip") < 0)]
         if bad.size:
-            raise ValueError(f"agent_inv holds type id {bad.flat[0]}, which is no item of this spec ({rules.type_ids}).")
+            raise ValueError(
+                f"agent_inv holds type id {bad.flat[0]}, which is no item of this spec ({rules.type_ids})."
+            )
     return rules.lookup(numbers, (ids + 1).astype(rules.agent_dtype))
 
 
 def _cells(rules: Rules, state: EnvState, maps: dict[str, Any]) -> Array:
-    """Symbols from maps of types and lying items; a thing whose type and item stay the same keeps its state."""
+    """Symbols from maps of types and lying items; a thing whose type and item stay keeps its state."""
     given = {name: np.asarray(value).reshape(*np.shape(value)[:-2], -1) for name, value in maps.items()}
     cells = np.asarray(state.cells)
     old_types, old_lying = rules.types[cells], rules.lying[cells]
@@ -100,7 +110,9 @@ def _cells(rules: Rules, state: EnvState, maps: dict[str, Any]) -> Array:
         where = np.argwhere(new < 0)[0]
         row, column = divmod(int(where[-1]), rules.width)
         pair = (int(types[tuple(where)]), int(lying[tuple(where)]))
-        raise ValueError(f"nothing of this spec has type and item {pair}, asked for at row {row}, column {column}.")
+        raise ValueError(
+            f"nothing of this spec has type and item {pair}, asked for at row {row}, column {column}."
+        )
     return rules.xp.asarray(new, rules.cell_dtype)
 
 
@@ -113,21 +125,28 @@ def _possible(rules: Rules) -> np.ndarray[Any, Any]:
         reach[s, [symbols.number[t] for t in symbols.reachable(thing)]] = True
     if scattered:
         reach[: rules.n_walkable, symbols.number[scattered[0]]] = True
-    return reach[rules.boards]
+    possible: np.ndarray[Any, Any] = reach[rules.boards]
+    return possible
 
 
 def _check(rules: Rules, state: EnvState) -> None:
     """Every thing where it can be, every agent on a cell of its own."""
-    cells, pos, facing = (np.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (state.cells, state.pos, state.agent_dir))
+    cells, pos, facing = (
+        np.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (state.cells, state.pos, state.agent_dir)
+    )
     layout = np.zeros(len(cells), int) if state.layout is None else np.asarray(state.layout).reshape(-1)
     impossible = ~_possible(rules)[layout[:, None], np.arange(rules.n_cells), cells]
     if impossible.any():
         batch, cell = np.argwhere(impossible)[0]
-        thing, began = (rules.spec.symbols.things[b[cell]] for b in (cells[batch], rules.boards[layout[batch]]))
+        thing, began = (
+            rules.spec.symbols.things[b[cell]] for b in (cells[batch], rules.boards[layout[batch]])
+        )
         row, column = divmod(int(cell), rules.width)
         raise ValueError(f"row {row}, column {column} begins as {began!r} and can never become {thing!r}.")
     if ((facing < 0) | (facing > 3)).any():
-        raise ValueError(f"agent_dir {facing[(facing < 0) | (facing > 3)][0]} is out of range: it must be from 0 to 3.")
+        raise ValueError(
+            f"agent_dir {facing[(facing < 0) | (facing > 3)][0]} is out of range: it must be from 0 to 3."
+        )
     inside = (pos >= 0) & (pos < rules.n_cells)
     stands = inside & (np.take_along_axis(cells, np.where(inside, pos, 0), -1) < rules.n_walkable)
     if not stands.all():

@@ -17,7 +17,9 @@ def report(rules: Rules, before: EnvState, state: EnvState, events: Events) -> d
     item = rules.xp.where(verb > 0, events.row // rules.n_things % rules.n_items, 0)
     infos = {
         "verb": verb,  # number in env.verbs, 0 nothing
-        "item": lookup(rules.item_types, item.astype(rules.agent_dtype)),  # type id in the hand before, −1 none
+        "item": lookup(
+            rules.item_types, item.astype(rules.agent_dtype)
+        ),  # type id in the hand before, −1 none
         "target": rules.xp.where(verb > 0, lookup(rules.types, thing), 0),  # type id of the thing before
         "moved": events.moved,
         "bumped": (events.stride != 0) & ~events.moved,

@@ -57,7 +57,7 @@ def is_random(rules: Rules) -> bool:
 
 
 def _random_starts(rules: Rules, words: Array, index: Array) -> tuple[Array, Array]:
-    """Agents one by one take the free cell of their room with the smallest draw (the first, if two are equal)."""
+    """Agents in order take the free cell of their room with the smallest draw (of equal ones the first)."""
     xp, n, cells = rules.xp, rules.n_agents, rules.n_cells
     draws = rng.bits(words, cells + n)  # (*B, cells + n)
     facing = (draws[..., cells:] % np.uint32(4)).astype(rules.agent_dtype)

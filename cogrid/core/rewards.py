@@ -120,7 +120,7 @@ def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> A
     balance = [things + hands]
     for i in range(rules.n_agents - 1):
         balance.append(balance[-1] + change[..., i])
-    return rules.xp.stack(balance, axis=-1) < 0
+    return rules.backend.stack(balance) < 0
 
 
 def exact_weight(weight: float | Array) -> Array:

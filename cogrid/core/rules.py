@@ -63,7 +63,9 @@ class Rules:
         walked = [strides[a.facing_after(d)] if a.walks else 0 for a in actions for d in range(4)]
         self.first_row = np.array(first_row, self.row_dtype)  # (actions + 1,)
         self.facing = np.array(turned, self.agent_dtype)  # (4 · (actions + 1),) by action and facing
-        self.stride = np.array(walked, self.pos_dtype)  # (4 · (actions + 1),) 0 where the action does not walk
+        self.stride = np.array(
+            walked, self.pos_dtype
+        )  # (4 · (actions + 1),) 0 where the action does not walk
         self.ahead = np.array(strides, self.pos_dtype)  # (4,) by facing
 
     def _compile_rows(self) -> None:

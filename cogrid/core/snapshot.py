@@ -35,7 +35,9 @@ def from_plain(rules: Rules, snapshot: Mapping[str, Any]) -> EnvState:
     if not isinstance(snapshot, Mapping) or not {"version", "spec", "state"} <= set(snapshot):
         raise ValueError("this is no snapshot: take one with get_state().")
     if snapshot["version"] != VERSION:
-        raise ValueError(f"the snapshot has version {snapshot['version']!r}, this cogrid reads version {VERSION}.")
+        raise ValueError(
+            f"the snapshot has version {snapshot['version']!r}, this cogrid reads version {VERSION}."
+        )
     if snapshot["spec"] != fingerprint(rules):
         raise ValueError(
             f"the snapshot is of another spec ({snapshot['spec']}, not {fingerprint(rules)}): "
@@ -44,9 +46,15 @@ def from_plain(rules: Rules, snapshot: Mapping[str, Any]) -> EnvState:
     values = dict(snapshot["state"])
     words = np.array(values.pop("rng_key"), np.uint32)
     fresh = reset(rules, words)
-    stored = {f.name for f in dataclasses.fields(fresh) if f.name not in ("rules", "rng_key") and getattr(fresh, f.name) is not None}
+    stored = {
+        f.name
+        for f in dataclasses.fields(fresh)
+        if f.name not in ("rules", "rng_key") and getattr(fresh, f.name) is not None
+    }
     if set(values) != stored:
-        raise ValueError(f"the snapshot is damaged: it has the fields {sorted(values)}, not {sorted(stored)}.")
+        raise ValueError(
+            f"the snapshot is damaged: it has the fields {sorted(values)}, not {sorted(stored)}."
+        )
     if not rules.spec.shaping:
         del values["shaping_weight"]
     return replace(rules, fresh, rng_key=words, **values)

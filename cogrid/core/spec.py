@@ -10,7 +10,7 @@ from typing import Any
 
 from cogrid.core.actions import ACTION_SETS
 from cogrid.core.game import Game
-from cogrid.core.layout import FLOOR, WALL, Layout
+from cogrid.core.layout import FLOOR, Layout
 from cogrid.core.symbols import Symbols, close
 
 OBSERVATIONS = ("features", "lossless", "window", "none")
@@ -39,11 +39,15 @@ class Spec:
         _check_integer("max_steps", self.max_steps, 1, MAX_TIME)
         _check_integer("window", self.window, 1, 127)
         if self.window % 2 == 0:
-            raise ValueError(f"window={self.window} is even: the side of a window is odd, the agent in its middle.")
+            raise ValueError(
+                f"window={self.window} is even: the side of a window is odd, the agent in its middle."
+            )
         _check_choice("action_set", self.action_set, ACTION_SETS)
         _check_choice("observation", self.observation, OBSERVATIONS)
         if self.observation in ("lossless", "window") and not self.game.planes:
-            raise ValueError(f"{type(self.game).__name__} has no planes for observation={self.observation!r}.")
+            raise ValueError(
+                f"{type(self.game).__name__} has no planes for observation={self.observation!r}."
+            )
         if not self.layout:
             raise ValueError(f"{type(self.game).__name__} needs a layout: give layout= a name or ASCII text.")
         walkable = {letter for letter, thing in self.game.legend.items() if self.game.walkable(thing)}
@@ -55,7 +59,8 @@ class Spec:
         floor = sum(row.count(FLOOR) for row in layout.letters)
         if floor < self.num_agents:
             raise ValueError(
-                f"layout {layout.name!r} has too few spawn cells: {self.num_agents} agents, {floor} floor cells."
+                f"layout {layout.name!r} has too few spawn cells: "
+                f"{self.num_agents} agents, {floor} floor cells."
             )
 
     @property

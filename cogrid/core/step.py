@@ -11,7 +11,7 @@ from cogrid.backend.env_state import EnvState
 from cogrid.core.features import observe
 from cogrid.core.interaction import interact
 from cogrid.core.movement import move
-from cogrid.core.report import report
+from cogrid.core.report import first_report, report
 from cogrid.core.reset import reset
 from cogrid.core.rewards import score
 from cogrid.core.rules import Rules
@@ -39,7 +39,8 @@ def known(rules: Rules, state: EnvState, actions: Array) -> Array:
         raise TypeError(f"actions must be integers, not {actions.dtype}.")
     if actions.shape != state.pos.shape:
         raise ValueError(
-            f"actions have shape {actions.shape}, but this state of {rules.n_agents} agents takes {state.pos.shape}."
+            f"actions have shape {actions.shape}, but this state of {rules.n_agents} agents "
+            f"takes {state.pos.shape}."
         )
     unsigned = actions.astype(f"u{actions.dtype.itemsize}")  # a negative action becomes a large one
     return rules.xp.minimum(unsigned, unsigned.dtype.type(rules.n_actions)).astype(rules.agent_dtype)
@@ -50,6 +51,8 @@ class Functions(NamedTuple):
 
     reset: Callable[[Array], tuple[EnvState, Array]]
     step: Callable[[EnvState, Array], StepResult]
+    observe: Callable[[EnvState], Array]
+    report: Callable[[EnvState], dict[str, Array]]
 
 
 @functools.lru_cache(maxsize=256)
@@ -65,4 +68,12 @@ def functions(rules: Rules, infos: bool = False) -> Functions:
         """State and actions become state, observations, rewards, done and infos."""
         return step(rules, state, actions, infos)
 
-    return Functions(reset_fn, step_fn)
+    def observe_fn(state: EnvState) -> Array:
+        """What every agent sees of a state."""
+        return observe(rules, state)
+
+    def report_fn(state: EnvState) -> dict[str, Array]:
+        """The infos of a state that no step led to."""
+        return first_report(rules, state) if infos else {}
+
+    return Functions(reset_fn, step_fn, observe_fn, report_fn)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from cogrid.backend.array import Array
@@ -27,4 +25,4 @@ def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Arr
         final = np.array([verb in rules.spec.game.final_verbs for verb in rules.verbs])
         ended = ended | rules.lookup(final, rules.lookup(rules.verb, events.row))
         done = done | ended.all(axis=-1)
-    return dataclasses.replace(state, time=time, done=done, ended=ended), done
+    return state.evolve(time=time, done=done, ended=ended), done

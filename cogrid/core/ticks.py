@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from cogrid.backend.env_state import EnvState
 from cogrid.core.rules import Rules
 
@@ -12,4 +10,4 @@ def tick(rules: Rules, state: EnvState) -> EnvState:
     """Every thing becomes what its tick makes of it."""
     if not rules.ticks:
         return state
-    return dataclasses.replace(state, cells=rules.lookup(rules.ticked, state.cells))
+    return state.evolve(cells=rules.lookup(rules.ticked, state.cells))

@@ -32,7 +32,11 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spe
     """The registered spec with overrides; `adapter` are the keywords that the caller takes for itself."""
     if id not in _SPECS:
         close = difflib.get_close_matches(str(id), _SPECS, 3, 0.5)
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known are {', '.join(registered())}."
+        hint = (
+            f"did you mean {' or '.join(map(repr, close))}?"
+            if close
+            else f"known are {', '.join(registered())}."
+        )
         raise ValueError(f"unknown environment id {id!r}: {hint}")
     spec = _SPECS[id]
     unknown = sorted(set(overrides) - set(override_names(spec)))
@@ -53,7 +57,13 @@ def make(
 
 
 def make_vec(
-    id: str, num_envs: int, backend: str = "numpy", *, autoreset: str = "same-step", infos: bool = False, **overrides: Any
+    id: str,
+    num_envs: int,
+    backend: str = "numpy",
+    *,
+    autoreset: str = "same-step",
+    infos: bool = False,
+    **overrides: Any,
 ) -> VectorEnv:
     """A batch of environments that reset themselves; overrides change their spec."""
     spec = spec_of(id, overrides, ("autoreset", "backend", "infos", "num_envs"))

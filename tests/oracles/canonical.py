@@ -27,13 +27,28 @@ FIELDS = ("positions", "facings", "held", "counters", "pots", "time")
 
 
 @dataclass(frozen=True)
+class Recipe:
+    """A soup that is ordered; a bonus order scores twice."""
+
+    ingredients: tuple[str, ...]
+    value: float = 20
+    time: int = COOK_TIME
+    bonus: bool = False
+
+
+@dataclass(frozen=True)
 class Kitchen:
-    """A layout as text: the letters of the layouts, digits for the starts."""
+    """A layout as text (the letters of the layouts, digits for the starts), and what is ordered."""
 
     name: str
     env_id: str
     rows: tuple[str, ...]
+    recipes: tuple[Recipe, ...] = (Recipe(("onion",) * POT_SIZE),)
     classic: bool = True  # one of the five registered kitchens, not an own layout
+
+    def cook_time(self, ingredients: Sequence[str]) -> int:
+        times = {recipe.ingredients: recipe.time for recipe in self.recipes}
+        return times.get(tuple(sorted(ingredients)), COOK_TIME)
 
     @property
     def text(self) -> str:
@@ -69,20 +84,29 @@ class Kitchen:
         return hash(self.rows)
 
 
-def _kitchen(name: str, text: str, env_id: str | None = None) -> Kitchen:
-    rows = tuple(text.strip("\n").split("\n"))
-    return Kitchen(name, env_id or f"Overcooked-{name}-V0", rows, classic=env_id is None)
+def _classic(name: str, text: str) -> Kitchen:
+    return Kitchen(name, f"Overcooked-{name}-V0", tuple(text.split("\n")))
 
 
 CLASSIC = (
-    _kitchen("CrampedRoom", "XXPXX\nO  2O\nX1  X\nXDXSX"),
-    _kitchen("AsymmetricAdvantages", "XXXXXXXXX\nO XSXOX S\nX   P 1 X\nX2  P   X\nXXXDXDXXX"),
-    _kitchen("CoordinationRing", "XXXPX\nX 1 P\nD2X X\nO   X\nXOSXX"),
-    _kitchen("ForcedCoordination", "XXXPX\nO X1P\nO2X X\nD X X\nXXXSX"),
-    _kitchen("CounterCircuit", "XXXPPXXX\nX  2   X\nD XXXX S\nX  1   X\nXXXOOXXX"),
+    _classic("CrampedRoom", "XXPXX\nO  2O\nX1  X\nXDXSX"),
+    _classic("AsymmetricAdvantages", "XXXXXXXXX\nO XSXOX S\nX   P 1 X\nX2  P   X\nXXXDXDXXX"),
+    _classic("CoordinationRing", "XXXPX\nX 1 P\nD2X X\nO   X\nXOSXX"),
+    _classic("ForcedCoordination", "XXXPX\nO X1P\nO2X X\nD X X\nXXXSX"),
+    _classic("CounterCircuit", "XXXPPXXX\nX  2   X\nD XXXX S\nX  1   X\nXXXOOXXX"),
 )
-# An own layout with tomatoes and a pot that can be reached from four sides.
-ISLAND = _kitchen("TomatoIsland", "XXXXXXX\nO  1  T\nX  P  X\nD  2  S\nXXDXSXX", "Overcooked-CrampedRoom-V0")
+# An own layout with a pot that can be reached from four sides, tomatoes, and three orders.
+ISLAND = Kitchen(
+    "TomatoIsland",
+    "Overcooked-CrampedRoom-V0",
+    ("XXXXXXX", "O  1  T", "X  P  X", "D  2  S", "XXDXSXX"),
+    recipes=(
+        Recipe(("onion", "onion", "onion")),
+        Recipe(("onion", "onion", "tomato"), value=25, time=7),
+        Recipe(("tomato", "tomato", "tomato"), value=15, time=3, bonus=True),
+    ),
+    classic=False,
+)
 KITCHENS = {kitchen.name: kitchen for kitchen in (*CLASSIC, ISLAND)}
 COOK_STARTS = ("auto", "interact")
 

@@ -28,9 +28,8 @@ class Engine:
     """One kitchen under one cook rule on one backend."""
 
     def __init__(self, kitchen: Kitchen, cook_start: str, backend: str) -> None:
-        options: dict[str, Any] = {"cook_start": cook_start, "observation": "lossless", "shaping": 1.0}
-        if not kitchen.classic:
-            options["layout"] = kitchen.text
+        options = {} if kitchen.classic else _own_kitchen(kitchen)
+        options |= {"cook_start": cook_start, "observation": "lossless", "shaping": 1.0}
         self.kitchen = kitchen
         self.env = cogrid.make(kitchen.env_id, backend=backend, **options)
         self.ids: dict[str, int] = dict(self.env.type_ids)
@@ -153,6 +152,16 @@ class Engine:
         sparse, shaped = rewards[half:], rewards[:half] - rewards[half:]
         rows = zip(states, sparse.tolist(), shaped.tolist(), obs[:half], strict=True)
         return [Outcome(state, tuple(points), tuple(extra), planes) for state, points, extra, planes in rows]
+
+
+def _own_kitchen(kitchen: Kitchen) -> dict[str, Any]:
+    """Overrides that make a registered kitchen into this one."""
+    return {
+        "layout": kitchen.text,
+        "orders": tuple(recipe.ingredients for recipe in kitchen.recipes),
+        "bonus_orders": tuple(recipe.ingredients for recipe in kitchen.recipes if recipe.bonus),
+        "recipes": tuple((recipe.ingredients, recipe.value, recipe.time) for recipe in kitchen.recipes),
+    }
 
 
 def _read_plainly(state: Any) -> dict[str, Any]:

@@ -63,7 +63,9 @@ class JaxmarlOracle:
 
     def step(self, states: Sequence[KitchenState], actions: Sequence[JointAction]) -> list[Outcome]:
         joint = THEIR_ACTION[np.asarray(actions)]  # (B, 2)
-        after, planes, score, shaped = self._step(self.to_theirs(states), joint)
+        # Our tests run JAX strictly; their code was written for its looser defaults.
+        with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+            after, planes, score, shaped = self._step(self.to_theirs(states), joint)
         scores, shaped = np.asarray(score).tolist(), np.asarray(shaped).tolist()  # (B,), (B, 2)
         rows = zip(self.from_theirs(after), scores, shaped, np.asarray(planes), strict=True)
         return [Outcome(state, (points,) * 2, tuple(extra), seen) for state, points, extra, seen in rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from overcooked.mdp.actions import Action, Direction
@@ -16,7 +17,6 @@ from overcooked.mdp.overcooked_mdp import (
 )
 
 from tests.oracles.canonical import (
-    COOK_TIME,
     DOWN,
     HORIZON,
     INTERACT,
@@ -36,7 +36,6 @@ from tests.oracles.canonical import (
     soup_name,
 )
 
-ORDER = {"ingredients": ["onion", "onion", "onion"]}
 DIRECTIONS = (Direction.EAST, Direction.SOUTH, Direction.WEST, Direction.NORTH)  # by our facing
 THEIR_ACTION = {
     UP: Direction.NORTH,
@@ -56,7 +55,7 @@ class OvercookedOracle:
         # The kitchen is always built from our own text: their file `counter_circuit` is another kitchen,
         # and `mdp.copy()` would drop the cook rule.
         self.kitchen = kitchen
-        options = {"start_all_orders": [ORDER], "old_dynamics": cook_start == "auto"}
+        options = {"old_dynamics": cook_start == "auto", **_orders(kitchen)}
         self.mdp = OvercookedGridworld.from_grid(list(kitchen.rows), options)
 
     def step(self, states: Sequence[KitchenState], actions: Sequence[JointAction]) -> list[Outcome]:
@@ -87,12 +86,20 @@ class OvercookedOracle:
     def to_theirs(self, state: KitchenState) -> OvercookedState:
         agents = zip(state.positions, state.facings, state.held, strict=True)
         players = [
-            PlayerState(_xy(cell), DIRECTIONS[facing], None if item is None else _to_object(item, _xy(cell)))
+            PlayerState(_xy(cell), DIRECTIONS[facing], None if item is None else self._thing(item, cell))
             for cell, facing, item in agents
         ]
-        objects = {_xy(cell): _to_object(item, _xy(cell)) for cell, item in state.counters}
-        objects |= {_xy(cell): _to_pot(pot, _xy(cell)) for cell, pot in state.pots if pot[0]}
-        return OvercookedState(players, objects, all_orders=self.mdp.start_all_orders, timestep=state.time)
+        objects = {_xy(cell): self._thing(item, cell) for cell, item in state.counters}
+        objects |= {_xy(cell): self._soup(*pot, cell) for cell, pot in state.pots if pot[0]}
+        orders = {"all_orders": self.mdp.start_all_orders, "bonus_orders": self.mdp.start_bonus_orders}
+        return OvercookedState(players, objects, timestep=state.time, **orders)
+
+    def _thing(self, item: str, cell: Cell) -> ObjectState:
+        return self._soup(soup_ingredients(item), 0, cell) if is_soup(item) else ObjectState(item, _xy(cell))
+
+    def _soup(self, ingredients: Sequence[str], timer: int, cell: Cell) -> SoupState:
+        things = [ObjectState(name, _xy(cell)) for name in ingredients]
+        return SoupState(_xy(cell), things, -1 if timer < 0 else self.kitchen.cook_time(ingredients) - timer)
 
     def from_theirs(self, theirs: OvercookedState) -> KitchenState:
         cells = {(y, x): thing for (x, y), thing in theirs.objects.items()}
@@ -113,19 +120,16 @@ def _xy(cell: Cell) -> tuple[int, int]:
     return cell[1], cell[0]
 
 
-def _to_object(item: str, xy: tuple[int, int]) -> ObjectState:
-    if not is_soup(item):
-        return ObjectState(item, xy)
-    return _soup(soup_ingredients(item), COOK_TIME, xy)
-
-
-def _to_pot(pot: Pot, xy: tuple[int, int]) -> SoupState:
-    ingredients, timer = pot
-    return _soup(ingredients, -1 if timer < 0 else COOK_TIME - timer, xy)
-
-
-def _soup(ingredients: Sequence[str], cooking_tick: int, xy: tuple[int, int]) -> SoupState:
-    return SoupState(xy, [ObjectState(name, xy) for name in ingredients], cooking_tick)
+def _orders(kitchen: Kitchen) -> dict[str, list[Any]]:
+    names = [{"ingredients": list(recipe.ingredients)} for recipe in kitchen.recipes]
+    return {
+        "start_all_orders": names,
+        "start_bonus_orders": [
+            name for name, recipe in zip(names, kitchen.recipes, strict=True) if recipe.bonus
+        ],
+        "recipe_values": [recipe.value for recipe in kitchen.recipes],
+        "recipe_times": [recipe.time for recipe in kitchen.recipes],
+    }
 
 
 def _from_object(thing: ObjectState | None) -> str | None:

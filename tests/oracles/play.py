@@ -66,9 +66,15 @@ def _walk(kitchen: Kitchen, state: KitchenState, agent: int, rng: random.Random)
         return INTERACT
     target = min(wanted, key=lambda cell: (distances(kitchen, cell)[here], rng.random()))
     move = rng.choice(_moves_towards(kitchen, here, target))
-    if neighbour(here, move) in state.positions and rng.random() < 0.4:
-        return rng.randrange(NOOP + 1)  # else two cooks who want to swap would stand there forever
+    if _in_the_way(state, agent, neighbour(here, move)) and rng.random() < 0.35:
+        return rng.randrange(NOOP + 1)  # else two cooks who want to pass would stand there forever
     return move
+
+
+def _in_the_way(state: KitchenState, agent: int, cell: Cell) -> bool:
+    """Another cook stands in the cell or may step into it now."""
+    others = state.positions[:agent] + state.positions[agent + 1 :]
+    return any(abs(cell[0] - row) + abs(cell[1] - col) <= 1 for row, col in others)
 
 
 def _wanted(kitchen: Kitchen, state: KitchenState, agent: int, rng: random.Random) -> list[Cell]:

@@ -9,7 +9,6 @@ from functools import cache
 from itertools import combinations_with_replacement, permutations, product
 
 from tests.oracles.canonical import (
-    COOK_TIME,
     FACING_OF_MOVE,
     HORIZON,
     INTERACT,
@@ -133,9 +132,10 @@ def _item(kitchen: Kitchen, cook_start: str, rng: random.Random) -> str:
 
 def _pot(kitchen: Kitchen, cook_start: str, rng: random.Random) -> Pot:
     """A pot in any phase: empty, partly full (or full and not started), cooking, nearly or just ready."""
-    timer = rng.choice((-1, -1, -1, rng.randrange(1, COOK_TIME), rng.choice((1, 2)), 0, 0))
-    sizes = _idle_sizes(cook_start) if timer < 0 else _soup_sizes(cook_start)
-    return rng.choice(_mixtures(kitchen, sizes)), timer
+    if rng.random() < 0.45:
+        return rng.choice(_mixtures(kitchen, _idle_sizes(cook_start))), -1
+    soup = rng.choice(_mixtures(kitchen, _soup_sizes(cook_start)))
+    return soup, rng.choice((rng.randrange(1, kitchen.cook_time(soup)), rng.choice((1, 2)), 0, 0))
 
 
 def _soup_sizes(cook_start: str) -> tuple[int, ...]:
@@ -199,7 +199,7 @@ def _phases(kitchen: Kitchen, cook_start: str) -> list[Pot]:
     """A pot's phases: idle with any contents, just started, one step before ready, ready."""
     full = _mixtures(kitchen, _soup_sizes(cook_start))
     idle = [(mix, -1) for mix in _mixtures(kitchen, _idle_sizes(cook_start))]
-    return idle + [(mix, timer) for mix in full for timer in (COOK_TIME - 1, 1, 0)]
+    return idle + [(mix, timer) for mix in full for timer in (kitchen.cook_time(mix) - 1, 1, 0)]
 
 
 # ----------------------------------------------------------------------------------------------------

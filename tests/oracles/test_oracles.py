@@ -187,10 +187,15 @@ def _as_jaxmarl_has_it(
 
 
 def _assert_same(who: str, expected: Sequence[Transition], got: Sequence[Outcome]) -> None:
+    """Fail with the number of differences in each field, and the first of each."""
+    counts, first = Counter[str](), {}
     for i, ((before, joint, want), have) in enumerate(zip(expected, got, strict=True)):
-        if found := differences(want, have):
-            told = "\n".join(found)
-            pytest.fail(f"{who}, transition {i}: {before}, actions {joint}:\n{told}", pytrace=False)
+        for found in differences(want, have):
+            field = found.partition(":")[0]
+            counts[field] += 1
+            first.setdefault(field, f"transition {i}: {before}, actions {joint}:\n{found}")
+    if counts:
+        pytest.fail("\n".join((f"{who} differs: {dict(counts)}", *first.values())), pytrace=False)
 
 
 def _count(kitchen: Kitchen, transitions: Iterable[Transition]) -> Counter[str]:

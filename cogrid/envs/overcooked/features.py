@@ -30,7 +30,13 @@ def features(longest: int) -> tuple[Feature, ...]:
         if not isinstance(thing, Pot):
             return (0.0,) * 5
         onions, tomatoes = thing.items.count(ONION) / 3, thing.items.count(TOMATO) / 3
-        return onions, tomatoes, float(thing.timer > 0), float(thing.timer == 0), max(0, thing.timer) / longest
+        return (
+            onions,
+            tomatoes,
+            float(thing.timer > 0),
+            float(thing.timer == 0),
+            max(0, thing.timer) / longest,
+        )
 
     return (
         Own(ITEMS, _held),
@@ -70,7 +76,12 @@ def paint(thing: Thing) -> Mapping[str, int]:
         case Pot(items, -1):
             return {"pot": 1, "onions in pot": items.count(ONION), "tomatoes in pot": items.count(TOMATO)}
         case Pot(items, timer):
-            return {"pot": 1, **_paint_soup(items), "cook time left": min(timer, 255), "soup ready": int(timer == 0)}
+            return {
+                "pot": 1,
+                **_paint_soup(items),
+                "cook time left": min(timer, 255),
+                "soup ready": int(timer == 0),
+            }
     return {}
 
 

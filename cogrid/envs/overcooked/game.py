@@ -106,7 +106,7 @@ class Kitchen(Game):
 
     def kind(self, thing: Thing) -> str:
         """floor, wall, counter, pot, serving, onion_pile …"""
-        return thing if isinstance(thing, str) else thing.kind  # type: ignore[attr-defined,no-any-return]
+        return thing if isinstance(thing, str) else thing.kind  # type: ignore[attr-defined]
 
     def lying(self, thing: Thing) -> Item:
         """What lies on a counter."""

@@ -40,13 +40,15 @@ class KitchenState(EnvState):
 
         return self.read("pot", contents, absent=-1)
 
-
     def write(self, views: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
         """Pots from contents and timers; the one that is not given stays."""
         contents = np.asarray(views.get("pot_contents", self.pot_contents))  # (*B, n_pots, 3)
         timer = np.asarray(views.get("pot_timer", self.pot_timer))  # (*B, n_pots)
         positions = np.asarray(self.pot_positions)
-        contents, timer = np.broadcast_to(contents, (*positions.shape[:-1], 3)), np.broadcast_to(timer, positions.shape[:-1])
+        contents, timer = (
+            np.broadcast_to(contents, (*positions.shape[:-1], 3)),
+            np.broadcast_to(timer, positions.shape[:-1]),
+        )
         cells = np.array(self.cells)
         for place in np.ndindex(timer.shape):
             row, column = positions[place]
@@ -58,7 +60,7 @@ class KitchenState(EnvState):
     def _symbol(self, contents: list[int], timer: int, row: int, column: int) -> int:
         names = {number: name for name, number in self.rules.type_ids.items()}
         pot = Pot(tuple(sorted(names.get(i, str(i)) for i in contents if i != -1)), timer)
-        number = self.rules.spec.symbols.number.get(pot)
+        number: int | None = self.rules.spec.symbols.number.get(pot)
         if number is None:
             raise ValueError(f"the pot at row {row}, column {column} can never be {pot}.")
         return number

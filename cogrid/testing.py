@@ -1,0 +1,146 @@
+"""The conformance check: what every environment promises, for the built-in ones and for your own."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cogrid.backend import rng
+from cogrid.backend.env_state import EnvState
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.core.spec import Spec
+
+
+def check_env(
+    spec: Spec, backends: Sequence[str] | None = None, *, steps: int = 60, seed: int = 0
+) -> dict[str, int]:
+    """Play random episodes of a spec and raise an AssertionError at the first broken promise.
+
+    Checked on every installed backend (or those named): shapes and spaces, the PettingZoo adapter, equal bits
+    for equal seeds, a batch equal to its environments alone, backends equal to each other, silence after the
+    end, actions out of range, snapshots. Returns how often each verb occurred: what was exercised.
+    """
+    if backends is None:
+        backends = ("numpy", "jax") if importlib.util.find_spec("jax") else ("numpy",)
+    tapes = {}
+    for backend in backends:
+        env = CoGridEnv(spec, backend, infos=True)
+        _check_adapter(env, seed)
+        tapes[backend] = _check_functions(env, steps, seed)
+        _check_end(CoGridEnv(spec.override(max_steps=3), backend), seed)
+        _check_snapshot(env, seed)
+    first, *others = tapes.values()
+    for other in others:
+        _assert_tapes(first, other, f"{backends[0]} and {backends[1]} differ")
+    codes = np.concatenate([np.ravel(infos["verb"]) for *_, infos in first[1:]])
+    return {verb: int((codes == code).sum()) for code, verb in enumerate(env.verbs) if verb}
+
+
+def state_fields(state: EnvState) -> dict[str, np.ndarray[Any, Any]]:
+    """Everything that a state stores, as NumPy arrays; the key by its two words."""
+    stored = {f.name: getattr(state, f.name) for f in dataclasses.fields(state) if f.name != "rules"}
+    stored["rng_key"] = state.rules.backend.words(state.rng_key)
+    return {name: np.asarray(value) for name, value in stored.items() if value is not None}
+
+
+def _check_adapter(env: CoGridEnv, seed: int) -> None:
+    runs = []
+    for _ in range(2):
+        obs, _ = env.reset(seed=seed)
+        generator, run = np.random.default_rng(seed), [obs]
+        for _ in range(5):
+            if not env.agents:
+                break
+            actions = {agent: int(generator.integers(env.rules.n_actions)) for agent in env.agents}
+            obs, *_ = env.step(actions)
+            run.append(obs)
+        runs.append(run)
+    for left, right in zip(*runs, strict=True):
+        assert left.keys() == right.keys(), "the same seed and actions left other agents living"
+        for agent, seen in left.items():
+            space = env.observation_space(agent)
+            assert space.contains(seen), (
+                f"agent {agent} sees {seen.dtype} {seen.shape}, which is not in {space}"
+            )
+            assert seen.tobytes() == right[agent].tobytes(), (
+                "the same seed and actions gave other observations"
+            )
+
+
+def _check_functions(env: CoGridEnv, steps: int, seed: int) -> list[tuple[Any, ...]]:
+    """Play a batch, and its first and last environment alone; returns all that was seen."""
+    batch, n = 4, env.spec.num_agents
+    keys = rng.split(rng.key(seed), batch)
+    compiled = env.rules.backend.compiled
+    reset, step = compiled(env.reset_fn), compiled(env.step_fn)
+    alone = {i: reset(keys[i]) for i in (0, batch - 1)}
+    state, obs = reset(keys)
+    tape: list[tuple[Any, ...]] = [(state_fields(state), np.asarray(obs))]
+    generator = np.random.default_rng(seed)
+    shape = (batch, n, *env.observation_space(0).shape)
+    for _ in range(steps):
+        actions = generator.integers(-1, env.rules.n_actions + 1, (batch, n)).astype(
+            np.int32
+        )  # some out of range
+        state, obs, rewards, done, infos = step(state, actions)
+        assert obs.shape == shape, f"observations have shape {obs.shape}, not {shape}"
+        assert rewards.shape == (batch, n), f"rewards have shape {rewards.shape}, not {(batch, n)}"
+        assert rewards.dtype == np.float32, f"rewards are {rewards.dtype}, not float32"
+        assert done.shape == (batch,), f"done has shape {done.shape}, not {(batch,)}"
+        assert np.isfinite(np.asarray(obs)).all(), "an observation is not finite"
+        tape.append(
+            (
+                state_fields(state),
+                *map(np.asarray, (obs, rewards, done)),
+                {k: np.asarray(v) for k, v in infos.items()},
+            )
+        )
+        for i in alone:
+            single = step(alone[i][0], actions[i])
+            alone[i] = single
+            mine = {name: value[i] for name, value in tape[-1][0].items()}
+            _assert_fields(
+                state_fields(single[0]), mine, f"environment {i} alone differs from its slice of the batch"
+            )
+            np.testing.assert_array_equal(np.asarray(single[1]), tape[-1][1][i])
+            np.testing.assert_array_equal(np.asarray(single[2]), tape[-1][2][i])
+    return tape
+
+
+def _check_end(env: CoGridEnv, seed: int) -> None:
+    step = env.rules.backend.compiled(env.step_fn)
+    state, _ = env.rules.backend.compiled(env.reset_fn)(rng.key(seed))
+    noops = np.full(env.spec.num_agents, env.rules.noop, np.int32)
+    for count in range(1, 6):
+        state, _, rewards, done, _ = step(state, noops)
+        assert bool(done) == (count >= 3), f"max_steps is 3, but after {count} steps done is {bool(done)}"
+        assert count <= 3 or not np.asarray(rewards).any(), "a reward was paid after the end"
+
+
+def _check_snapshot(env: CoGridEnv, seed: int) -> None:
+    env.reset(seed=seed)
+    snapshot = json.loads(json.dumps(env.get_state()))
+    before = state_fields(env.env_state)
+    env.set_state(snapshot)
+    _assert_fields(state_fields(env.env_state), before, "a snapshot did not restore the state")
+
+
+def _assert_tapes(left: list[tuple[Any, ...]], right: list[tuple[Any, ...]], message: str) -> None:
+    for number, (mine, yours) in enumerate(zip(left, right, strict=True)):
+        _assert_fields(mine[0], yours[0], f"{message} at step {number}")
+        for a, b in zip(mine[1:4], yours[1:4], strict=True):
+            assert a.dtype == b.dtype, f"{message} at step {number}: {a.dtype} and {b.dtype}"
+            assert np.array_equal(a, b), f"{message} at step {number}"
+        if number:
+            _assert_fields(mine[4], yours[4], f"{message} in the infos at step {number}")
+
+
+def _assert_fields(left: dict[str, Any], right: dict[str, Any], message: str) -> None:
+    assert left.keys() == right.keys(), f"{message}: fields {sorted(left)} and {sorted(right)}"
+    for name, value in left.items():
+        assert np.array_equal(value, right[name]), f"{message}: {name}"

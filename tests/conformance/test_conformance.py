@@ -1,0 +1,91 @@
+"""Every registered id keeps every promise of `check_env`, and the check notices broken ones."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cogrid
+from cogrid.core.actions import RIGHT
+from cogrid.core.features import Own
+from cogrid.core.game import Game, Outcome
+from cogrid.core.layout import Layout
+from cogrid.core.spec import Spec
+from cogrid.testing import check_env
+from tests.support import BACKENDS, IDS
+
+ROOM = "Overcooked-CrampedRoom-V0"
+VARIANTS = [(id, {}) for id in IDS]
+VARIANTS += [(ROOM, {"observation": kind, "random_start": True}) for kind in ("lossless", "window", "none")]
+VARIANTS += [
+    (ROOM, {"cook_start": "interact", "shaping": 0.3, "layout": [ROOM.split("-")[1], "CounterCircuit"]})
+]
+
+
+@pytest.mark.parametrize(("id", "options"), VARIANTS)
+def test_registered(id: str, options: dict[str, Any]) -> None:
+    verbs = check_env(cogrid.make(id, **options).spec, BACKENDS)
+    assert id == "Arena-V0" or sum(verbs.values()) > 0
+
+
+@pytest.mark.parametrize(("num_agents", "action_set"), [(1, "cardinal"), (3, "rotation"), (6, "rotation")])
+def test_many_agents_and_action_sets(num_agents: int, action_set: str) -> None:
+    check_env(
+        cogrid.make(
+            "Overcooked-CounterCircuit-V0", num_agents=num_agents, action_set=action_set, random_start=True
+        ).spec,
+        BACKENDS,
+    )
+
+
+class Flawed(Game):
+    """A world whose rules or numbers go wrong on purpose."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Blinding(Flawed):
+    """An observation that is out of its range."""
+
+    def features(self) -> Any:
+        return (Own(("much",), lambda item: (7.0,)),)
+
+
+@dataclasses.dataclass(frozen=True)
+class Restless(Flawed):
+    """Rules that depend on how often they were asked, so that no two compilations agree."""
+
+    asked: tuple[int, ...] = ()
+
+    def features(self) -> Any:
+        return (Own(("luck",), lambda item: (np.random.default_rng().random(),)),)
+
+    def interact(self, held: Any, thing: Any) -> Outcome | None:
+        return None
+
+
+BOARD = Layout("board", "####\n#12#\n####")
+
+
+def test_a_number_out_of_its_space_is_noticed() -> None:
+    with pytest.raises(AssertionError, match="which is not in Box"):
+        check_env(Spec(Blinding(), (BOARD,)), ("numpy",))
+
+
+if len(BACKENDS) > 1:
+
+    def test_backends_that_differ_are_noticed() -> None:
+        with pytest.raises(AssertionError, match="numpy and jax differ at step 0"):
+            check_env(Spec(Restless(), (BOARD,)), BACKENDS)
+
+
+def test_facing_is_named() -> None:
+    env = cogrid.make("Overcooked-CrampedRoom-V0")
+    obs, _ = env.reset(seed=0)
+    assert obs[0][env.feature_names.index("facing up")] == 1
+    assert obs[0][env.feature_names.index("facing right")] == 0
+    obs, *_ = env.step({0: 3, 1: 6})
+    assert obs[0][env.feature_names.index("facing right")] == 1
+    assert int(env.env_state.agent_dir[0]) == RIGHT

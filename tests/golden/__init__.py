@@ -1,0 +1,1 @@
+"""Recorded games of the reference implementation, replayed without it."""

@@ -1,0 +1,1 @@
+"""Overcooked compared with its reference implementations."""

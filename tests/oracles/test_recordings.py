@@ -1,0 +1,19 @@
+"""The committed golden files are what the reference implementation says today."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("overcooked")
+
+from tests.golden.record import recorded_text
+from tests.golden.trajectory import file_of
+from tests.oracles.canonical import COOK_STARTS, KITCHENS, Kitchen
+
+
+@pytest.mark.parametrize("kitchen", KITCHENS.values(), ids=KITCHENS)
+@pytest.mark.parametrize("cook_start", COOK_STARTS)
+def test_recordings_are_current(kitchen: Kitchen, cook_start: str) -> None:
+    path = file_of(kitchen, cook_start)
+    current = path.read_text(encoding="utf-8") == recorded_text(kitchen, cook_start)
+    assert current, f"{path.name} differs: record it again with python -m tests.golden.record"

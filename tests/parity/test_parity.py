@@ -1,0 +1,164 @@
+"""NumPy equals JAX, and a batch equals its environments alone, bit for bit under busy, colliding play."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cogrid
+from tests.support import BACKENDS, IDS, KITCHENS, assert_same, busy_actions, keys, read_only
+
+STEPS, BATCH = 400, 32
+KINDS = ("features", "lossless", "window", "none")
+CASES = [(id, kind) for id in IDS for kind in KINDS if (id, kind) != ("Arena-V0", "features")]
+
+
+def groups(cases: list[tuple[str, str]]) -> list[Any]:
+    """One xdist group a layout, so that each compiles on one worker only."""
+    return [pytest.param(*case, marks=pytest.mark.xdist_group(f"parity:{case[0]}")) for case in cases]
+
+
+def make(id: str, kind: str, backend: str) -> Any:
+    """Two agents see features and the lossless planes; four and more crowd the rooms of the other kinds."""
+    options: dict[str, Any] = {"observation": kind, "infos": True}
+    if id in KITCHENS:
+        options |= {"shaping": 0.3, "random_start": True, "cook_time": 5}
+        options["num_agents"] = 2 if kind in ("features", "lossless") else 4
+    else:
+        options |= {"num_agents": 8, "map_size": 8}
+    return cogrid.make(id, backend, **options)
+
+
+def scripted(env: Any, steps: int, batch: int) -> np.ndarray[Any, Any]:
+    """(steps, batch, n) busy actions: runs into one direction, then interact, so that soups get made."""
+    generator = np.random.default_rng(7)
+    actions = busy_actions(env, generator, steps, batch)
+    runs = np.repeat(generator.integers(0, 4, (steps // 3 + 1, *actions.shape[1:])), 3, axis=0)[:steps]
+    return np.where(generator.random(actions.shape) < 0.6, runs, actions).astype(np.int32)
+
+
+def seeded(env: Any, state: Any) -> Any:
+    """The state with pots almost full or ready, and full hands, so that every rule is soon met."""
+    if not hasattr(state, "pot_timer"):
+        return state
+    generator, ids = np.random.default_rng(3), env.type_ids
+    onion, soup = ids["onion"], ids["soup:onion,onion,onion"]
+    inventory = generator.choice([-1, onion, ids["dish"], soup], (*np.shape(state.agent_dir), 1))
+    phase = generator.integers(0, 3, np.shape(state.pot_timer))  # two onions, cooking, ready
+    contents = np.where(phase[..., None] == 0, [onion, onion, -1], [onion] * 3)
+    timer = np.choose(phase, [-1, 3, 0])
+    return env.replace(state, agent_inv=inventory, pot_contents=contents, pot_timer=timer)
+
+
+def tally(before: Any, infos: Any, after: Any, verbs: tuple[str, ...]) -> Counter[str]:
+    """How often the interesting things occurred in one step of a batch."""
+    counts = Counter(verbs[code] for code in np.ravel(infos["verb"]) if code)
+    old, new = np.asarray(before.pos), np.asarray(after.pos)  # (B, n)
+    moved, bumped = np.asarray(infos["moved"]), np.asarray(infos["bumped"])
+    both_moved = moved[:, :, None] & moved[:, None, :]  # (B, n, n)
+    counts["follow"] += int(((new[:, :, None] == old[:, None, :]) & both_moved).sum())
+    ahead = old + np.asarray(before.rules.ahead)[np.asarray(after.agent_dir)]
+    onto_floor = np.take_along_axis(np.asarray(after.cells), ahead, -1) < before.rules.n_walkable
+    stopped = bumped & onto_floor
+    pairs = stopped[:, :, None] & stopped[:, None, :] & ~np.eye(old.shape[1], dtype=bool)
+    counts["contest"] += int(((ahead[:, :, None] == ahead[:, None, :]) & pairs).sum())
+    swapped = (ahead[:, :, None] == old[:, None, :]) & (ahead[:, None, :] == old[:, :, None])
+    counts["swap"] += int((swapped & pairs).sum())
+    return counts
+
+
+@functools.lru_cache(maxsize=4)
+def episode(id: str, kind: str, backend: str) -> tuple[list[Any], Counter[str]]:
+    """Every state with all that was seen of it in one busy episode of a batch, and what occurred."""
+    env = make(id, kind, backend)
+    reset, step = (env.rules.backend.compiled(f) for f in (env.reset_fn, env.step_fn))
+    state, _ = reset(keys(5, BATCH))
+    seen, counts = [], Counter[str]()
+    for number, actions in enumerate(scripted(env, STEPS, BATCH)):
+        state = seeded(env, state) if number % 40 == 0 else state
+        before = read_only(state) if backend == "numpy" else state
+        state, obs, rewards, done, infos = step(before, actions)
+        seen.append((before, state, *map(np.asarray, (obs, rewards, done))))
+        counts += tally(before, infos, state, env.verbs)
+    return seen, counts
+
+
+if len(BACKENDS) > 1:
+
+    @pytest.mark.parametrize(("id", "kind"), groups(CASES))
+    def test_numpy_equals_jax(id: str, kind: str) -> None:
+        ours, counts = episode(id, kind, "numpy")
+        theirs, _ = episode(id, kind, "jax")
+        for number, (mine, yours) in enumerate(zip(ours, theirs, strict=True)):
+            assert_same(mine[0], yours[0], f"{id} before step {number}")
+            assert_same(mine[1], yours[1], f"{id} after step {number}")
+            for name, a, b in zip(("obs", "rewards", "done"), mine[2:], yours[2:], strict=True):
+                assert (a.dtype, a.tobytes()) == (b.dtype, b.tobytes()), f"{id} step {number}: {name}"
+        assert ours[-1][4].all()
+        if kind in ("window", "none"):
+            assert min(counts["contest"], counts["swap"], counts["follow"]) > 20, counts
+        if id in KITCHENS:
+            verbs = ("pot onion", "plate", "deliver", "take dish", "put down", "pick up")
+            assert min(counts[verb] for verb in verbs) > 20, counts
+
+
+@pytest.mark.parametrize(("id", "kind"), groups([case for case in CASES if case[1] != "none"]))
+def test_batch_equals_single_numpy(id: str, kind: str) -> None:
+    env = make(id, kind, "numpy")
+    tape = scripted(env, STEPS, BATCH)
+    for number, (before, after, obs, rewards, done) in enumerate(episode(id, kind, "numpy")[0]):
+        i = number % BATCH
+        state, mine, points, over, _ = env.step_fn(sliced(before, i), tape[number, i])
+        assert_same(state, sliced(after, i), f"{id} step {number} environment {i}")
+        assert mine.tobytes() == obs[i].tobytes()
+        assert points.tobytes() == rewards[i].tobytes()
+        assert bool(over) == bool(done[i])
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_1024_in_one_call_equal_1024_one_by_one(id: str) -> None:
+    env = make(id, "features" if id in KITCHENS else "window", "numpy")
+    batch, _ = env.reset_fn(keys(9, 1024))
+    states = [env.reset_fn(key)[0] for key in keys(9, 1024)]
+    for actions in scripted(env, 6, 1024):
+        batch, obs, rewards, _, _ = env.step_fn(batch, actions)
+        results = [env.step_fn(state, joint) for state, joint in zip(states, actions, strict=True)]
+        states = [result[0] for result in results]
+        assert np.stack([result[1] for result in results]).tobytes() == obs.tobytes()
+        assert np.stack([result[2] for result in results]).tobytes() == rewards.tobytes()
+    for i, state in enumerate(states):
+        assert_same(state, sliced(batch, i), f"environment {i}")
+
+
+def sliced(state: Any, i: int) -> Any:
+    """Environment i of a batch."""
+    return type(state)(**{k: v[i] if hasattr(v, "ndim") else v for k, v in vars(state).items()})
+
+
+if len(BACKENDS) > 1:
+    import jax
+
+    @pytest.mark.parametrize(
+        "id", [pytest.param(id, marks=pytest.mark.xdist_group(f"vmap:{id}")) for id in IDS]
+    )
+    def test_direct_batch_equals_vmap_equals_single(id: str) -> None:
+        env = make(id, "lossless", "jax")
+        step, single = jax.jit(env.step_fn), jax.jit(env.jax_step)
+        mapped = jax.jit(jax.vmap(env.jax_step))
+        state, _ = jax.jit(env.reset_fn)(keys(11, 8))
+        again, _ = jax.jit(jax.vmap(env.jax_reset))(keys(11, 8))
+        assert_same(state, again, "reset")
+        state = seeded(env, state)
+        for actions in scripted(env, 20, 8):
+            direct, other = step(state, actions), mapped(state, actions)
+            assert_same(direct[0], other[0], "vmap")
+            alone = single(jax.tree.map(lambda x: x[3], state), actions[3])
+            assert_same(alone[0], jax.tree.map(lambda x: x[3], direct[0]), "single")
+            for a, b, c in zip(direct[1:4], other[1:4], alone[1:4], strict=True):
+                assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+                assert np.asarray(a)[3].tobytes() == np.asarray(c).tobytes()
+            state = direct[0]

@@ -1,0 +1,61 @@
+"""What the tests share: the installed backends, boards, played episodes and exact comparison."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+from typing import Any
+
+import numpy as np
+
+import cogrid
+from cogrid.backend import rng
+
+HAS_JAX = importlib.util.find_spec("jax") is not None
+#: Backends whose libraries are installed; the NumPy session proves that the suite needs no JAX.
+BACKENDS = ("numpy", "jax") if HAS_JAX else ("numpy",)
+IDS = tuple(cogrid.registered())
+KITCHENS = tuple(id for id in IDS if id.startswith("Overcooked"))
+
+UP, DOWN, LEFT, RIGHT, INTERACT, TOGGLE, NOOP = range(7)
+
+
+def fields(state: Any) -> dict[str, np.ndarray[Any, Any]]:
+    """Everything that a state stores, on the host; the key by its words."""
+    stored = {f.name: getattr(state, f.name) for f in dataclasses.fields(state) if f.name != "rules"}
+    stored["rng_key"] = state.rules.backend.words(state.rng_key)
+    return {name: np.asarray(value) for name, value in stored.items() if value is not None}
+
+
+def assert_same(left: Any, right: Any, what: str = "") -> None:
+    """Two states are equal, field by field; integer widths are the backend's own business."""
+    ours, theirs = fields(left), fields(right)
+    assert ours.keys() == theirs.keys()
+    for name, value in ours.items():
+        if not np.array_equal(value, theirs[name]):
+            np.testing.assert_array_equal(value, theirs[name], err_msg=f"{what} {name}")
+
+
+def keys(seed: int, n: int) -> Any:
+    """n keys of a seed."""
+    return rng.split(rng.key(seed), n)
+
+
+def read_only(state: Any) -> Any:
+    """The state with arrays that refuse to be written."""
+    frozen = {}
+    for f in dataclasses.fields(state):
+        value = getattr(state, f.name)
+        if isinstance(value, np.ndarray):
+            value = value.copy()
+            value.flags.writeable = False
+        frozen[f.name] = value
+    return type(state)(**frozen)
+
+
+def busy_actions(env: Any, generator: Any, steps: int, batch: int) -> Any:
+    """(steps, batch, n) random actions of which half are interact, some out of range."""
+    shape = (steps, batch, env.config["num_agents"])
+    actions = generator.integers(-1, 8, shape)
+    interact = env.action_names.index("interact")
+    return np.where(generator.random(shape) < 0.4, interact, actions).astype(np.int32)
