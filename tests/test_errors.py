@@ -35,7 +35,7 @@ OPTIONS = (
 
 
 def complaint(call, *kinds) -> str:
-    """What the call says when it refuses: one sentence of exactly that type of error, ValueError if none is given."""
+    """What the call says when it refuses: one sentence, in an error of one of the kinds (ValueError)."""
     with pytest.raises((ValueError, TypeError)) as caught:
         call()
     text = str(caught.value)

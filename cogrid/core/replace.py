@@ -46,7 +46,7 @@ def replace(rules: Rules, state: EnvState, **changes: Any) -> EnvState:
     if views:
         new = dataclasses.replace(new, cells=rules.xp.asarray(new.write(views), rules.cell_dtype))
     if all(rules.backend.is_concrete(value) for value in (new.pos, new.agent_dir, new.cells)):
-        _check(rules, new)
+        check(rules, new)
     return new
 
 
@@ -129,7 +129,7 @@ def _possible(rules: Rules) -> np.ndarray[Any, Any]:
     return possible
 
 
-def _check(rules: Rules, state: EnvState) -> None:
+def check(rules: Rules, state: EnvState) -> None:
     """Every thing where it can be, every agent on a cell of its own."""
     cells, pos, facing = (
         np.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (state.cells, state.pos, state.agent_dir)

@@ -102,6 +102,24 @@ class Rules:
         free = [cell for cell, letter in enumerate(letters) if letter == FLOOR and cell not in marked]
         return (marked + free)[: self.n_agents]
 
+    def stored_shapes(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        """Shape and type of every field that a single state of this spec stores, but for the key."""
+        one, each = (), (self.n_agents,)
+        shapes: dict[str, tuple[tuple[int, ...], Any]] = {
+            "cells": ((self.n_cells,), self.cell_dtype),
+            "pos": (each, self.pos_dtype),
+            "agent_dir": (each, self.agent_dtype),
+            "held": (each, self.agent_dtype),
+            "time": (one, np.int32),
+            "done": (one, bool),
+            "shaping_weight": (one, np.float32),
+        }
+        if len(self.boards) > 1:
+            shapes["layout"] = (one, np.int32)
+        if self.spec.game.final_verbs:
+            shapes["ended"] = (each, bool)
+        return {name: (shape, np.dtype(dtype)) for name, (shape, dtype) in shapes.items()}
+
     def symbols(self, function: Callable[[Thing], Any], dtype: Any = None) -> Array:
         """A plain function of a thing as a table over the symbols, (things, …)."""
         return np.array([function(thing) for thing in self.spec.symbols.things], dtype)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from cogrid.backend.env_state import EnvState
-from cogrid.core.replace import replace
-from cogrid.core.reset import reset
+from cogrid.core.replace import check
 from cogrid.core.rules import Rules
 
 VERSION = 1
@@ -43,18 +42,26 @@ def from_plain(rules: Rules, snapshot: Mapping[str, Any]) -> EnvState:
             f"the snapshot is of another spec ({snapshot['spec']}, not {fingerprint(rules)}): "
             "make the environment with the same id and overrides."
         )
-    values = dict(snapshot["state"])
-    words = np.array(values.pop("rng_key"), np.uint32)
-    fresh = reset(rules, words)
-    stored = {
-        f.name
-        for f in dataclasses.fields(fresh)
-        if f.name not in ("rules", "rng_key") and getattr(fresh, f.name) is not None
-    }
-    if set(values) != stored:
+    state = rules.spec.game.state_type(**_fields(rules, snapshot["state"]), rules=rules)
+    check(rules, state)
+    return state
+
+
+def _fields(rules: Rules, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The stored fields, in the backend's arrays; refuses what is missing, strange or misshapen."""
+    shapes = rules.stored_shapes()
+    if not isinstance(values, Mapping) or set(values) != {*shapes, "rng_key"}:
         raise ValueError(
-            f"the snapshot is damaged: it has the fields {sorted(values)}, not {sorted(stored)}."
+            f"the snapshot is damaged: its fields are not {', '.join(sorted(shapes))} and rng_key."
         )
-    if not rules.spec.shaping:
-        del values["shaping_weight"]
-    return replace(rules, fresh, rng_key=words, **values)
+    fields: dict[str, Any] = {"layout": None, "ended": None}
+    for name, (shape, dtype) in shapes.items():
+        try:
+            fields[name] = rules.xp.asarray(
+                np.array(values[name]).astype(dtype, casting="same_kind").reshape(shape)
+            )
+        except (TypeError, ValueError):
+            raise ValueError(f"the snapshot is damaged: {name} is not {dtype} of shape {shape}.") from None
+        fields[name] = rules.xp.asarray(value)
+    fields["rng_key"] = rules.backend.key(rules.xp.asarray(np.array(values["rng_key"], np.uint32)))
+    return fields

@@ -38,12 +38,13 @@ from tests.oracles.states import (
     random_state,
     shared_cells,
     stands_at,
+    telling_cases,
     together_cases,
 )
 
 LONG, SHORT = 140, 40  # steps of the game from the start, and of each game from the middle
 MIDDLE_GAMES = 7
-RANDOM_CASES, AIMED_CASES = 25, 40
+RANDOM_CASES, AIMED_CASES, TELLING_CASES = 25, 30, 10
 TRIES = 2000
 
 # A file is only kept if everything happened at least this often.
@@ -92,8 +93,10 @@ def _play(
 def _cases(oracle: OvercookedOracle, kitchen: Kitchen, cook_start: str) -> list[Played]:
     """Single steps: random ones, and some aimed at the dish shaping and at two agents at one pot."""
     rng = random.Random(f"{kitchen.name} {cook_start} cases")
-    aimed: list[Case] = rng.sample(list(dish_cases(kitchen, cook_start, rng)), AIMED_CASES)
+    dishes = list(dish_cases(kitchen, cook_start, rng))
     together = list(together_cases(kitchen, cook_start, rng))
+    aimed: list[Case] = rng.sample(dishes, AIMED_CASES)
+    aimed += rng.sample(telling_cases(oracle, dishes), TELLING_CASES)
     aimed += rng.sample(together, min(AIMED_CASES, len(together)))
     cases = random_cases(kitchen, cook_start, RANDOM_CASES, rng) + aimed
     outcomes = oracle.step([state for state, _ in cases], [joint for _, joint in cases])

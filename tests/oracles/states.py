@@ -16,6 +16,7 @@ from tests.oracles.canonical import (
     NOOP,
     POT_SIZE,
     Cell,
+    Implementation,
     JointAction,
     Kitchen,
     KitchenState,
@@ -211,6 +212,15 @@ def dish_cases(kitchen: Kitchen, cook_start: str, rng: random.Random, per_deed: 
     for deed, taker in product(possible_deeds(kitchen, cook_start), (1, 0)):
         for _ in range(per_deed):
             yield _dish_case(kitchen, cook_start, deed, taker, rng)
+
+
+def telling_cases(game: Implementation, cases: Sequence[Case]) -> list[Case]:
+    """The cases in which agent 1 is paid otherwise than if agent 0 did nothing."""
+    states = [state for state, _ in cases]
+    paid = game.step(states, [joint for _, joint in cases])
+    alone = game.step(states, [(NOOP, action) for _, (_, action) in cases])
+    rows = zip(cases, paid, alone, strict=True)
+    return [case for case, both, one in rows if both.shaped[1] != one.shaped[1]]
 
 
 def possible_deeds(kitchen: Kitchen, cook_start: str) -> list[str]:
