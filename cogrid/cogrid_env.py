@@ -16,7 +16,7 @@ from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core import snapshot
 from cogrid.core.actions import ACTION_SETS
-from cogrid.core.features import observer
+from cogrid.core.observation import observer
 from cogrid.core.replace import replace
 from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec

@@ -14,7 +14,7 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core.autoreset import renew
-from cogrid.core.features import observer
+from cogrid.core.observation import observer
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import functions, step

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import cogrid
-from cogrid.core.features import Each, Others, Own, Place
+from cogrid.core.features import Agents, Each, Place
 from cogrid.core.game import Game, Outcome
 from cogrid.core.layout import Layout
 from cogrid.testing import check_env
@@ -42,7 +42,7 @@ class Treasure(Game):
 
     def features(self):
         full = Each("chest", ("coins",), lambda thing: (thing[1] / 3 if thing[0] == "chest" else 0.0,))
-        return Own(("gold",), has_gold), Place(nearest=("coin", "chest")), full, Others(("gold",), has_gold)
+        return Agents(("gold",), has_gold), Place(nearest=("coin", "chest")), full
 
 
 def has_gold(item):

@@ -1,4 +1,4 @@
-"""The stateful environment: PettingZoo's API, seeds, infos, early ends, snapshots, neighbours, compilation."""
+"""The stateful environment: PettingZoo, seeds, infos, early ends, snapshots, neighbours, compilation."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import functools
 import itertools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +15,7 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 import cogrid
 from cogrid.backend import rng
-from cogrid.core.features import Own
-from cogrid.core.game import Game, Outcome
-from cogrid.core.layout import Layout
-from cogrid.core.spec import Spec
+from tests.doors import hall
 from tests.episodes import digest, jitted, play, random_actions, record, run_python
 from tests.support import BACKENDS, DOWN, HAS_JAX, IDS, INTERACT, LEFT, NOOP, RIGHT, UP, assert_same, fields
 
@@ -136,6 +131,7 @@ def test_render(backend) -> None:
 PROCESS = """
 import json, sys
 import cogrid
+from tests.doors import hall
 from tests.episodes import digest, play
 ids, backends = json.loads(sys.argv[1])
 made = [(id, backend, cogrid.make(id, backend=backend, max_steps=40)) for id in ids for backend in backends]
@@ -324,7 +320,7 @@ def test_components_are_told_before_the_weight(backend) -> None:
 @pytest.mark.parametrize("id", [ROOM, ARENA])
 @each_backend
 def test_action_mask_by_brute_force(backend, id, action_set) -> None:
-    """Masked off: acting alone, it changes nothing. Masked on: it does, unless another agent is in the way."""
+    """Masked off: acting alone changes nothing. Masked on: it does, unless another agent is in the way."""
     env = talkative(id, backend, action_set)
     n, n_actions = env.config["num_agents"], len(env.action_names)
     noop = env.action_names.index("noop")
@@ -369,32 +365,17 @@ def test_infos_do_not_change_the_game(backend) -> None:
 # An agent that ends before the others
 
 
-@dataclass(frozen=True)
-class Doors(Game):
-    """Leave through a door, for one point each; inside there is nothing to do."""
-
-    legend: ClassVar[Mapping[str, Any]] = MappingProxyType({" ": "floor", "#": "wall", "E": "door"})
-    final_verbs: ClassVar[frozenset[str]] = frozenset({"leave"})
-
-    def interact(self, held, thing):
-        return Outcome(held, thing, "leave", 1.0) if thing == "door" else None
-
-    def features(self):
-        return (Own((), lambda item: ()),)
-
-
-HALL = """
+THREE = """
     ##E##
     #1 2#
     #3###
     #####
 """
-DOORS = Spec(Doors(), (Layout("hall", HALL),), num_agents=3, max_steps=6)
 
 
 @each_backend
 def test_an_agent_that_ends_drops_out_and_the_others_go_on(backend) -> None:
-    env = cogrid.CoGridEnv(DOORS, backend, infos=True)
+    env = cogrid.CoGridEnv(hall(THREE, 3, max_steps=6), backend, infos=True)
     env.reset(seed=0)
     env.step({0: RIGHT, 1: NOOP, 2: NOOP})
     env.step({0: UP, 1: NOOP, 2: NOOP})  # turns to the door
@@ -423,7 +404,7 @@ def test_an_agent_that_ends_drops_out_and_the_others_go_on(backend) -> None:
 
 @each_backend
 def test_the_episode_ends_when_all_have_ended(backend) -> None:
-    env = cogrid.CoGridEnv(Spec(Doors(), (Layout("two", "#EE#\n#12#\n####"),)), backend)
+    env = cogrid.CoGridEnv(hall("#EE#\n#12#\n####"), backend)
     env.reset(seed=0)
     _, rewards, terminations, truncations, _ = env.step({0: INTERACT, 1: INTERACT})  # both begin facing up
     assert rewards == {0: 2.0, 1: 2.0}
@@ -435,7 +416,7 @@ def test_the_episode_ends_when_all_have_ended(backend) -> None:
 
 @each_backend
 def test_who_has_ended_cannot_act_and_is_told_so_by_its_mask(backend) -> None:
-    env = cogrid.CoGridEnv(Spec(Doors(), (Layout("two", "#EE#\n#12#\n#  #\n####"),)), backend, infos=True)
+    env = cogrid.CoGridEnv(hall("#EE#\n#12#\n#  #\n####"), backend, infos=True)
     env.reset(seed=0)
     env.step({0: INTERACT, 1: NOOP})
     state = env.env_state
@@ -448,7 +429,7 @@ def test_who_has_ended_cannot_act_and_is_told_so_by_its_mask(backend) -> None:
 
 @each_backend
 def test_snapshot_remembers_who_has_ended(backend) -> None:
-    env = cogrid.CoGridEnv(Spec(Doors(), (Layout("two", "#EE#\n#12#\n####"),)), backend)
+    env = cogrid.CoGridEnv(hall("#EE#\n#12#\n####"), backend)
     env.reset(seed=0)
     env.step({0: NOOP, 1: INTERACT})
     snapshot = json.loads(json.dumps(env.get_state()))
@@ -460,7 +441,7 @@ def test_snapshot_remembers_who_has_ended(backend) -> None:
 
 @each_backend
 def test_an_early_end_conforms_to_pettingzoo(backend) -> None:
-    parallel_api_test(cogrid.CoGridEnv(DOORS, backend), num_cycles=60)
+    parallel_api_test(cogrid.CoGridEnv(hall(THREE, 3, max_steps=6), backend), num_cycles=60)
 
 
 # Snapshots
@@ -512,7 +493,7 @@ def test_snapshot_of_the_end(backend) -> None:
 
 
 def test_equal_specs_have_equal_snapshots_in_every_process() -> None:
-    """The same environment may be spelled with 1 or 1.0; what was made earlier in the process must not matter."""
+    """It may be spelled with 1 or with 1.0, and what was made earlier in the process must not matter."""
     source = """
 import sys, cogrid
 for shaping in eval(sys.argv[1]):

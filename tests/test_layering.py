@@ -36,8 +36,10 @@ ORDER = (
     "symbols",
     "spec",
     "rules",
-    ("movement", "interaction", "ticks", "rewards", "termination", "features"),
+    ("movement", "interaction", "ticks", "rewards", "termination", "features", "planes"),
+    "observation",
     ("reset", "replace", "report"),
+    "snapshot",
     "autoreset",
     "step",
 )

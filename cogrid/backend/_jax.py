@@ -43,13 +43,13 @@ class JaxBackend:
         """A written copy."""
         return _over_batch(_write, grid.ndim)(grid, index, value)
 
-    def stack(self, values: list[Any]) -> Any:
-        """Side by side on a new last axis."""
-        return jnp.stack(values, axis=-1)
-
     def any(self, truth: Any) -> Any:
         """Along the last axis."""
         return truth.any(axis=-1)
+
+    def least(self, values: Any, empty: int) -> Any:
+        """Along the last axis."""
+        return values.min(axis=-1, initial=empty)
 
     def settle(self, change: Callable[[Any], Any], value: Any, passes: int) -> Any:
         """A few passes are unrolled; more become a loop that stops when nothing changes."""

@@ -34,11 +34,11 @@ class Backend(Protocol):
     def put(self, grid: Array, index: Array, value: Array) -> Array:
         """A copy of the grid with `value` written at `index`; equal indices must carry equal values."""
 
-    def stack(self, values: list[Array]) -> Array:
-        """n values of (*B,) side by side, (*B, n)."""
-
     def any(self, truth: Array) -> Array:
         """Whether any along the last axis is true."""
+
+    def least(self, values: Array, empty: int) -> Array:
+        """The minimum along the last axis; `empty` where it has no entries."""
 
     def settle(self, change: Callable[[Array], Array], value: Array, passes: int) -> Array:
         """Apply `change` until nothing changes any more; `passes` is a proven upper bound."""

@@ -6,7 +6,7 @@ import dataclasses
 
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
-from cogrid.core.features import observe
+from cogrid.core.observation import observe
 from cogrid.core.reset import reset
 from cogrid.core.rules import Rules
 

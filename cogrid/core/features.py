@@ -1,11 +1,10 @@
-"""Observations: named numbers or planes, all gathered from tables over symbols, items and places."""
+"""Features: the parts of a flat observation, gathered from tables over symbols, items and places."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,52 +28,38 @@ class Feature(Protocol):
 
 
 @dataclass(frozen=True)
-class Own:
-    """Numbers of the agent's own facing (one of four) and of what it holds."""
+class Agents:
+    """Facing and held item of the agent itself, then offset, facing and held item of each of the others.
+
+    Other 1 is the next agent by number, and after the last comes the first.
+    """
 
     labels: tuple[str, ...]
     of_item: Callable[[Item], Numbers]
 
     def names(self, rules: Rules) -> list[str]:
-        """Facing first."""
-        return [f"facing {name}" for name in FACINGS] + [f"holds {label}" for label in self.labels]
+        """Own first."""
+        own = [f"facing {name}" for name in FACINGS] + [f"holds {label}" for label in self.labels]
+        block = ["rows", "columns", *own]
+        return own + [f"other {k} {name}" for k in range(1, rules.n_agents) for name in block]
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
-        """One table over facing and item."""
-        table = _agent_table(rules, self.of_item)
-
-        def own(state: EnvState) -> Array:
-            return rules.lookup(table, state.agent_dir * rules.n_items + state.held)
-
-        return own
-
-
-@dataclass(frozen=True)
-class Others:
-    """Offset, facing and held item of every other agent, by ascending distance in agent number."""
-
-    labels: tuple[str, ...]
-    of_item: Callable[[Item], Numbers]
-
-    def names(self, rules: Rules) -> list[str]:
-        """One block for each other agent."""
-        block = ["rows", "columns"] + [f"facing {name}" for name in FACINGS]
-        block += [f"holds {label}" for label in self.labels]
-        return [f"other {k} {name}" for k in range(1, rules.n_agents) for name in block]
-
-    def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
-        """The same table as the agent's own, and a table of offsets."""
+        """One table over facing and item, one over the offset between two cells."""
         n, xp = rules.n_agents, rules.xp
         who = (np.arange(n)[:, None] + np.arange(1, n)) % n  # (n, n − 1)
-        table, offsets = _agent_table(rules, self.of_item), _Offsets(rules)
+        items = rules.items(self.of_item, np.float32)
+        facings = np.eye(4, dtype=np.float32)
+        table = np.array([np.concatenate((facing, item)) for facing in facings for item in items], np.float32)
+        offsets = _Offsets(rules)
 
-        def others(state: EnvState) -> Array:
-            agent = (state.agent_dir * rules.n_items + state.held)[..., who]  # (*B, n, n − 1)
-            offset = offsets(state.pos[..., None], state.pos[..., who])
-            block = xp.concatenate((offset, rules.lookup(table, agent)), axis=-1)
-            return block.reshape(*state.pos.shape, -1)
+        def agents(state: EnvState) -> Array:
+            own = rules.lookup(table, state.agent_dir * rules.n_items + state.held)  # (*B, n, 4 + labels)
+            if n == 1:
+                return own
+            block = xp.concatenate((offsets.between(state.pos, who), own[..., who, :]), axis=-1)
+            return xp.concatenate((own, block.reshape(*state.pos.shape, -1)), axis=-1)
 
-        return others
+        return agents
 
 
 @dataclass(frozen=True)
@@ -169,16 +154,16 @@ class Each:
         table = np.concatenate((values, np.zeros_like(values[:1])))
         there = cells >= 0
         where = np.where(there, cells, 0).astype(rules.pos_dtype)
+        everyone = np.tile(where[0], (rules.n_agents, 1))  # (n, k)
 
         def each(state: EnvState) -> Array:
             if state.layout is None:
-                seen = state.cells[..., where[0]]  # (*B, k)
+                seen = state.cells[..., everyone]  # (*B, n, k)
             else:
-                seen = rules.at(state.cells, rules.lookup(where, state.layout))
+                seen = rules.at(state.cells, rules.lookup(where, state.layout))  # (*B, k)
                 seen = xp.where(rules.lookup(there, state.layout), seen.astype(np.int32), len(values))
-            numbers = rules.lookup(table, seen)
-            flat = numbers.reshape(*state.time.shape, 1, -1)  # (*B, 1, k · labels)
-            return xp.broadcast_to(flat, (*state.pos.shape, flat.shape[-1]))
+                seen = seen[..., None, :].repeat(rules.n_agents, axis=-2)
+            return rules.lookup(table, seen).reshape(*state.pos.shape, -1)
 
         return each
 
@@ -220,18 +205,11 @@ class NearestLying:
             lies = rules.lookup(labels, state.cells[..., cells])  # (*B, far)
             match = lies[..., None, None, :] == lift(wanted, lies.ndim + 2)  # (*B, 1, labels, far)
             rank = rules.lookup(ranks, state.pos)[..., None, :]  # (*B, n, 1, far)
-            best = xp.where(match, rank, dtype.type(far)).min(axis=-1, initial=far)  # (*B, n, labels)
+            best = rules.backend.least(xp.where(match, rank, dtype.type(far)), far)  # (*B, n, labels)
             index = rules.lookup(first, state.pos)[..., None] + best.astype(np.int32)
             return rules.lookup(flat, index).reshape(*state.pos.shape, -1)
 
         return nearest
-
-
-def _agent_table(rules: Rules, of_item: Callable[[Item], Numbers]) -> np.ndarray[Any, Any]:
-    """(4 · items, 4 + labels) by facing and item."""
-    items = rules.items(of_item, np.float32)
-    rows = [np.concatenate((np.eye(4, dtype=np.float32)[d], row)) for d in range(4) for row in items]
-    return np.array(rows, np.float32)
 
 
 class _Offsets:
@@ -250,10 +228,10 @@ class _Offsets:
         table[..., 1] = [_scaled(int(c), width) for c in columns]
         self.table = table.reshape(-1, 2)
 
-    def __call__(self, origin: Array, target: Array) -> Array:
-        """(*S, 2) rows and columns from the origin to the target, as parts of the board."""
-        difference = self.lookup(self.wide, target) - self.lookup(self.wide, origin)
-        return self.lookup(self.table, difference + self.zero)
+    def between(self, pos: Array, who: np.ndarray[Any, Any]) -> Array:
+        """(*B, n, k, 2) rows and columns from every agent to those in `who` (n, k), as parts of the board."""
+        wide = self.lookup(self.wide, pos)  # (*B, n)
+        return self.lookup(self.table, wide[..., who] - (wide - self.zero)[..., None])
 
 
 def _scaled(distance: int, size: int) -> float:
@@ -276,111 +254,3 @@ def _offset_to(rules: Rules, cell: int, target: int) -> list[float]:
         return [0.0, 0.0, 0.0]
     (r, c), (tr, tc) = divmod(cell, rules.width), divmod(target, rules.width)
     return [1.0, _scaled(tr - r, rules.height), _scaled(tc - c, rules.width)]
-
-
-class Observer(NamedTuple):
-    """How agents see: the names of the last axis, the shape for one agent, and the function."""
-
-    names: tuple[str, ...]
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    low: float
-    high: float
-    see: Callable[[EnvState], Array]
-
-
-@functools.lru_cache(maxsize=256)
-def observer(rules: Rules) -> Observer:
-    """The observation that the spec asks for."""
-    kind = rules.spec.observation
-    if kind == "features":
-        return _features(rules)
-    if kind == "none":
-        return _nothing(rules)
-    return _planes(rules)
-
-
-def observe(rules: Rules, state: EnvState) -> Array:
-    """(*B, n, …) what every agent sees."""
-    return observer(rules).see(state)
-
-
-def _features(rules: Rules) -> Observer:
-    parts = rules.spec.game.features()
-    if not parts:
-        raise ValueError(f"{type(rules.spec.game).__name__} has no features: choose another observation.")
-    names = tuple(name for part in parts for name in part.names(rules))
-    functions = [part.compile(rules) for part in parts]
-
-    def see(state: EnvState) -> Array:
-        return rules.xp.concatenate([function(state) for function in functions], axis=-1)
-
-    return Observer(names, (len(names),), np.dtype(np.float32), -1.0, 1.0, see)
-
-
-def _nothing(rules: Rules) -> Observer:
-    def see(state: EnvState) -> Array:
-        return rules.xp.zeros((*state.pos.shape, 0), np.float32)
-
-    return Observer((), (0,), np.dtype(np.float32), 0.0, 0.0, see)
-
-
-def _planes(rules: Rules) -> Observer:
-    """Rows of one table: things, other agents, the own agent, nothing; once more for the countdown."""
-    game, symbols, xp = rules.spec.game, rules.spec.symbols, rules.xp
-    agents = [(facing, item) for facing in range(4) for item in symbols.items]
-    painted = [game.paint(thing) for thing in symbols.things]
-    painted += [game.paint_agent(False, facing, item) for facing, item in agents]
-    painted += [game.paint_agent(True, facing, item) for facing, item in agents]
-    painted.append({})
-    table = np.array([[cell.get(plane, 0) for plane in game.planes] for cell in painted], np.uint8)
-    size, void = len(table), len(table) - 1
-    if game.countdown is not None:
-        urgent = table.copy()
-        urgent[:, game.planes.index(game.countdown[0])] = 1
-        table = np.concatenate((table, urgent))
-    dtype = rules.backend.index_dtype(len(table))
-    crop = _crop(rules) if rules.spec.observation == "window" else None
-    every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
-    middle = np.arange(rules.spec.window**2) == rules.spec.window**2 // 2
-
-    def see(state: EnvState) -> Array:
-        facing, held = state.agent_dir.astype(dtype), state.held.astype(dtype)
-        agent = facing * rules.n_items + held + rules.n_things  # (*B, n)
-        board = rules.put(state.cells.astype(dtype), state.pos, agent)  # (*B, cells) agents are symbols too
-        if game.countdown is not None:
-            left = rules.spec.max_steps - state.time
-            board = board + xp.where(left < game.countdown[1], dtype.type(size), dtype.type(0))[..., None]
-        if crop is None:
-            own = lift(every, state.pos.ndim + 1) == state.pos[..., None]  # (*B, n, cells)
-            seen = board[..., None, :]
-        else:
-            seen = _cropped(rules, board, crop, state.pos, void)  # (*B, n, window)
-            own = lift(middle, seen.ndim)
-        seen = xp.where(own, seen + dtype.type(len(agents)), seen)
-        return rules.lookup(table, seen).reshape(*state.pos.shape, *shape)
-
-    sides = (rules.height, rules.width) if crop is None else (rules.spec.window,) * 2
-    shape = (*sides, len(game.planes))
-    return Observer(game.planes, shape, np.dtype(np.uint8), 0, 255, see)
-
-
-def _crop(rules: Rules) -> np.ndarray[Any, Any]:
-    """(cells, side²) the cells around a cell, −1 outside the map."""
-    reach = np.arange(rules.spec.window) - rules.spec.window // 2
-    row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
-    rows, columns = row + reach[:, None], column + reach
-    inside = (rows >= 0) & (rows < rules.height) & (columns >= 0) & (columns < rules.width)
-    return np.where(inside, rows * rules.width + columns, -1).reshape(rules.n_cells, -1)
-
-
-def _cropped(rules: Rules, board: Array, crop: np.ndarray[Any, Any], pos: Array, void: int) -> Array:
-    """(*B, n, side²) the symbols around every agent; `void` outside the map."""
-    xp = rules.xp
-    inside = np.where(crop < 0, rules.n_cells, crop)  # one cell more: the void
-    dtype = rules.backend.index_dtype(rules.n_cells + 1)
-    index = rules.lookup(inside.astype(dtype), pos)  # (*B, n, side²)
-    edge = xp.full((*board.shape[:-1], 1), void, board.dtype)
-    wide = xp.concatenate((board, edge), axis=-1)
-    flat = rules.at(wide, index.reshape(*pos.shape[:-1], -1))
-    return flat.reshape(index.shape)

@@ -15,17 +15,15 @@ def interact(rules: Rules, state: EnvState, actions: Array) -> tuple[EnvState, E
     if rules.guarded:
         first = xp.where(_occupied(faced, state.pos), 0, first)
     hand = first + state.held.astype(rules.row_dtype) * rules.n_things
-    seen = rules.at(state.cells, faced)  # (*B, n)
+    seen = rules.at(state.cells, faced).astype(rules.row_dtype)  # (*B, n)
     rows = []
     for i in range(rules.n_agents):
-        row = hand[..., i] + seen[..., i].astype(rules.row_dtype)
-        left = lookup(rules.left, row)
-        seen = xp.where(faced == faced[..., i, None], left[..., None], seen)
-        rows.append(row)
-    row = rules.backend.stack(rows)
-    cells = rules.put(state.cells, faced, seen)
-    state = state.evolve(cells=cells, held=lookup(rules.kept, row))
-    return state, Events(row)
+        me = slice(i, i + 1)
+        rows.append(hand[..., me] + seen[..., me])  # (*B, 1)
+        seen = xp.where(faced == faced[..., me], lookup(rules.left, rows[i]), seen)
+    row = xp.concatenate(rows, axis=-1)
+    cells = rules.put(state.cells, faced, seen.astype(rules.cell_dtype))
+    return state.evolve(cells=cells, held=lookup(rules.kept, row)), Events(row)
 
 
 def _occupied(faced: Array, pos: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.game import Item, Reward, Thing
 from cogrid.core.rules import Rules
@@ -74,7 +74,8 @@ def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
 def score(rules: Rules, before: EnvState, events: Events) -> Array:
     """(*B, n) float32: every term's points, team terms to all, shaping by its weight; 0 after the end."""
     xp = rules.xp
-    plain, shaped = None, None
+    plain: Array = None
+    shaped: Array = None
     for term in terms(rules):
         points = _paid(rules, term, before, events)
         if term.reward.shaping:
@@ -83,44 +84,45 @@ def score(rules: Rules, before: EnvState, events: Events) -> Array:
             plain = points if plain is None else plain + points
     if shaped is not None:
         shaped = before.shaping_weight[..., None] * shaped  # exact, so a fused multiply-add changes nothing
-    total = shaped if plain is None else plain if shaped is None else plain + shaped
-    if total is None:
-        return xp.zeros((*before.time.shape, rules.n_agents), np.float32)
-    return xp.where(before.done[..., None], np.float32(0), total)
+    zero = lift(np.zeros(rules.n_agents, np.float32), before.pos.ndim)
+    total = [part for part in (plain, shaped) if part is not None] or [zero]
+    return xp.where(before.done[..., None], zero, sum(total[1:], total[0]))
 
 
 def components(rules: Rules, before: EnvState, events: Events) -> dict[str, Array]:
     """Term by term, before the shaping weight: name -> (*B, n)."""
-    over = before.done[..., None]
+    over, zero = before.done[..., None], lift(np.zeros(rules.n_agents, np.float32), before.pos.ndim)
     return {
-        term.reward.name: rules.xp.where(over, np.float32(0), _paid(rules, term, before, events))
+        term.reward.name: rules.xp.where(over, zero, _paid(rules, term, before, events))
         for term in terms(rules)
     }
 
 
 def _paid(rules: Rules, term: Term, before: EnvState, events: Events) -> Array:
-    """(*B, n) what one term pays to each agent."""
+    """(*B, n) what one term pays to each agent; (*B, 1) if it pays the same to all."""
     points = rules.lookup(term.points, events.row)
     if term.scarcity is not None:
         points = rules.xp.where(_scarce(rules, term.scarcity, before, events.row), points, np.float32(0))
     if not term.reward.team:
         return points
-    total = points[..., 0]
+    total = points[..., :1]
     for i in range(1, rules.n_agents):  # one by one: a sum over an axis may add in any order
-        total = total + points[..., i]
-    return rules.xp.broadcast_to(total[..., None], points.shape)
+        total = total + points[..., i : i + 1]
+    return total
 
 
 def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> Array:
     """(*B, n) whether supply < demand at the moment the agent acts."""
     lookup = rules.lookup
-    things = lookup(scarcity.balance, before.cells[..., scarcity.cells]).sum(axis=-1)  # (*B,)
-    hands = lookup(scarcity.in_hand, before.held).sum(axis=-1)
+    things = lookup(scarcity.balance, before.cells[..., scarcity.cells]).sum(
+        axis=-1, keepdims=True
+    )  # (*B, 1)
+    hands = lookup(scarcity.in_hand, before.held).sum(axis=-1, keepdims=True)
     change = lookup(scarcity.change, row)  # (*B, n)
-    balance = [things + hands]
+    balance = [things.sum(axis=-1, keepdims=True) + hands.sum(axis=-1, keepdims=True)]
     for i in range(rules.n_agents - 1):
-        balance.append(balance[-1] + change[..., i])
-    return rules.backend.stack(balance) < 0
+        balance.append(balance[i] + change[..., i : i + 1])
+    return rules.xp.concatenate(balance, axis=-1) < 0
 
 
 def exact_weight(weight: float | Array) -> Array:

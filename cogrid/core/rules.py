@@ -67,12 +67,13 @@ class Rules:
             walked, self.pos_dtype
         )  # (4 · (actions + 1),) 0 where the action does not walk
         self.ahead = np.array(strides, self.pos_dtype)  # (4,) by facing
+        self.others = ~np.eye(self.n_agents, dtype=bool)  # (n, n)
 
     def _compile_rows(self) -> None:
         symbols = self.spec.symbols
         rows = symbols.rows
         self.verbs = tuple(dict.fromkeys(["", *(outcome.verb for _, _, outcome in rows)]))
-        self.left = np.array([symbols.number[o.thing] for _, _, o in rows], self.cell_dtype)  # (rows,)
+        self.left = np.array([symbols.number[o.thing] for _, _, o in rows], self.row_dtype)  # (rows,)
         self.kept = np.array([symbols.item_number[o.held] for _, _, o in rows], self.agent_dtype)  # (rows,)
         self.verb = np.array([self.verbs.index(o.verb) for _, _, o in rows], np.int8)  # (rows,)
         walkable = self.spec.game.walkable

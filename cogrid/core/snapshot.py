@@ -23,10 +23,10 @@ def fingerprint(rules: Rules) -> str:
 
 def to_plain(rules: Rules, state: EnvState) -> dict[str, Any]:
     """Everything that the state stores, as lists and numbers."""
-    fields = {f.name: getattr(state, f.name) for f in dataclasses.fields(state) if f.name != "rules"}
-    fields["rng_key"] = rules.backend.words(state.rng_key)
-    values = {name: np.asarray(value).tolist() for name, value in fields.items() if value is not None}
-    return {"version": VERSION, "spec": fingerprint(rules), "state": values}
+    values = {f.name: getattr(state, f.name) for f in dataclasses.fields(state) if f.name != "rules"}
+    values["rng_key"] = rules.backend.words(state.rng_key)
+    plain = {name: np.asarray(value).tolist() for name, value in values.items() if value is not None}
+    return {"version": VERSION, "spec": fingerprint(rules), "state": plain}
 
 
 def from_plain(rules: Rules, snapshot: Mapping[str, Any]) -> EnvState:
@@ -35,33 +35,32 @@ def from_plain(rules: Rules, snapshot: Mapping[str, Any]) -> EnvState:
         raise ValueError("this is no snapshot: take one with get_state().")
     if snapshot["version"] != VERSION:
         raise ValueError(
-            f"the snapshot has version {snapshot['version']!r}, this cogrid reads version {VERSION}."
+            f"the snapshot has version {snapshot['version']!r}, but this cogrid reads version {VERSION}."
         )
     if snapshot["spec"] != fingerprint(rules):
         raise ValueError(
             f"the snapshot is of another spec ({snapshot['spec']}, not {fingerprint(rules)}): "
             "make the environment with the same id and overrides."
         )
-    state = rules.spec.game.state_type(**_fields(rules, snapshot["state"]), rules=rules)
+    state = rules.spec.game.state_type(**_stored(rules, snapshot["state"]), rules=rules)
     check(rules, state)
     return state
 
 
-def _fields(rules: Rules, values: Mapping[str, Any]) -> dict[str, Any]:
+def _stored(rules: Rules, values: Mapping[str, Any]) -> dict[str, Any]:
     """The stored fields, in the backend's arrays; refuses what is missing, strange or misshapen."""
-    shapes = rules.stored_shapes()
-    if not isinstance(values, Mapping) or set(values) != {*shapes, "rng_key"}:
-        raise ValueError(
-            f"the snapshot is damaged: its fields are not {', '.join(sorted(shapes))} and rng_key."
-        )
-    fields: dict[str, Any] = {"layout": None, "ended": None}
+    shapes = rules.stored_shapes() | {"rng_key": ((2,), np.dtype(np.uint32))}
+    if not isinstance(values, Mapping) or set(values) != set(shapes):
+        raise ValueError(f"the snapshot is damaged: its fields are not {', '.join(shapes)}.")
+    arrays: dict[str, Any] = {"layout": None, "ended": None}
     for name, (shape, dtype) in shapes.items():
         try:
-            fields[name] = rules.xp.asarray(
-                np.array(values[name]).astype(dtype, casting="same_kind").reshape(shape)
-            )
-        except (TypeError, ValueError):
-            raise ValueError(f"the snapshot is damaged: {name} is not {dtype} of shape {shape}.") from None
-        fields[name] = rules.xp.asarray(value)
-    fields["rng_key"] = rules.backend.key(rules.xp.asarray(np.array(values["rng_key"], np.uint32)))
-    return fields
+            value = np.array(values[name], dtype)
+            exact = value.shape == shape and bool((value == np.array(values[name])).all())
+        except (TypeError, ValueError, OverflowError):
+            exact = False
+        if not exact:
+            raise ValueError(f"the snapshot is damaged: {name} is not {dtype} of shape {shape}.")
+        arrays[name] = rules.xp.asarray(value)
+    arrays["rng_key"] = rules.backend.key(arrays["rng_key"])
+    return arrays

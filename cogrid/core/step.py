@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
-from cogrid.core.features import observe
 from cogrid.core.interaction import interact
 from cogrid.core.movement import move
+from cogrid.core.observation import observe
 from cogrid.core.report import first_report, report
 from cogrid.core.reset import reset
 from cogrid.core.rewards import score

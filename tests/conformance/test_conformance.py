@@ -10,7 +10,7 @@ import pytest
 
 import cogrid
 from cogrid.core.actions import RIGHT
-from cogrid.core.features import Own
+from cogrid.core.features import Agents
 from cogrid.core.game import Game, Outcome
 from cogrid.core.layout import Layout
 from cogrid.core.spec import Spec
@@ -50,7 +50,7 @@ class Blinding(Flawed):
     """An observation that is out of its range."""
 
     def features(self) -> Any:
-        return (Own(("much",), lambda item: (7.0,)),)
+        return (Agents(("much",), lambda item: (7.0,)),)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Restless(Flawed):
     asked: tuple[int, ...] = ()
 
     def features(self) -> Any:
-        return (Own(("luck",), lambda item: (np.random.default_rng().random(),)),)
+        return (Agents(("luck",), lambda item: (np.random.default_rng().random(),)),)
 
     def interact(self, held: Any, thing: Any) -> Outcome | None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cogrid.core.actions import DOWN, LEFT, RIGHT, UP
-from cogrid.core.features import Each, Faced, Feature, NearestLying, Others, Own, Place
+from cogrid.core.features import Agents, Each, Faced, Feature, NearestLying, Place
 from cogrid.core.game import Item, Thing
 from cogrid.envs.overcooked.objects import DISH, ONION, TOMATO, Counter, Pile, Pot, Serving, Soup
 
@@ -39,12 +39,11 @@ def features(longest: int) -> tuple[Feature, ...]:
         )
 
     return (
-        Own(ITEMS, _held),
+        Agents(ITEMS, _held),
         Place(nearest=("onion_pile", "tomato_pile", "dish_pile", "serving"), each=("pot",)),
         Faced(_FACED, _faced),
         Each("pot", ("onions", "tomatoes", "cooking", "ready", "time left"), pot),
         NearestLying(ITEMS, _label),
-        Others(ITEMS, _held),
     )
 
 

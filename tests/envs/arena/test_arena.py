@@ -10,7 +10,9 @@ from tests.episodes import jitted, shared
 from tests.support import BACKENDS, DOWN, INTERACT, LEFT, NOOP, RIGHT, TOGGLE, UP, assert_same, keys
 
 ARENA = "Arena-V0"
-each_backend = pytest.mark.parametrize("backend", BACKENDS)
+each_backend = pytest.mark.parametrize(  # tests of one backend share a worker, and so its compiled functions
+    "backend", [pytest.param(b, marks=pytest.mark.xdist_group(f"arena:{b}")) for b in BACKENDS]
+)
 
 
 def arenas(backend, n, seed=0, **options):

@@ -12,7 +12,9 @@ from tests.envs.overcooked.boards import cells_of, draw, kitchen, picture, read,
 from tests.episodes import jitted, shared
 from tests.support import BACKENDS, DOWN, HAS_JAX, INTERACT, LEFT, NOOP, RIGHT, TOGGLE, UP, assert_same, keys
 
-each_backend = pytest.mark.parametrize("backend", BACKENDS)
+each_backend = pytest.mark.parametrize(  # tests of one backend share a worker, and so its compiled functions
+    "backend", [pytest.param(b, marks=pytest.mark.xdist_group(f"kitchen rules:{b}")) for b in BACKENDS]
+)
 ROOM = "Overcooked-CrampedRoom-V0"
 
 

@@ -1,0 +1,62 @@
+"""Observation: which of the kinds a spec asks for, with its names, shape and function."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState
+from cogrid.core.planes import compile_planes
+from cogrid.core.rules import Rules
+
+
+class Observer(NamedTuple):
+    """How agents see: the names of the last axis, the shape for one agent, and the function."""
+
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    low: float
+    high: float
+    see: Callable[[EnvState], Array]
+
+
+@functools.lru_cache(maxsize=256)
+def observer(rules: Rules) -> Observer:
+    """The observation that the spec asks for."""
+    kind = rules.spec.observation
+    if kind == "features":
+        return _features(rules)
+    if kind == "none":
+        return _nothing(rules)
+    shape, see = compile_planes(rules)
+    return Observer(rules.spec.game.planes, shape, np.dtype(np.uint8), 0, 255, see)
+
+
+def observe(rules: Rules, state: EnvState) -> Array:
+    """(*B, n, …) what every agent sees."""
+    return observer(rules).see(state)
+
+
+def _features(rules: Rules) -> Observer:
+    parts = rules.spec.game.features()
+    if not parts:
+        raise ValueError(f"{type(rules.spec.game).__name__} has no features: choose another observation.")
+    names = tuple(name for part in parts for name in part.names(rules))
+    functions = [part.compile(rules) for part in parts]
+
+    def see(state: EnvState) -> Array:
+        return rules.xp.concatenate([function(state) for function in functions], axis=-1)
+
+    return Observer(names, (len(names),), np.dtype(np.float32), -1.0, 1.0, see)
+
+
+def _nothing(rules: Rules) -> Observer:
+    def see(state: EnvState) -> Array:
+        return rules.xp.zeros((*state.pos.shape, 0), np.float32)
+
+    return Observer((), (0,), np.dtype(np.float32), 0.0, 0.0, see)

@@ -1,0 +1,76 @@
+"""Planes: the grid observation, rows of one table in which agents are symbols too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cogrid.backend.array import Array, lift
+from cogrid.backend.env_state import EnvState
+from cogrid.core.rules import Rules
+
+
+def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], Array]]:
+    """The shape for one agent, and the function.
+
+    Rows of the table: things, other agents, the own agent, nothing; once more for the countdown.
+    """
+    game, symbols, xp = rules.spec.game, rules.spec.symbols, rules.xp
+    agents = [(facing, item) for facing in range(4) for item in symbols.items]
+    painted = [game.paint(thing) for thing in symbols.things]
+    painted += [game.paint_agent(False, facing, item) for facing, item in agents]
+    painted += [game.paint_agent(True, facing, item) for facing, item in agents]
+    painted.append({})
+    table = np.array([[cell.get(plane, 0) for plane in game.planes] for cell in painted], np.uint8)
+    size, void = len(table), len(table) - 1
+    if game.countdown is not None:
+        urgent = table.copy()
+        urgent[:, game.planes.index(game.countdown[0])] = 1
+        table = np.concatenate((table, urgent))
+    dtype = rules.backend.index_dtype(len(table))
+    crop = _crop(rules) if rules.spec.observation == "window" else None
+    every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
+    middle = np.arange(rules.spec.window**2) == rules.spec.window**2 // 2
+
+    def see(state: EnvState) -> Array:
+        facing, held = state.agent_dir.astype(dtype), state.held.astype(dtype)
+        agent = facing * rules.n_items + held + rules.n_things  # (*B, n)
+        board = rules.put(state.cells.astype(dtype), state.pos, agent)  # (*B, cells) agents are symbols too
+        if game.countdown is not None:
+            left = rules.spec.max_steps - state.time
+            board = board + xp.where(left < game.countdown[1], dtype.type(size), dtype.type(0))[..., None]
+        if crop is None:
+            own = lift(every, state.pos.ndim + 1) == state.pos[..., None]  # (*B, n, cells)
+            seen = board[..., None, :]
+        else:
+            seen = _cropped(rules, board, crop, state.pos, void)  # (*B, n, window)
+            own = lift(middle, seen.ndim)
+        seen = xp.where(own, seen + dtype.type(len(agents)), seen)
+        return rules.lookup(table, seen).reshape(*state.pos.shape, *shape)
+
+    sides = (rules.height, rules.width) if crop is None else (rules.spec.window,) * 2
+    shape = (*sides, len(game.planes))
+    return shape, see
+
+
+def _crop(rules: Rules) -> np.ndarray[Any, Any]:
+    """(cells, side²) the cells around a cell, −1 outside the map."""
+    reach = np.arange(rules.spec.window) - rules.spec.window // 2
+    row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
+    rows, columns = row + reach[:, None], column + reach
+    inside = (rows >= 0) & (rows < rules.height) & (columns >= 0) & (columns < rules.width)
+    return np.where(inside, rows * rules.width + columns, -1).reshape(rules.n_cells, -1)
+
+
+def _cropped(rules: Rules, board: Array, crop: np.ndarray[Any, Any], pos: Array, void: int) -> Array:
+    """(*B, n, side²) the symbols around every agent; `void` outside the map."""
+    xp = rules.xp
+    inside = np.where(crop < 0, rules.n_cells, crop)  # one cell more: the void
+    dtype = rules.backend.index_dtype(rules.n_cells + 1)
+    index = rules.lookup(inside.astype(dtype), pos)  # (*B, n, side²)
+    edge = xp.full((*board.shape[:-1], 1), void, board.dtype)
+    wide = xp.concatenate((board, edge), axis=-1)
+    flat = rules.at(wide, index.reshape(*pos.shape[:-1], -1))
+    return flat.reshape(index.shape)
