@@ -1,10 +1,13 @@
-"""One door for tests, oracles and lint: a person and CI call the same commands."""
+"""One door for tests, benchmarks and checks: a person and CI call the same commands."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import nox
+from nox.command import CommandFailed
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -15,58 +18,174 @@ nox.options.sessions = ["lint", "tests"]
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 
 
-class Backend(NamedTuple):
-    """A row of the test matrix: what to install beside the project, and the environment to run in."""
+class Row(NamedTuple):
+    """A row of the matrix: the extra to install, the environment to run in, the machine and its workers."""
 
     extra: str | None
     env: dict[str, str]
+    runner: str = "any"  # or "gpu"
+    workers: str = "auto"
 
 
-BACKENDS = {
-    "numpy": Backend(extra=None, env={}),
+# A GPU is one device: one worker, and no process takes all of its memory at the start.
+CUDA = {"JAX_PLATFORMS": "cuda", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+MATRIX = {
+    "numpy": Row(extra=None, env={}),
     # NPROC=1 gives each pytest worker one XLA thread; without it the workers fight over the cores.
-    "jax-cpu": Backend(extra="jax", env={"JAX_PLATFORMS": "cpu", "NPROC": "1"}),
+    "jax-cpu": Row(extra="jax", env={"JAX_PLATFORMS": "cpu", "NPROC": "1"}),
+    "cuda12": Row(extra="cuda12", env=CUDA, runner="gpu", workers="0"),
+    "cuda13": Row(extra="cuda13", env=CUDA, runner="gpu", workers="0"),
 }
+# What other sessions run, and `tests` leaves to them.
+ELSEWHERE = ("tests/oracles", "tests/ci", "tests/test_examples.py")
 NO_JAX = "import sys, importlib.util as u; sys.exit('JAX is installed here' if u.find_spec('jax') else 0)"
 
 
-def install(session: nox.Session, *groups: str, extra: str | None = None) -> None:
+# Tags are how GitHub finds the sessions (ci/matrix.py): `ci` for every change, `nightly` for the sweep at
+# night, `pythons` for those that run on each Python of pyproject.toml.
+
+
+def backends(runner: str) -> Any:
+    """Parametrise a session over the rows of one kind of machine."""
+    names = [name for name, row in MATRIX.items() if row.runner == runner]
+    return nox.parametrize("backend", [nox.param(name, id=name) for name in names])
+
+
+def install(
+    session: nox.Session, *groups: str, extra: str | None = None, constraints: str | None = None
+) -> None:
     """Install the project with `extra` and the dependency groups, resolved together.
 
     Editable, because pytest has the checkout on its path anyway: so the tests and the processes that they
     start import the same files, and an edit needs no new install.
     """
     project = f".[{extra}]" if extra else "."
-    session.install(*nox.project.dependency_groups(PYPROJECT, *groups), "-e", project)
+    limits = ["-c", constraints] if constraints else []
+    session.install(*limits, *nox.project.dependency_groups(PYPROJECT, *groups), "-e", project)
 
 
-@nox.session
-@nox.parametrize("backend", [nox.param(name, id=name) for name in BACKENDS])
+def pytest(session: nox.Session, row: Row, *arguments: str) -> None:
+    """Run pytest with a report for the job summary; what follows -- goes to pytest."""
+    report = f"--junitxml=build/reports/{session.name}.xml"
+    workers = ("-n", row.workers, "--dist", "loadgroup")
+    session.run("pytest", *workers, report, *arguments, *session.posargs, env=row.env)
+
+
+def run_through(session: nox.Session, *command: str, **options: Any) -> Any:
+    """Run a command whose exit code reaches the shell; nox itself would make it 1."""
+    try:
+        return session.run(*command, **options)
+    except CommandFailed as error:
+        raise SystemExit(error.return_code or 1) from None
+
+
+def gpu_environment(session: nox.Session, backend: str, instead: str) -> Row:
+    """Install a CUDA variant where a GPU can run it and see JAX use it; exit 69 before that where none can."""
+    # Asked for all variants, those that the driver is too old for are left out in words. Asked for one
+    # by its name, leaving it out would be a quiet success: it exits 69.
+    named = any(session.name in word for word in sys.argv)
+    variants = [backend] if named else [name for name, row in MATRIX.items() if row.runner == "gpu"]
+    report = run_through(session, "python", "ci/gpu.py", "--instead", instead, *variants, silent=True)
+    verdict = next(line for line in report.splitlines() if line.startswith(backend))
+    if "left out" in verdict:
+        session.skip(verdict)
+    session.log(verdict)
+    row = MATRIX[backend]
+    install(session, "tests", extra=row.extra)
+    session.run("python", "ci/gpu.py", "--jax", env=row.env)
+    return row
+
+
+@nox.session(tags=["ci", "pythons"])
+@backends("any")
 def tests(session: nox.Session, backend: str) -> None:
     """Run the tests on one backend (numpy: without JAX); what follows -- goes to pytest."""
-    row = BACKENDS[backend]
+    row = MATRIX[backend]
     install(session, "tests", extra=row.extra)
     if row.extra is None:
         session.run("python", "-c", NO_JAX)
-    session.run(
-        *("pytest", "-n", "auto", "--dist", "loadgroup", "--ignore=tests/oracles"),
-        *session.posargs,
-        env=row.env,
-    )
+    pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
 
 
-@nox.session
+@nox.session(name="tests-gpu", tags=["gpu"])
+@backends("gpu")
+def tests_gpu(session: nox.Session, backend: str) -> None:
+    """Run the tests on an NVIDIA GPU; exits 69 where there is none."""
+    row = gpu_environment(session, backend, instead="nox -s 'tests(jax-cpu)'")
+    pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
+
+
+@nox.session(name="tests-minimums", tags=["nightly", "pythons"])
+def tests_minimums(session: nox.Session) -> None:
+    """Run the tests with the lowest versions that pyproject.toml admits."""
+    row, constraints = MATRIX["jax-cpu"], "build/minimums.txt"
+    minimums = (sys.executable, "ci/minimums.py", "--extra", str(row.extra), "--output", constraints)
+    session.run(*minimums, external=True)
+    install(session, "tests", extra=row.extra, constraints=constraints)
+    pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
+
+
+@nox.session(tags=["ci"])
 def oracles(session: nox.Session) -> None:
     """Compare the kitchens with overcooked_ai and JaxMARL, transition by transition."""
-    row = BACKENDS["jax-cpu"]
+    row = MATRIX["jax-cpu"]
     install(session, "tests", "oracles", extra=row.extra)
-    session.run("pytest", "-n", "auto", "tests/oracles", *session.posargs, env=row.env)
+    pytest(session, row, "tests/oracles")
 
 
-@nox.session
+@nox.session(tags=["ci"])
+@backends("any")
+def examples(session: nox.Session, backend: str) -> None:
+    """Run the README's samples and examples/ (numpy: those that need no JAX)."""
+    row = MATRIX[backend]
+    install(session, "tests", extra=row.extra)
+    pytest(session, row, "tests/test_examples.py")
+
+
+@nox.session(tags=["ci"])
 def lint(session: nox.Session) -> None:
     """Check style, formatting and types."""
     install(session, "lint")
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("mypy")
+    session.run("mypy", "noxfile.py", "ci")
+
+
+@nox.session(tags=["ci"])
+def workflows(session: nox.Session) -> None:
+    """Check the GitHub workflows, offline, and test this file and the scripts of ci/."""
+    install(session, "workflows")
+    files = sorted(str(path) for path in Path(".github/workflows").glob("*.yml"))
+    session.run("zizmor", "--offline", "--no-progress", *files)
+    for schema in ("vendor.github-workflows", "custom.github-workflows-require-timeout"):
+        session.run("check-jsonschema", "--builtin-schema", schema, *files)
+    pytest(session, MATRIX["numpy"], "tests/ci")
+
+
+@nox.session(tags=["nightly"])
+def mutants(session: nox.Session) -> None:
+    """Plant wrong rules in a copy and see the tests catch each; what follows -- goes to ci/mutants.py."""
+    row = MATRIX["jax-cpu"]
+    install(session, "tests", extra=row.extra)
+    session.run("python", "ci/mutants.py", *session.posargs, env=row.env)
+
+
+@nox.session(name="bench-gpu", tags=["gpu"])
+@backends("gpu")
+def bench_gpu(session: nox.Session, backend: str) -> None:
+    """Time rollouts on an NVIDIA GPU; exits 69 where there is none."""
+    row = gpu_environment(session, backend, instead="JAX_PLATFORMS=cpu python ci/gpu_smoke.py")
+    run_through(session, "python", "ci/gpu_smoke.py", *session.posargs, env=row.env)
+
+
+@nox.session(venv_backend="none")
+def matrix(session: nox.Session) -> None:
+    """Print the sessions and Pythons that GitHub runs; -- --event push, --help."""
+    session.run(sys.executable, "ci/matrix.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def summary(session: nox.Session) -> None:
+    """Write what a GitHub run found as one table; -- build/reports, --help."""
+    run_through(session, sys.executable, "ci/summary.py", *session.posargs)

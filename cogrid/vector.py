@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -85,7 +85,9 @@ class VectorEnv:
             raise ValueError("there is no state before reset: call reset() first.")
         return self._state
 
-    def reset(self, seed: int | Sequence[int] | None = None) -> tuple[Array, dict[str, Any]]:
+    def reset(
+        self, seed: int | Sequence[int] | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
         """Begin all episodes: environment i has seed + i, or its own seed of a list."""
         if seed is None:
             if self._state is None:

@@ -10,6 +10,7 @@ import numpy as np
 
 import cogrid
 from cogrid.backend import rng
+from cogrid.testing import state_fields
 
 HAS_JAX = importlib.util.find_spec("jax") is not None
 #: Backends whose libraries are installed; the NumPy session proves that the suite needs no JAX.
@@ -20,16 +21,9 @@ KITCHENS = tuple(id for id in IDS if id.startswith("Overcooked"))
 UP, DOWN, LEFT, RIGHT, INTERACT, TOGGLE, NOOP = range(7)
 
 
-def fields(state: Any) -> dict[str, np.ndarray[Any, Any]]:
-    """Everything that a state stores, on the host; the key by its words."""
-    stored = {f.name: getattr(state, f.name) for f in dataclasses.fields(state) if f.name != "rules"}
-    stored["rng_key"] = state.rules.backend.words(state.rng_key)
-    return {name: np.asarray(value) for name, value in stored.items() if value is not None}
-
-
 def assert_same(left: Any, right: Any, what: str = "") -> None:
     """Two states are equal, field by field; integer widths are the backend's own business."""
-    ours, theirs = fields(left), fields(right)
+    ours, theirs = state_fields(left), state_fields(right)
     assert ours.keys() == theirs.keys()
     for name, value in ours.items():
         if not np.array_equal(value, theirs[name]):

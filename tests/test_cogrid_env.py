@@ -149,13 +149,11 @@ def hashes(order: int, hash_seed: str) -> dict[str, str]:
 
 @pytest.mark.xdist_group("processes")
 def test_same_bytes_in_every_process_and_in_any_order_of_making() -> None:
-    here = {
-        f"{id} {backend}": digest(play(cogrid.make(id, backend=backend, max_steps=40), 11))
-        for id in IDS
-        for backend in BACKENDS
-    }
-    assert len(here) == len(IDS) * len(BACKENDS)
-    assert hashes(1, "1") == hashes(-1, "271828") == here
+    here = {f"{id} numpy": digest(play(cogrid.make(id, max_steps=40), 11)) for id in IDS}
+    there = hashes(1, "1")
+    assert len(there) == len(IDS) * len(BACKENDS)
+    assert there == hashes(-1, "271828")
+    assert here.items() <= there.items()
 
 
 @pytest.mark.xdist_group("processes")

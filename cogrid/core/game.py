@@ -51,6 +51,24 @@ class Reward:
     demand: Callable[[Thing], int] | None = None
 
 
+def checked_number(name: str, value: object, low: float, high: float) -> float:
+    """The value as a float, or an error that names it; for the options of specs and games."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name}={value!r} is not a number.")
+    if not low <= value <= high:  # false for NaN
+        raise ValueError(f"{name}={value!r} is out of range: it must be from {low:g} to {high:g}.")
+    return float(value)
+
+
+def checked_integer(name: str, value: object, low: int, high: int) -> int:
+    """The value, or an error that names it; for the options of specs and games."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}={value!r} is not an integer.")
+    if not low <= value <= high:
+        raise ValueError(f"{name}={value!r} is out of range: it must be from {low} to {high}.")
+    return value
+
+
 class Game:
     """Rules of a world; a frozen dataclass derives from it, so that its options are part of the spec."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cogrid.core.actions import ACTION_SETS
-from cogrid.core.game import Game
+from cogrid.core.game import Game, checked_integer, checked_number
 from cogrid.core.layout import FLOOR, Layout
 from cogrid.core.symbols import Symbols, close
 
@@ -35,9 +35,11 @@ class Spec:
         """Check every field, so that a spec that exists is a valid one."""
         if not self.layout:
             object.__setattr__(self, "layout", self.game.default_layouts())
-        _check_integer("num_agents", self.num_agents, 1, 127)
-        _check_integer("max_steps", self.max_steps, 1, MAX_TIME)
-        _check_integer("window", self.window, 1, 127)
+        checked_integer("num_agents", self.num_agents, 1, 127)
+        checked_integer("max_steps", self.max_steps, 1, MAX_TIME)
+        checked_integer("window", self.window, 1, 127)
+        object.__setattr__(self, "shaping", checked_number("shaping", self.shaping, -100.0, 100.0))
+        object.__setattr__(self, "random_start", bool(self.random_start))
         if self.window % 2 == 0:
             raise ValueError(
                 f"window={self.window} is even: the side of a window is odd, the agent in its middle."
@@ -136,13 +138,6 @@ def _layout(game: Game, given: str | Layout, number: int) -> Layout:
     if given not in game.layouts:
         raise ValueError(f"unknown layout {given!r}: known names are {', '.join(sorted(game.layouts))}.")
     return game.layouts[given]
-
-
-def _check_integer(name: str, value: object, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name}={value!r} is not an integer.")
-    if not low <= value <= high:
-        raise ValueError(f"{name}={value!r} is out of range: it must be from {low} to {high}.")
 
 
 def _check_choice(name: str, value: str, choices: Iterable[str]) -> None:

@@ -92,40 +92,51 @@ def outcome_of(game: Game, intent: int, held: Item, thing: Thing) -> Outcome:
 @functools.lru_cache(maxsize=256)
 def close(game: Game, letters: frozenset[str]) -> Symbols:
     """The closure of the game's rules over the letters' things and an empty hand."""
-    extra = game.scattered()
-    start = [game.legend[letter] for letter in sorted(letters)] + ([extra[0]] if extra else [])
-    things: dict[Thing, None] = dict.fromkeys(start)
-    items: dict[Item, None] = {None: None}
     intents = [NOTHING, INTERACT]
     if type(game).toggle is not Game.toggle:
         intents.append(TOGGLE)
-    done_things, done_items = 0, 0
-    while (done_things, done_items) != (len(things), len(items)):
-        old_things, old_items = done_things, done_items
-        now_things, now_items = list(things), list(items)
-        done_things, done_items = len(now_things), len(now_items)
-        for t, thing in enumerate(now_things):
-            if t >= old_things:
-                things[game.tick(thing)] = None
-            for held in now_items if t >= old_things else now_items[old_items:]:
-                for intent in intents[1:]:
-                    outcome = outcome_of(game, intent, held, thing)
-                    things[outcome.thing] = None
-                    items[outcome.held] = None
-        _check_size(game, list(things), len(items))
+    scattered = game.scattered()
+    first = [game.legend[letter] for letter in sorted(letters)] + ([scattered[0]] if scattered else [])
+    things: dict[Thing, None] = dict.fromkeys(first)  # a dict keeps the order in which they were found
+    items: dict[Item, None] = {None: None}
+    met_things: list[Thing] = []  # every pair is tried once: when the later of the two is met
+    met_items: list[Item] = []
+
+    def meet(held: Item, thing: Thing) -> None:
+        for intent in intents[1:]:
+            outcome = outcome_of(game, intent, held, thing)
+            for found, kind in ((things, outcome.thing), (items, outcome.held)):
+                if kind not in found:
+                    found[kind] = None
+                    todo.append((found is items, kind))
+
+    todo = [(True, None), *((False, thing) for thing in things)]
+    for is_item, new in todo:  # grows while it is walked
+        if len(things) > MAX_SYMBOLS or len(things) * len(items) > MAX_ROWS:
+            raise ValueError(_too_large(game, list(things), len(items)))
+        if is_item:
+            met_items.append(new)
+            for thing in met_things:
+                meet(new, thing)
+            continue
+        met_things.append(new)
+        for held in met_items:
+            meet(held, new)
+        after = game.tick(new)
+        if after not in things:
+            things[after] = None
+            todo.append((False, after))
     ordered = sorted(things, key=lambda thing: not game.walkable(thing))  # stable: walkable first
     _check_ticks(game, ordered)
-    n_walkable = sum(map(game.walkable, ordered))
-    return Symbols(game, tuple(ordered), tuple(items), tuple(intents), n_walkable)
+    return Symbols(game, tuple(ordered), tuple(items), tuple(intents), sum(map(game.walkable, ordered)))
 
 
-def _check_size(game: Game, things: list[Thing], n_items: int) -> None:
-    if len(things) > MAX_SYMBOLS or len(things) * n_items > MAX_ROWS:
-        most = ", ".join(f"{n} of {kind}" for kind, n in Counter(map(game.kind, things)).most_common(3))
-        raise ValueError(
-            f"{type(game).__name__} has more than {len(things):,} things ({most}) and {n_items} items: "
-            f"at most {MAX_SYMBOLS:,} things and {MAX_ROWS:,} pairs fit, so shorten a clock or drop a recipe."
-        )
+def _too_large(game: Game, things: list[Thing], n_items: int) -> str:
+    most = ", ".join(f"{n} of {kind}" for kind, n in Counter(map(game.kind, things)).most_common(3))
+    return (
+        f"{type(game).__name__} has more than {len(things):,} things ({most}) and {n_items} items: at most "
+        f"{MAX_SYMBOLS:,} things and {MAX_ROWS:,} pairs fit, so shorten a clock or drop a recipe."
+    )
 
 
 def _check_ticks(game: Game, things: list[Thing]) -> None:

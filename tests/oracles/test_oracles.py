@@ -184,7 +184,7 @@ def _as_jaxmarl_has_it(
         for difference in known_differences.JAXMARL:
             step = known_differences.Step(kitchen, before, done, outcome)
             outcome = difference.theirs(step)
-            counts[difference.name] += bool(differences(step.after, outcome))
+            counts[difference.name] += outcome is not step.after
         translated.append(outcome)
     return translated, counts
 

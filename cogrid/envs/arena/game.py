@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cogrid.core.game import Game, Item, Thing
+from cogrid.core.game import Game, Item, Thing, checked_integer, checked_number
 from cogrid.core.layout import FLOOR, WALL, Layout
 
 
@@ -21,12 +21,8 @@ class Arena(Game):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if isinstance(self.map_size, bool) or not isinstance(self.map_size, int):
-            raise TypeError(f"map_size={self.map_size!r} is not an integer.")
-        if not 3 <= self.map_size <= 180:
-            raise ValueError(f"map_size={self.map_size} is out of range: it must be from 3 to 180.")
-        if not 0 <= self.density <= 1:
-            raise ValueError(f"density={self.density} is out of range: it must be from 0 to 1.")
+        checked_integer("map_size", self.map_size, 3, 180)
+        object.__setattr__(self, "density", checked_number("density", self.density, 0.0, 1.0))
 
     def default_layouts(self) -> tuple[Layout, ...]:
         """A closed border around floor."""

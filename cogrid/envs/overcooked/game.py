@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from cogrid.core.features import Feature
-from cogrid.core.game import Game, Item, Outcome, Reward, Thing
+from cogrid.core.game import Game, Item, Outcome, Reward, Thing, checked_integer, checked_number
 from cogrid.core.layout import FLOOR, WALL, Layout
+from cogrid.core.symbols import MAX_SYMBOLS
 from cogrid.envs.overcooked import features, layouts, rewards
 from cogrid.envs.overcooked.objects import DISH, INGREDIENTS, ONION, TOMATO, Counter, Pile, Pot, Serving, Soup
 from cogrid.envs.overcooked.state import KitchenState
@@ -51,10 +52,9 @@ class Kitchen(Game):
         """Check the options and put recipes in order."""
         if self.cook_start not in ("auto", "interact"):
             raise ValueError(f"cook_start={self.cook_start!r} is unknown: choose 'auto' or 'interact'.")
-        if isinstance(self.cook_time, bool) or not isinstance(self.cook_time, int):
-            raise TypeError(f"cook_time={self.cook_time!r} is not an integer.")
-        if self.cook_time < 1:
-            raise ValueError(f"cook_time={self.cook_time} is out of range: it must be at least 1.")
+        checked_integer("cook_time", self.cook_time, 1, MAX_SYMBOLS)
+        for name in ("order_bonus", "soup_value"):
+            object.__setattr__(self, name, checked_number(name, getattr(self, name), -1e6, 1e6))
         object.__setattr__(self, "orders", tuple(map(_soup, self.orders)))
         object.__setattr__(self, "bonus_orders", tuple(map(_soup, self.bonus_orders)))
         object.__setattr__(self, "recipes", tuple(_recipe(recipe) for recipe in self.recipes))
@@ -154,7 +154,12 @@ def _soup(items: Any) -> tuple[str, ...]:
 
 
 def _recipe(recipe: Any) -> Recipe:
-    items, value, time = recipe
-    if time is not None and (isinstance(time, bool) or not isinstance(time, int) or time < 1):
-        raise ValueError(f"cook time {time!r} of recipe {items!r} must be a whole number of at least 1.")
-    return _soup(items), None if value is None else float(value), time
+    try:
+        items, value, time = recipe
+    except (TypeError, ValueError):
+        raise ValueError(f"recipe {recipe!r} is not (ingredients, value, time).") from None
+    if time is not None:
+        checked_integer(f"cook time of recipe {items!r}", time, 1, MAX_SYMBOLS)
+    if value is not None:
+        value = checked_number(f"value of recipe {items!r}", value, -1e6, 1e6)
+    return _soup(items), value, time

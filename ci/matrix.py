@@ -1,0 +1,60 @@
+"""Print the GitHub matrix of an event: the sessions that nox lists, on the Pythons of pyproject.toml."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nox
+
+ROOT = Path(__file__).parents[1]
+# The tags whose sessions run; those tagged `pythons` run on every Python, the others on the oldest.
+EVENTS = {"pull_request": ("ci",), "push": ("ci",), "nightly": ("ci", "nightly")}
+
+
+def listed(*tags: str) -> list[dict[str, Any]]:
+    """What `nox --list --json` says of the sessions with any of the tags."""
+    command = (sys.executable, "-m", "nox", "--noxfile", str(ROOT / "noxfile.py"))
+    asked = subprocess.run(
+        [*command, "--list", "--json", "--tags", *tags], check=True, stdout=subprocess.PIPE, text=True
+    )
+    sessions: list[dict[str, Any]] = json.loads(asked.stdout)
+    return sessions
+
+
+def pythons() -> list[str]:
+    """The versions of the classifiers, oldest first."""
+    versions = nox.project.python_versions(nox.project.load_toml(ROOT / "pyproject.toml"))
+    return sorted(versions, key=lambda version: [int(part) for part in version.split(".")])
+
+
+def matrix(sessions: list[dict[str, Any]], versions: list[str]) -> dict[str, list[dict[str, str]]]:
+    """One job for each session and each Python that it runs on."""
+    return {
+        "include": [
+            {"session": session["session"], "python": version}
+            for session in sessions
+            for version in (versions if "pythons" in session["tags"] else versions[:1])
+        ]
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--event", choices=EVENTS, required=True, help="what GitHub runs for")
+    parser.add_argument("--output", type=Path, help="append matrix=… to this file ($GITHUB_OUTPUT)")
+    arguments = parser.parse_args()
+    text = json.dumps(matrix(listed(*EVENTS[arguments.event]), pythons()))
+    if arguments.output is None:
+        print(text)
+    else:
+        with arguments.output.open("a", encoding="utf-8") as file:
+            file.write(f"matrix={text}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,262 @@
+"""The vector environment: equal to single environments, with automatic reset in Gymnasium's two modes."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import cogrid
+from tests.doors import hall
+from tests.support import BACKENDS, HAS_JAX, INTERACT, NOOP, assert_same
+
+ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
+each_backend = pytest.mark.parametrize("backend", BACKENDS)
+
+N, STEPS = 5, 33
+CASES = {
+    "kitchen": (ROOM, {"max_steps": 10, "shaping": 1.0, "random_start": True}),
+    "arena": (ARENA, {"max_steps": 7, "map_size": 6, "num_agents": 3}),
+}
+CHOICES = (0, 1, 2, 3, INTERACT, INTERACT, INTERACT, NOOP)
+
+
+def joint_actions(n_agents: int, seed: int = 0) -> np.ndarray:
+    """(steps, N, n) busy actions."""
+    return np.random.default_rng(seed).choice(CHOICES, (STEPS, N, n_agents)).astype(np.int32)
+
+
+def stacked(by_agent) -> np.ndarray:
+    return np.stack(list(by_agent.values()))
+
+
+@functools.cache
+def singles(case: str, autoreset: str, seed: int) -> list[list[dict]]:
+    """[env][step]: what N single environments with seeds seed + i give, reset by hand."""
+    id, options = CASES[case]
+    tapes = []
+    for i in range(N):
+        env = cogrid.make(id, infos=True, **options)
+        obs, infos = env.reset(seed=seed + i)
+        tape = [{"obs": stacked(obs), "mask": stacked({a: infos[a]["action_mask"] for a in infos})}]
+        returns, length = np.zeros(len(obs), np.float32), 0
+        for joint in joint_actions(len(obs))[:, i]:
+            if not env.agents:  # next-step: this step only resets
+                obs, infos = env.reset()
+                now = {"rewards": np.zeros(len(obs), np.float32), "over": False}
+                returns, length = np.zeros(len(obs), np.float32), 0
+            else:
+                obs, rewards, _, truncations, infos = env.step(dict(enumerate(joint.tolist())))
+                now = {"rewards": stacked(rewards).astype(np.float32), "over": truncations[0]}
+                returns, length = returns + now["rewards"], length + 1
+                if now["over"]:
+                    now |= {"r": returns, "l": length}
+                    if autoreset == "same-step":
+                        now["final"] = stacked(obs)
+                        obs, infos = env.reset()
+                        returns, length = np.zeros(len(obs), np.float32), 0
+            now |= {"obs": stacked(obs), "mask": stacked({a: infos[a]["action_mask"] for a in infos})}
+            tape.append(now)
+        tapes.append(tape)
+    return tapes
+
+
+@each_backend
+@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+@pytest.mark.parametrize("case", CASES)
+def test_equal_to_single_environments(backend, case, autoreset) -> None:
+    id, options = CASES[case]
+    vec = cogrid.make_vec(id, N, backend=backend, autoreset=autoreset, **options)
+    tapes = singles(case, autoreset, 40)
+    obs, infos = vec.reset(seed=40)
+    assert infos == {}
+    np.testing.assert_array_equal(obs, np.stack([tape[0]["obs"] for tape in tapes]))
+    ends, paid = 0, 0.0
+    for t, joint in enumerate(joint_actions(vec.spec.num_agents), 1):
+        obs, rewards, terminations, truncations, infos = vec.step(joint)
+        now = [tape[t] for tape in tapes]
+        over = np.array([one["over"] for one in now])
+        np.testing.assert_array_equal(obs, np.stack([one["obs"] for one in now]), err_msg=f"step {t}")
+        np.testing.assert_array_equal(rewards, np.stack([one["rewards"] for one in now]))
+        np.testing.assert_array_equal(truncations, over)
+        assert not np.asarray(terminations).any()
+        assert ("episode" in infos) == over.any()
+        if over.any():
+            np.testing.assert_array_equal(infos["_episode"], over)
+            for i in np.flatnonzero(over):
+                np.testing.assert_array_equal(np.asarray(infos["episode"]["r"])[i], now[i]["r"])
+                assert int(np.asarray(infos["episode"]["l"])[i]) == now[i]["l"]
+        assert ("final_obs" in infos) == (over.any() and autoreset == "same-step")
+        if "final_obs" in infos:
+            np.testing.assert_array_equal(infos["_final_obs"], over)
+            for i in np.flatnonzero(over):
+                np.testing.assert_array_equal(np.asarray(infos["final_obs"])[i], now[i]["final"])
+        ends, paid = ends + over.sum(), paid + np.asarray(rewards).sum()
+    length = options["max_steps"] + (autoreset == "next-step")
+    assert ends == N * (STEPS // length)
+    assert (paid > 0) == (case == "kitchen")
+
+
+@each_backend
+@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+@pytest.mark.parametrize("case", CASES)
+def test_action_masks_belong_to_the_observations_they_come_with(backend, case, autoreset) -> None:
+    id, options = CASES[case]
+    vec = cogrid.make_vec(id, N, backend=backend, autoreset=autoreset, infos=True, **options)
+    tapes = singles(case, autoreset, 40)
+    _, infos = vec.reset(seed=40)
+    np.testing.assert_array_equal(infos["action_mask"], np.stack([tape[0]["mask"] for tape in tapes]))
+    for t, joint in enumerate(joint_actions(vec.spec.num_agents), 1):
+        infos = vec.step(joint)[4]
+        masks = np.stack([tape[t]["mask"] for tape in tapes])
+        np.testing.assert_array_equal(infos["action_mask"], masks, err_msg=f"step {t}")
+
+
+@each_backend
+def test_next_step_mode_ignores_the_actions_of_the_reset(backend) -> None:
+    vec = cogrid.make_vec(
+        ARENA, 3, backend=backend, autoreset="next-step", max_steps=2, map_size=6, num_agents=2
+    )
+    vec.reset(seed=0)
+    noop = np.full((3, 2), NOOP)
+    for _ in range(2):
+        obs, _, _, truncations, infos = vec.step(noop)
+    assert np.asarray(truncations).all()
+    assert np.asarray(vec.env_state.time).tolist() == [2, 2, 2]
+    last = np.asarray(obs)
+    obs, rewards, _, truncations, infos = vec.step(np.zeros((3, 2), int))
+    assert not np.asarray(truncations).any()
+    assert np.asarray(vec.env_state.time).tolist() == [0, 0, 0]
+    assert not np.asarray(rewards).any()
+    assert "episode" not in infos
+    assert not np.array_equal(obs, last)
+
+
+@each_backend
+def test_seeds_per_environment(backend) -> None:
+    vec = cogrid.make_vec(ARENA, 3, backend=backend)
+    first, _ = vec.reset(seed=7)
+    first = np.asarray(first)
+    for seeds in ([7, 8, 9], (7, 8, 9), np.array([7, 8, 9])):
+        np.testing.assert_array_equal(vec.reset(seed=seeds)[0], first)
+    np.testing.assert_array_equal(vec.reset(seed=np.int64(7))[0], first)
+    np.testing.assert_array_equal(vec.reset(seed=[9, 7, 7])[0], first[[2, 0, 0]])
+    single = cogrid.make(ARENA, backend=backend)
+    for i in range(3):
+        np.testing.assert_array_equal(stacked(single.reset(seed=7 + i)[0]), first[i])
+
+
+@each_backend
+def test_reset_without_a_seed_continues_every_stream(backend) -> None:
+    vec = cogrid.make_vec(ARENA, 3, backend=backend)
+    vec.reset(seed=7)
+    vec.step(np.zeros((3, 4), int))
+    following = [np.asarray(vec.reset()[0]) for _ in range(2)]
+    single = cogrid.make(ARENA, backend=backend)
+    for i in range(3):
+        single.reset(seed=7 + i)
+        for obs in following:
+            np.testing.assert_array_equal(stacked(single.reset()[0]), obs[i])
+    assert not np.array_equal(*following)
+
+
+def test_first_reset_without_a_seed_is_random() -> None:
+    starts = {np.asarray(cogrid.make_vec(ARENA, 2).reset()[0]).tobytes() for _ in range(6)}
+    assert len(starts) == 6
+
+
+@each_backend
+def test_spaces_and_types(backend) -> None:
+    vec = cogrid.make_vec(ROOM, 3, backend=backend)
+    n_features = vec.single_observation_space.shape[-1]
+    assert vec.single_observation_space.shape == (2, n_features)
+    assert vec.observation_space.shape == (3, 2, n_features)
+    assert vec.single_action_space.nvec.tolist() == [7, 7]
+    assert vec.action_space.shape == (3, 2)
+    assert vec.num_envs == 3
+    for name in ("observation_space", "action_space", "single_observation_space", "single_action_space"):
+        assert getattr(vec, name) is getattr(vec, name)
+    obs, _ = vec.reset(seed=0)
+    assert vec.observation_space.contains(np.asarray(obs))
+    vec.action_space.seed(0)
+    obs, rewards, terminations, truncations, _ = vec.step(vec.action_space.sample())
+    assert vec.observation_space.contains(np.asarray(obs))
+    assert (rewards.shape, rewards.dtype) == ((3, 2), np.float32)
+    assert (terminations.shape, terminations.dtype) == (truncations.shape, truncations.dtype) == ((3,), bool)
+    assert isinstance(obs, np.ndarray) == (backend == "numpy")
+    vec.close()
+
+
+def test_modes_are_gymnasiums() -> None:
+    assert cogrid.make_vec(ROOM, 1).metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+    next_step = cogrid.make_vec(ROOM, 1, autoreset="next-step")
+    assert next_step.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
+
+
+@each_backend
+@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+def test_termination_is_told_from_truncation(backend, autoreset) -> None:
+    spec = hall("#EE#\n#12#\n####", max_steps=3)
+    vec = cogrid.VectorEnv(spec, 3, backend, autoreset=autoreset)
+    vec.reset(seed=0)
+    both, one, none = [INTERACT, INTERACT], [INTERACT, NOOP], [NOOP, NOOP]
+    _, rewards, terminations, truncations, infos = vec.step(np.array([both, one, none]))
+    assert np.asarray(rewards).tolist() == [[2.0, 2.0], [1.0, 1.0], [0.0, 0.0]]
+    assert np.asarray(terminations).tolist() == [True, False, False]
+    assert np.asarray(truncations).tolist() == [False, False, False]
+    assert np.asarray(infos["episode"]["r"])[0].tolist() == [2.0, 2.0]
+    vec.step(np.array([none, none, none]))
+    _, _, terminations, truncations, infos = vec.step(np.array([none, one, both]))
+    # the second was left by one agent only and the clock took it; the third was left by both at the last moment
+    assert np.asarray(terminations).tolist() == [False, False, True]
+    assert np.asarray(truncations).tolist() == [False, True, False]
+    assert np.asarray(infos["episode"]["r"])[1:].tolist() == [[1.0, 1.0], [2.0, 2.0]]
+    assert np.asarray(infos["episode"]["l"])[1:].tolist() == [3, 3]
+
+
+@each_backend
+def test_two_vectors_do_not_notice_each_other(backend) -> None:
+    tapes = []
+    for companions in (0, 1):
+        vec, other = (cogrid.make_vec(ARENA, 2, backend=backend, max_steps=4) for _ in range(2))
+        tape = [np.asarray(vec.reset(seed=1)[0])]
+        if companions:
+            other.reset(seed=2)
+        for t in range(9):
+            tape.append(np.asarray(vec.step(np.full((2, 4), t % 4))[0]))
+            if companions:
+                other.step(np.full((2, 4), (t + 1) % 4))
+        tapes.append(np.stack(tape))
+    np.testing.assert_array_equal(*tapes)
+
+
+if HAS_JAX:
+
+    @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+    def test_numpy_equals_jax(autoreset) -> None:
+        """Every bit: states, observations, rewards, infos, over several episodes."""
+        options = {
+            "layout": ("CrampedRoom", "CoordinationRing"),
+            "shaping": 0.7,
+            "max_steps": 9,
+            "infos": True,
+        }
+        options |= {"random_start": True, "autoreset": autoreset}
+        ours, theirs = (cogrid.make_vec(ROOM, N, backend=backend, **options) for backend in ("numpy", "jax"))
+        np.testing.assert_array_equal(ours.reset(seed=3)[0], theirs.reset(seed=3)[0])
+        for joint in joint_actions(2, seed=9):
+            left, right = ours.step(joint), theirs.step(joint)
+            for mine, other in zip(left[:4], right[:4], strict=True):
+                np.testing.assert_array_equal(mine, other)
+            assert left[4].keys() == right[4].keys()
+            for name, value in left[4].items():
+                pairs = (
+                    ((value[k], right[4][name][k]) for k in value)
+                    if name == "episode"
+                    else [(value, right[4][name])]
+                )
+                for mine, other in pairs:
+                    np.testing.assert_array_equal(mine, other, err_msg=name)
+            assert_same(ours.env_state, theirs.env_state)
