@@ -80,7 +80,7 @@ def run_through(session: nox.Session, *command: str, **options: Any) -> Any:
 
 
 def gpu_environment(session: nox.Session, backend: str, instead: str) -> Row:
-    """Install a CUDA variant where a GPU can run it and see JAX use it; exit 69 before that where none can."""
+    """Install a CUDA variant and see JAX use the GPU; exit 69 before that where no GPU can run it."""
     # Asked for all variants, those that the driver is too old for are left out in words. Asked for one
     # by its name, leaving it out would be a quiet success: it exits 69.
     named = any(session.name in word for word in sys.argv)
@@ -111,7 +111,7 @@ def tests(session: nox.Session, backend: str) -> None:
 @backends("gpu")
 def tests_gpu(session: nox.Session, backend: str) -> None:
     """Run the tests on an NVIDIA GPU; exits 69 where there is none."""
-    row = gpu_environment(session, backend, instead="nox -s 'tests(jax-cpu)'")
+    row = gpu_environment(session, backend, instead='nox -s "tests(jax-cpu)"')
     pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
 
 

@@ -66,11 +66,15 @@ def jax_device() -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, epilog=f"Exits {UNAVAILABLE} where none can run.")
-    parser.add_argument("variants", nargs="*", default=list(NEEDS), help=f"of {', '.join(NEEDS)}; default all")
+    parser.add_argument(
+        "variants", nargs="*", default=list(NEEDS), help=f"of {', '.join(NEEDS)}; default all"
+    )
     parser.add_argument("--jax", action="store_true", help="after the install: print the GPU that JAX uses")
-    parser.add_argument("--instead", default="nox -s 'tests(jax-cpu)'", help="what to run on the CPU instead")
+    parser.add_argument("--instead", default='nox -s "tests(jax-cpu)"', help="what to run on the CPU instead")
     library = os.environ.get("COGRID_LIBCUDA", "libcuda.so.1")
-    parser.add_argument("--library", default=library, help="of the driver; default $COGRID_LIBCUDA, %(default)s")
+    parser.add_argument(
+        "--library", default=library, help="of the driver; default $COGRID_LIBCUDA, %(default)s"
+    )
     arguments = parser.parse_args()
     if unknown := set(arguments.variants) - set(NEEDS):
         parser.error(f"unknown variant {min(unknown)!r}: choose from {', '.join(NEEDS)}")

@@ -46,7 +46,9 @@ def main() -> None:
     parser.add_argument("--id", default="Overcooked-CrampedRoom-V0", help="environment")
     parser.add_argument("--num-envs", type=int, default=4096, help="environments in the batch")
     parser.add_argument("--num-steps", type=int, default=400, help="steps of a rollout")
-    parser.add_argument("--repeats", type=int, default=5, help="timed rollouts after the first, which compiles")
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="timed rollouts after the first, which compiles"
+    )
     arguments = parser.parse_args()
     print(json.dumps(measure(**vars(arguments))))
 

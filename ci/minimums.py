@@ -35,7 +35,9 @@ def minimums(requirements: Iterable[str], python: str | None = None) -> dict[str
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--extra", action="append", default=[], help="take this extra as well; can be repeated")
+    parser.add_argument(
+        "--extra", action="append", default=[], help="take this extra as well; can be repeated"
+    )
     parser.add_argument("--python", help="for this Python version, such as 3.13, rather than the running one")
     parser.add_argument("--output", type=Path, help="write to this file rather than to the terminal")
     arguments = parser.parse_args()
@@ -43,7 +45,9 @@ def main() -> None:
     requirements = list(project["dependencies"])
     for extra in arguments.extra:
         if extra not in project["optional-dependencies"]:
-            parser.error(f"unknown extra {extra!r}: choose from {', '.join(project['optional-dependencies'])}")
+            parser.error(
+                f"unknown extra {extra!r}: choose from {', '.join(project['optional-dependencies'])}"
+            )
         requirements += project["optional-dependencies"][extra]
     pins = minimums(requirements, arguments.python)
     text = "".join(f"{name}=={version}\n" for name, version in sorted(pins.items()))

@@ -47,7 +47,7 @@ def junit(paths: Iterable[Path]) -> str:
         title = f"{path.parent.name}: {path.stem}"
         try:
             suites = list(ET.parse(path).getroot().iter("testsuite"))
-        except ET.ParseError as error:
+        except (ET.ParseError, OSError) as error:
             rows.append({"report": title, "failed": f"unreadable: {error}"})
             continue
         count = {
@@ -90,14 +90,19 @@ def fitted(text: str, limit: int = LIMIT) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description=__doc__, epilog="Exits 1 unless all jobs of --needs succeeded: a skipped job is no success."
+        description=__doc__,
+        epilog="Exits 1 unless all jobs of --needs succeeded: a skipped job is no success.",
     )
     parser.add_argument("reports", nargs="*", type=Path, help="junit files, or directories that hold them")
-    parser.add_argument("--json", action="append", type=Path, default=[], help="a file with a list of objects")
+    parser.add_argument(
+        "--json", action="append", type=Path, default=[], help="a file with a list of objects"
+    )
     parser.add_argument("--needs", type=json.loads, default={}, help="GitHub's needs object, as JSON")
     parser.add_argument("--title", default="Results", help="heading of the summary")
     output = os.environ.get("GITHUB_STEP_SUMMARY")
-    parser.add_argument("--output", type=Path, default=output, help="append here; default $GITHUB_STEP_SUMMARY")
+    parser.add_argument(
+        "--output", type=Path, default=output, help="append here; default $GITHUB_STEP_SUMMARY"
+    )
     arguments = parser.parse_args()
     results = {job: need["result"] for job, need in arguments.needs.items()}
     parts = [f"## {cell(arguments.title)}\n"]

@@ -1,21 +1,14 @@
-"""The project's text runs, and the package keeps no state of its own."""
+"""The package keeps no state of its own."""
 
 from __future__ import annotations
 
 import ast
-import importlib.util
-import os
-import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-HAS_JAX = importlib.util.find_spec("jax") is not None
 
 # The only module-level state of the package: the registry of ids.
 ALLOWED_STATE = {"cogrid/envs/registry.py": ("_SPECS",)}
@@ -25,62 +18,6 @@ MUTABLE_CALLS = frozenset(
     ("list", "dict", "set", "bytearray", "defaultdict", "OrderedDict", "Counter", "deque", "ChainMap")
     + ("WeakKeyDictionary", "WeakValueDictionary", "WeakSet")
 )
-
-
-# Samples: the python blocks of the README, and the examples.
-
-
-class Sample(NamedTuple):
-    name: str
-    source: str
-
-    @property
-    def runs_here(self) -> bool:
-        return HAS_JAX or "jax" not in self.source
-
-
-def python_blocks(name: str, markdown: str) -> list[Sample]:
-    """The fenced python blocks of a Markdown text, each named by the line it starts on."""
-    return [
-        Sample(f"{name}:{markdown.count(chr(10), 0, match.start(1)) + 1}", match[1])
-        for match in re.finditer(r"^```python[^\n]*\n(.*?)^```", markdown, re.DOTALL | re.MULTILINE)
-    ]
-
-
-def samples() -> list[Sample]:
-    examples = sorted((ROOT / "examples").glob("*.py"))
-    return [
-        *python_blocks("README.md", (ROOT / "README.md").read_text(encoding="utf-8")),
-        *(Sample(f"examples/{path.name}", path.read_text(encoding="utf-8")) for path in examples),
-    ]
-
-
-@pytest.mark.parametrize("sample", [pytest.param(s, id=s.name) for s in samples() if s.runs_here])
-def test_sample_runs(sample: Sample, tmp_path: Path) -> None:
-    """In a process and a directory of its own: a sample neither leans on another nor litters the checkout."""
-    example = ROOT / sample.name
-    if not example.is_file():
-        example = tmp_path / f"{sample.name.replace(':', '_line_')}.py"
-        example.write_text(sample.source, encoding="utf-8")
-    search = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(example)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": search, "COGRID_EXAMPLE_QUICK": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, f"{sample.name} failed:\n{done.stdout}{done.stderr}"
-
-
-def test_python_blocks_are_found_by_line() -> None:
-    text = "# Title\n\n```python\na = 1\n```\n\n```bash\nls\n```\n\n```python\nimport jax\n```\n"
-    assert python_blocks("x.md", text) == [("x.md:4", "a = 1\n"), ("x.md:12", "import jax\n")]
-
-
-# Module-level state.
 
 
 def outside_functions(body: list[ast.stmt]) -> Iterator[ast.stmt]:

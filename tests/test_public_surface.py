@@ -224,7 +224,7 @@ def test_batches_may_have_any_leading_axes(backend) -> None:
     flat, _ = reset(some)
     deep, _ = reset(some.reshape(2, 3, *some.shape[1:]))
     actions = np.random.default_rng(0).integers(0, 7, (6, 2)).astype(np.int32)
-    flat, seen, rewards, done, _ = jitted(env)(flat, actions)
+    flat, seen, rewards, _, _ = jitted(env)(flat, actions)
     deep, deep_seen, deep_rewards, deep_done, _ = jitted(env)(deep, actions.reshape(2, 3, 2))
     assert deep_done.shape == (2, 3)
     np.testing.assert_array_equal(np.asarray(deep_seen).reshape(np.shape(seen)), seen)
@@ -275,7 +275,7 @@ def test_replace_works_on_batches(backend) -> None:
 @each_backend
 @pytest.mark.parametrize("n", [2, 3])
 def test_one_value_for_a_whole_batch(backend, n) -> None:
-    """The attribute of a single state goes to every state of a batch, also when batch and agents are as many."""
+    """What fits a single state goes to every state of a batch, also when batch and agents are as many."""
     env = shared(ROOM, backend)
     state, _ = env.rules.backend.compiled(env.reset_fn)(env.rules.backend.key(keys(0, n)))
     onion = env.type_ids["onion"]
@@ -426,8 +426,9 @@ import cogrid
 for id in json.loads(sys.argv[1]):
     env = cogrid.make(id)
     env.reset(seed=0)
-mixed = cogrid.make("Overcooked-CrampedRoom-V0", layout=["CrampedRoom", "CoordinationRing"], cook_start="interact")
-print(json.dumps([mixed.type_ids, cogrid.make("Overcooked-CrampedRoom-V0").type_ids, cogrid.make("Arena-V0").type_ids]))
+room = "Overcooked-CrampedRoom-V0"
+mixed = cogrid.make(room, layout=["CrampedRoom", "CoordinationRing"], cook_start="interact")
+print(json.dumps([env.type_ids for env in (mixed, cogrid.make(room), cogrid.make("Arena-V0"))]))
 """
     found = [run_python(source, json.dumps(ids)) for ids in ([], [*IDS], [*IDS][::-1])]
     assert found[0].returncode == 0, found[0].stderr

@@ -15,9 +15,14 @@ from tests.support import BACKENDS, HAS_JAX, INTERACT, NOOP, assert_same
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
 
-N, STEPS = 5, 33
+N, STEPS = 5, 60
+NARROW = """
+    XPSX
+    O  O
+    XDPX
+"""
 CASES = {
-    "kitchen": (ROOM, {"max_steps": 10, "shaping": 1.0, "random_start": True}),
+    "kitchen": (ROOM, {"max_steps": 16, "shaping": 1.0, "random_start": True, "layout": NARROW}),
     "arena": (ARENA, {"max_steps": 7, "map_size": 6, "num_agents": 3}),
 }
 CHOICES = (0, 1, 2, 3, INTERACT, INTERACT, INTERACT, NOOP)
@@ -209,7 +214,7 @@ def test_termination_is_told_from_truncation(backend, autoreset) -> None:
     assert np.asarray(infos["episode"]["r"])[0].tolist() == [2.0, 2.0]
     vec.step(np.array([none, none, none]))
     _, _, terminations, truncations, infos = vec.step(np.array([none, one, both]))
-    # the second was left by one agent only and the clock took it; the third was left by both at the last moment
+    # the second was left by one agent only, so the clock took it; the third by both at the last moment
     assert np.asarray(terminations).tolist() == [False, False, True]
     assert np.asarray(truncations).tolist() == [False, True, False]
     assert np.asarray(infos["episode"]["r"])[1:].tolist() == [[1.0, 1.0], [2.0, 2.0]]

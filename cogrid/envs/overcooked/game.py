@@ -26,7 +26,7 @@ class Kitchen(Game):
     cook_time: int = 20
     cook_start: str = "auto"  # "auto": with the third item; "interact": an empty hand starts it
     recipes: tuple[Recipe, ...] = ()  # (ingredients, value, time) where they differ from the kitchen's
-    orders: tuple[tuple[str, ...], ...] = ()  # soups that score; none given: all
+    orders: tuple[tuple[str, ...], ...] = ((ONION, ONION, ONION),)  # soups that score; empty: all of them
     bonus_orders: tuple[tuple[str, ...], ...] = ()  # orders that score `order_bonus` times
     order_bonus: float = 2.0
     soup_value: float = 20.0

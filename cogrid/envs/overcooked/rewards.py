@@ -30,7 +30,8 @@ def _dishes(thing: Thing, held: Item) -> int:
 
 
 def _pots_in_use(thing: Thing) -> int:
-    return int(isinstance(thing, Pot) and bool(thing.items))
+    """Ready, cooking or partly full; a full pot that nobody has started does not count."""
+    return int(isinstance(thing, Pot) and (thing.timer >= 0 or 0 < len(thing.items) < 3))
 
 
 REWARDS = (
