@@ -15,9 +15,10 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 import cogrid
 from cogrid.backend import rng
+from cogrid.testing import state_fields as fields
 from tests.doors import hall
 from tests.episodes import digest, jitted, play, random_actions, record, run_python
-from tests.support import BACKENDS, DOWN, HAS_JAX, IDS, INTERACT, LEFT, NOOP, RIGHT, UP, assert_same, fields
+from tests.support import BACKENDS, DOWN, HAS_JAX, IDS, INTERACT, LEFT, NOOP, RIGHT, UP, assert_same
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 each_backend = pytest.mark.parametrize("backend", BACKENDS)

@@ -9,7 +9,8 @@ import pytest
 
 import cogrid
 from cogrid.backend import rng
-from tests.support import HAS_JAX, INTERACT, NOOP, fields
+from cogrid.testing import state_fields as fields
+from tests.support import HAS_JAX, INTERACT, NOOP
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 
@@ -29,6 +30,7 @@ if HAS_JAX:
     }
 
     N, STEPS, CHUNK = 3, 23, 9
+    KEY = 2  # somebody pots something within these few steps
 
     @functools.cache
     def environment(id):
@@ -39,7 +41,7 @@ if HAS_JAX:
         return environment(ROOM)
 
     @functools.cache
-    def played(id=ROOM, key=5, num_envs=N, chunk=CHUNK, keep="trajectory"):
+    def played(id=ROOM, key=KEY, num_envs=N, chunk=CHUNK, keep="trajectory"):
         """Rollouts of few shapes, for each of them costs seconds to compile."""
         return cogrid.rollout(environment(id), None, key, num_envs, STEPS, chunk=chunk, keep=keep)
 
@@ -69,7 +71,7 @@ if HAS_JAX:
         env, run = environment(id), played(id, chunk=chunk)
         theirs = fields(run.state)
         for i in range(N):
-            state, obs, tape = by_hand(env, 5, i, N, STEPS)
+            state, obs, tape = by_hand(env, KEY, i, N, STEPS)
             for name, values in tape.items():
                 np.testing.assert_array_equal(run.trajectory[name][:, i], values, err_msg=name)
             np.testing.assert_array_equal(np.asarray(run.obs)[i], obs)
@@ -90,7 +92,7 @@ if HAS_JAX:
             np.testing.assert_array_equal(several.trajectory[name], value, err_msg=name)
 
     def test_a_chunk_longer_than_the_rollout(env) -> None:
-        run = cogrid.rollout(env, None, 5, N, STEPS, chunk=1000, keep="trajectory")
+        run = cogrid.rollout(env, None, KEY, N, STEPS, chunk=1000, keep="trajectory")
         np.testing.assert_array_equal(run.trajectory["actions"], played(chunk=STEPS).trajectory["actions"])
 
     def test_trajectory_shapes_and_sums(env) -> None:
@@ -110,7 +112,7 @@ if HAS_JAX:
         assert set(np.unique(run.trajectory["actions"])) == set(range(len(env.action_names)))
 
     def test_sums_are_the_default_and_the_same(env) -> None:
-        run = cogrid.rollout(env, None, 5, N, STEPS, chunk=STEPS)
+        run = cogrid.rollout(env, None, KEY, N, STEPS, chunk=STEPS)
         assert run.trajectory is None
         np.testing.assert_array_equal(run.sums.rewards, played().sums.rewards)
         np.testing.assert_array_equal(run.sums.episodes, played().sums.episodes)
@@ -159,7 +161,7 @@ if HAS_JAX:
     def test_the_environment_is_left_alone(env) -> None:
         env.reset(seed=0)
         before = env.get_state()
-        cogrid.rollout(env, None, 5, N, STEPS, chunk=STEPS, keep="trajectory")
+        cogrid.rollout(env, None, KEY, N, STEPS, chunk=STEPS, keep="trajectory")
         assert env.get_state() == before
         env.step({0: NOOP, 1: NOOP})  # no buffer of its own was given away
 

@@ -105,8 +105,9 @@ class Place:
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """One table over layout and cell."""
+        targets = {kind: rules.cells_of(kind) for kind in (*self.nearest, *self.each)}
         numbers = [
-            [self._numbers(rules, layout, cell) for cell in range(rules.n_cells)]
+            [self._numbers(rules, layout, cell, targets) for cell in range(rules.n_cells)]
             for layout in range(len(rules.boards))
         ]
         table = np.array(numbers, np.float32).reshape(len(rules.boards) * rules.n_cells, -1)
@@ -119,7 +120,9 @@ class Place:
 
         return place
 
-    def _numbers(self, rules: Rules, layout: int, cell: int) -> list[float]:
+    def _numbers(
+        self, rules: Rules, layout: int, cell: int, targets: dict[str, np.ndarray[Any, Any]]
+    ) -> list[float]:
         row, column = divmod(cell, rules.width)
         numbers = [_scaled(row, rules.height), _scaled(column, rules.width)]
         for r, c in STRIDES:
@@ -127,9 +130,9 @@ class Place:
             ahead = (row + r) * rules.width + column + c
             numbers.append(float(inside and rules.boards[layout, ahead] < rules.n_walkable))
         for kind in self.nearest:
-            numbers += _offset_to(rules, cell, _closest(rules, cell, rules.cells_of(kind)[layout]))
+            numbers += _offset_to(rules, cell, _closest(rules, cell, targets[kind][layout]))
         for kind in self.each:
-            for target in rules.cells_of(kind)[layout]:
+            for target in targets[kind][layout]:
                 numbers += _offset_to(rules, cell, int(target))
         return numbers
 

@@ -92,39 +92,39 @@ class Spec:
 
     def override(self, **changes: Any) -> Spec:
         """A spec with some fields, its own or its game's, changed."""
-        own, games = split_overrides(self, changes)
-        if "layout" in own:
-            own["layout"] = _layouts(self.game, own["layout"])
-        elif games:  # the game may draw its boards from its own options
-            redrawn = dataclasses.replace(self.game, **games).default_layouts()  # type: ignore[type-var]
-            own["layout"] = redrawn or self.layout
-        if games:
-            own["game"] = dataclasses.replace(self.game, **games)  # type: ignore[type-var]
-        return dataclasses.replace(self, **own)
+        return override(self, changes, f"a spec of {type(self.game).__name__}")
 
 
-def override_names(spec: Spec) -> tuple[str, ...]:
-    """Every keyword that `override` takes."""
-    own = [f.name for f in dataclasses.fields(Spec) if f.name != "game"]
-    return tuple(own + [f.name for f in dataclasses.fields(spec.game)])  # type: ignore[arg-type]
-
-
-def split_overrides(spec: Spec, changes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The changes that are the spec's own, and those that are its game's."""
+def override(spec: Spec, changes: Mapping[str, Any], name: str, also: tuple[str, ...] = ()) -> Spec:
+    """The spec, called `name`, with some fields changed; `also` are further keywords of the caller."""
     games = {f.name for f in dataclasses.fields(spec.game)}  # type: ignore[arg-type]
-    known = override_names(spec)
-    for name in changes:
-        if name not in known:
-            close_names = difflib.get_close_matches(name, known, 1)
+    owns = {f.name for f in dataclasses.fields(Spec)} - {"game"}
+    for key in changes:
+        if key not in owns | games:
+            known = sorted({*owns, *games, *also})
+            close_names = difflib.get_close_matches(key, known, 1)
             hint = f" (did you mean {close_names[0]!r}?)" if close_names else ""
-            raise TypeError(f"unknown keyword {name!r}{hint}: valid ones are {', '.join(sorted(known))}.")
-    own = {name: value for name, value in changes.items() if name not in games}
-    return own, {name: value for name, value in changes.items() if name in games}
+            raise TypeError(f"{name} has no option {key!r}{hint}: valid ones are {', '.join(known)}.")
+    own = {key: value for key, value in changes.items() if key in owns}
+    game: Game = spec.game
+    if games & set(changes):
+        game = dataclasses.replace(game, **{key: changes[key] for key in games & set(changes)})  # type: ignore
+        own["game"] = game
+    if "layout" in own:
+        own["layout"] = _layouts(game, own["layout"])
+    elif "game" in own:  # the game may draw its boards from its own options
+        own["layout"] = game.default_layouts() or spec.layout
+    return dataclasses.replace(spec, **own)
 
 
 def _layouts(game: Game, given: str | Layout | Iterable[str | Layout]) -> tuple[Layout, ...]:
     if isinstance(given, (str, Layout)):
         given = (given,)
+    if not isinstance(given, Iterable):
+        raise TypeError(f"layout={given!r} is neither a name, nor ASCII text, nor a list of these.")
+    given = tuple(given)
+    if not given:
+        raise ValueError("layout=() is empty: give at least one name or ASCII text.")
     return tuple(_layout(game, one, number) for number, one in enumerate(given))
 
 

@@ -6,7 +6,7 @@ import difflib
 from typing import Any
 
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.spec import Spec, override_names
+from cogrid.core.spec import Spec, override
 from cogrid.envs.arena import specs as arena
 from cogrid.envs.overcooked import specs as overcooked
 from cogrid.vector import VectorEnv
@@ -18,6 +18,8 @@ def register(id: str, spec: Spec) -> None:
     """Give a spec an id, once."""
     if not isinstance(spec, Spec):
         raise TypeError(f"register takes a cogrid Spec, not {type(spec).__name__}.")
+    if not isinstance(id, str):
+        raise TypeError(f"an environment id is text, not {id!r}.")
     if id in _SPECS:
         raise ValueError(f"id {id!r} is registered already: choose another id, or raise its version.")
     _SPECS[id] = spec
@@ -30,6 +32,8 @@ def registered() -> list[str]:
 
 def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spec:
     """The registered spec with overrides; `adapter` are the keywords that the caller takes for itself."""
+    if not isinstance(id, str):
+        raise TypeError(f"an environment id is text, not {id!r}.")
     if id not in _SPECS:
         close = difflib.get_close_matches(str(id), _SPECS, 3, 0.5)
         hint = (
@@ -38,14 +42,7 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spe
             else f"known are {', '.join(registered())}."
         )
         raise ValueError(f"unknown environment id {id!r}: {hint}")
-    spec = _SPECS[id]
-    unknown = sorted(set(overrides) - set(override_names(spec)))
-    if unknown:
-        valid = ", ".join(sorted({*override_names(spec), *adapter}))
-        close = difflib.get_close_matches(unknown[0], (*override_names(spec), *adapter), 1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise TypeError(f"{id} has no option {unknown[0]!r}{hint}: valid ones are {valid}.")
-    return spec.override(**overrides)
+    return override(_SPECS[id], overrides, id, adapter)
 
 
 def make(

@@ -26,7 +26,9 @@ class Kitchen(Game):
     cook_time: int = 20
     cook_start: str = "auto"  # "auto": with the third item; "interact": an empty hand starts it
     recipes: tuple[Recipe, ...] = ()  # (ingredients, value, time) where they differ from the kitchen's
-    orders: tuple[tuple[str, ...], ...] = ((ONION, ONION, ONION),)  # soups that score; empty: all of them
+    orders: tuple[tuple[str, ...], ...] | None = (
+        None  # soups that score: three onions and the recipes; (): all
+    )
     bonus_orders: tuple[tuple[str, ...], ...] = ()  # orders that score `order_bonus` times
     order_bonus: float = 2.0
     soup_value: float = 20.0
@@ -55,7 +57,8 @@ class Kitchen(Game):
         checked_integer("cook_time", self.cook_time, 1, MAX_SYMBOLS)
         for name in ("order_bonus", "soup_value"):
             object.__setattr__(self, name, checked_number(name, getattr(self, name), -1e6, 1e6))
-        object.__setattr__(self, "orders", tuple(map(_soup, self.orders)))
+        if self.orders is not None:
+            object.__setattr__(self, "orders", tuple(map(_soup, self.orders)))
         object.__setattr__(self, "bonus_orders", tuple(map(_soup, self.bonus_orders)))
         object.__setattr__(self, "recipes", tuple(_recipe(recipe) for recipe in self.recipes))
 
@@ -98,7 +101,10 @@ class Kitchen(Game):
 
     def value_of(self, items: tuple[str, ...]) -> float:
         """What a delivered soup scores."""
-        if self.orders and items not in self.orders + self.bonus_orders:
+        orders = self.orders
+        if orders is None:
+            orders = ((ONION, ONION, ONION), *(soup for soup, _, _ in self.recipes))
+        if orders and items not in orders + self.bonus_orders:
             return 0.0
         own = next((value for soup, value, _ in self.recipes if soup == items), None)
         value = self.soup_value if own is None else own

@@ -211,8 +211,9 @@ def test_clock_of_the_interact_rule_starts_with_the_empty_hand(backend) -> None:
 
 @each_backend
 @pytest.mark.parametrize("onions", [1, 2, 3])
-def test_interact_rule_cooks_small_soups(backend, onions) -> None:
-    env = kitchen(CLOCK, backend, cook_start="interact")
+@pytest.mark.parametrize("orders", [(("onion",) * 3,), ()])
+def test_interact_rule_cooks_small_soups(backend, onions, orders) -> None:
+    env = kitchen(CLOCK, backend, cook_start="interact", orders=orders)
     state, _ = step(env, state_of(env, f"X X P{onions}X\nO   ^ S\nX D X X"), [INTERACT])
     state = waits(env, state, 19)
     assert read(env, state).pot_timer.tolist() == [0]
@@ -221,7 +222,7 @@ def test_interact_rule_cooks_small_soups(backend, onions) -> None:
     assert read(env, state).agent_inv.tolist() == [[env.type_ids[soup]]]
     assert read(env, state).pot_contents.tolist() == [[-1, -1, -1]]
     state, rewards = step(env, waits(env, state, 1, RIGHT), [INTERACT])
-    assert rewards == [20.0]
+    assert rewards == [20.0 if onions == 3 or not orders else 0.0]
 
 
 @each_backend
@@ -451,12 +452,20 @@ def delivers(env, soup, agents=1) -> list[float]:
     return rewards
 
 
+SOUPS = ("onion,onion,onion", "onion,onion,tomato", "onion,tomato,tomato", "tomato,tomato,tomato")
+
+
 @each_backend
-def test_without_orders_every_soup_scores(backend) -> None:
+def test_the_classic_order_is_three_onions(backend) -> None:
     env = kitchen(MIXED, backend)
-    for soup in ("onion,onion,onion", "onion,onion,tomato", "onion,tomato,tomato", "tomato,tomato,tomato"):
-        assert delivers(env, soup) == [20.0]
+    assert [delivers(env, soup) for soup in SOUPS] == [[20.0], [0.0], [0.0], [0.0]]
     assert "soup:onion" not in env.type_ids  # the auto rule never makes a small one
+
+
+@each_backend
+def test_an_empty_list_of_orders_takes_every_soup(backend) -> None:
+    env = kitchen(MIXED, backend, orders=())
+    assert [delivers(env, soup) for soup in SOUPS] == [[20.0]] * 4
 
 
 @each_backend
@@ -481,8 +490,9 @@ def test_recipes_have_their_own_values_and_times(backend) -> None:
     recipes = ((("tomato", "onion", "onion"), 7.5, 4), (("tomato",) * 3, None, 9), (("onion",) * 3, 3, None))
     env = kitchen(MIXED, backend, recipes=recipes, cook_time=15, bonus_orders=(("onion", "onion", "tomato"),))
     assert delivers(env, "onion,onion,tomato") == [15.0]
-    assert delivers(env, "tomato,tomato,tomato") == [20.0]
+    assert delivers(env, "tomato,tomato,tomato") == [20.0]  # a recipe is an order where none are given
     assert delivers(env, "onion,onion,onion") == [3.0]
+    assert delivers(env, "onion,tomato,tomato") == [0.0]
     before = """
         X T X P X
         O   X   S
@@ -735,6 +745,23 @@ def test_dish_shaping(backend, case) -> None:
     state, rewards = step(env, state_of(env, before), [first, INTERACT])
     assert read(env, state).agent_inv[1, 0] == env.type_ids["dish"]
     assert rewards == paid
+
+
+@each_backend
+@pytest.mark.parametrize(
+    ("pot", "paid"), [("P ", 0.0), ("P1", 3.0), ("P2", 3.0), ("P3", 0.0), ("P~", 3.0), ("P*", 3.0)]
+)
+def test_dish_shaping_of_the_interact_rule(backend, pot, paid) -> None:
+    """As in overcooked_ai, a full pot that nobody has started asks for no dish."""
+    before = """
+        X X X P X
+        O   X   S
+        X > P v X
+        X D X D X
+    """.replace("> P ", "> " + pot)
+    env = kitchen(SHARED, backend, shaping=1.0, cook_start="interact")
+    _, rewards = step(env, state_of(env, before), [NOOP, INTERACT])
+    assert rewards == [0.0, paid]
 
 
 @each_backend

@@ -1,0 +1,286 @@
+"""Plant wrong rules in copies of the project, one at a time, and check that the tests catch each."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+COPIED = ("cogrid", "tests", "pyproject.toml", "README.md", "examples")
+
+#: Boards and golden trajectories must catch what is wrong on both backends alike; NumPy alone shows it.
+BOARDS = (
+    *("tests/test_golden.py", "tests/envs/overcooked", "tests/core/test_movement.py"),
+    *(
+        "-k",
+        "not jax",
+        "--deselect",
+        "tests/core/test_movement.py::test_nobody_shares_a_cell_or_passes_through",
+    ),
+)
+#: Parity must catch what is wrong on one backend only.
+PARITY = ("tests/parity", "-k", "(CrampedRoom and (lossless or window)) or (Arena and window)")
+
+
+class Mutant(NamedTuple):
+    """One wrong line: `old` becomes `new` in `file`."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+GAME = "cogrid/envs/overcooked/game.py"
+TERMS = "cogrid/envs/overcooked/rewards.py"
+SIGHT = "cogrid/envs/overcooked/features.py"
+REWARDS = "cogrid/core/rewards.py"
+MOVEMENT = "cogrid/core/movement.py"
+INTERACTION = "cogrid/core/interaction.py"
+
+WRONG_RULES = (
+    Mutant("a pot takes four", GAME, "and len(items) < 3:", "and len(items) < 4:"),
+    Mutant(
+        "a pot cooks two steps at once",
+        GAME,
+        "Pot(thing.items, thing.timer - 1)",
+        "Pot(thing.items, max(0, thing.timer - 2))",
+    ),
+    Mutant(
+        "cooking starts one step ahead",
+        GAME,
+        "self.time_of(items) if starts",
+        "self.time_of(items) - 1 if starts",
+    ),
+    Mutant(
+        "the tick of the third onion is free",
+        GAME,
+        "self.time_of(items) if starts",
+        "self.time_of(items) + 1 if starts",
+    ),
+    Mutant("plating one tick early", GAME, 'case "dish", Pot(items, 0):', 'case "dish", Pot(items, 0 | 1):'),
+    Mutant(
+        "plating leaves the pot full",
+        GAME,
+        'Outcome(Soup(items), Pot((), -1), "plate")',
+        'Outcome(Soup(items), thing, "plate")',
+    ),
+    Mutant("a delivery is worth nothing", GAME, '"deliver", self.value_of(items))', '"deliver", 0.0)'),
+    Mutant(
+        "a delivered soup stays in the hand",
+        GAME,
+        'Outcome(None, thing, "deliver"',
+        'Outcome(held, thing, "deliver"',
+    ),
+    Mutant(
+        "picking up leaves a copy",
+        GAME,
+        'Outcome(item, Counter(None), "pick up")',
+        'Outcome(item, thing, "pick up")',
+    ),
+    Mutant("putting down overwrites", GAME, "case str(), Counter(None):", "case str(), Counter():"),
+    Mutant(
+        "piles give dishes only",
+        GAME,
+        'Outcome(item, thing, f"take {item}")',
+        'Outcome(DISH, thing, f"take {item}")',
+    ),
+    Mutant("an empty hand starts any pot", GAME, 'items and self.cook_start == "interact"', "items"),
+    Mutant(
+        "unordered soups score",
+        GAME,
+        "if orders and items not in orders",
+        "if not orders and items not in orders",
+    ),
+    Mutant(
+        "an ingredient pays 2",
+        TERMS,
+        "return 3.0 * event.verb.startswith",
+        "return 2.0 * event.verb.startswith",
+    ),
+    Mutant("plating pays 3", TERMS, "return 5.0 *", "return 3.0 *"),
+    Mutant("a delivery pays the actor alone", TERMS, "_delivered, team=True", "_delivered, team=False"),
+    Mutant("lying dishes do not count", TERMS, "_PLENTY = 1000", "_PLENTY = 0"),
+    Mutant(
+        "idle pots want no dish", TERMS, "thing.timer >= 0 or 0 < len(thing.items) < 3", "thing.timer >= 0"
+    ),
+    Mutant("a full idle pot wants a dish", TERMS, "0 < len(thing.items) < 3", "0 < len(thing.items)"),
+    Mutant(
+        "dishes are counted once a step",
+        REWARDS,
+        "balance.append(balance[i] + change[..., i : i + 1])",
+        "balance.append(balance[i])",
+    ),
+    Mutant(
+        "points go to the other agent",
+        REWARDS,
+        "points = rules.lookup(term.points, events.row)",
+        "points = rules.lookup(term.points, events.row)[..., ::-1]",
+    ),
+    Mutant(
+        "swaps are allowed",
+        MOVEMENT,
+        "return (mine == yours) | ((mine == pos[..., None, :]) & (pos[..., :, None] == yours))",
+        "return mine == yours",
+    ),
+    Mutant("contests are ignored", MOVEMENT, "return (mine == yours) | (", "return (mine != mine) | ("),
+    Mutant("a bounce stops one in the queue", MOVEMENT, "stop, want, rules.n_agents - 1)", "stop, want, 1)"),
+    Mutant(
+        "a blocked agent does not turn",
+        MOVEMENT,
+        "agent_dir=rules.lookup(rules.facing, turn)",
+        "agent_dir=xp.where(want != pos, rules.lookup(rules.facing, turn), state.agent_dir)",
+    ),
+    Mutant(
+        "nobody sees what the earlier one left",
+        INTERACTION,
+        "faced == faced[..., me]",
+        "xp.arange(rules.n_agents) == i",
+    ),
+    Mutant("nothing cooks", "cogrid/core/ticks.py", "if not rules.ticks:", "if rules.ticks:"),
+    Mutant(
+        "the episode is a step longer",
+        "cogrid/core/termination.py",
+        "time >= rules.spec.max_steps",
+        "time > rules.spec.max_steps",
+    ),
+    Mutant(
+        "up and down are exchanged",
+        "cogrid/core/actions.py",
+        'Action("up", face=UP',
+        'Action("up", face=DOWN',
+    ),
+    Mutant(
+        "starts are exchanged",
+        "cogrid/envs/overcooked/layouts.py",
+        "O  2O\n        X1  X",
+        "O  1O\n        X2  X",
+    ),
+    Mutant(
+        "planes of pot and counter exchanged",
+        SIGHT,
+        '"pot", "counter", "onion pile"',
+        '"counter", "pot", "onion pile"',
+    ),
+    Mutant("own and other planes exchanged", SIGHT, '"own" if own else "other"', '"other" if own else "own"'),
+    Mutant("north and south exchanged", SIGHT, 'UP: "north", DOWN: "south"', 'UP: "south", DOWN: "north"'),
+    Mutant("urgent one step early", GAME, '("urgent", 40)', '("urgent", 41)'),
+    Mutant("a cooking pot looks ready", SIGHT, '"soup ready": int(timer == 0)', '"soup ready": 1'),
+)
+
+WRONG_BACKENDS = (
+    Mutant(
+        "NumPy batches write into the first environment",
+        "cogrid/backend/_numpy.py",
+        "out.reshape(-1)[_flat(grid, index)] = value",
+        "out.reshape(-1)[index] = value",
+    ),
+    Mutant(
+        "NumPy settles in one pass", "cogrid/backend/_numpy.py", "range(passes, 0, -1)", "range(1, 0, -1)"
+    ),
+    Mutant(
+        "NumPy reads the neighbour's cells",
+        "cogrid/backend/_numpy.py",
+        "return grid.take(_flat(grid, index))",
+        "return grid.take(_flat(grid, index) - 1)",
+    ),
+    Mutant(
+        "JAX settles in one pass", "cogrid/backend/_jax.py", "for _ in range(passes):", "for _ in range(1):"
+    ),
+    Mutant(
+        "JAX adds instead of writing",
+        "cogrid/backend/_jax.py",
+        "return lax.scatter(grid,",
+        "return lax.scatter_add(grid,",
+    ),
+    Mutant(
+        "JAX conflicts must be with everybody",
+        "cogrid/backend/_jax.py",
+        "return truth.any(axis=-1)",
+        "return truth.all(axis=-1)",
+    ),
+    Mutant(
+        "JAX exchanges the words of a key",
+        "cogrid/backend/_jax.py",
+        "return jax.random.wrap_key_data(words,",
+        "return jax.random.wrap_key_data(words[..., ::-1],",
+    ),
+)
+
+
+def plant(mutant: Mutant | None, folder: Path) -> None:
+    """Copy the project into the folder, with the wrong line in it."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder / name)
+    if mutant is not None:
+        path = folder / mutant.file
+        text = path.read_text()
+        if text.count(mutant.old) != 1:
+            raise SystemExit(
+                f"mutant {mutant.name!r}: its line stands {text.count(mutant.old)} times in {mutant.file}."
+            )
+        path.write_text(text.replace(mutant.old, mutant.new))
+
+
+def run_tests(mutant: Mutant | None, selection: tuple[str, ...]) -> tuple[bool, str]:
+    """Whether all selected tests passed on the copy, and the last lines that pytest printed."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        plant(mutant, folder)
+        environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        where = subprocess.run(
+            [sys.executable, "-c", "import cogrid; print(cogrid.__file__)"],
+            cwd=folder, env=environment, capture_output=True, text=True,
+        )  # fmt: skip
+        if where.returncode == 0 and not where.stdout.startswith(str(folder.resolve())):
+            raise SystemExit(f"the copy was not imported, but {where.stdout.strip()}.")
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *selection],
+            cwd=folder, env=environment, capture_output=True, text=True,
+        )  # fmt: skip
+    if done.returncode not in (0, 1, 2):  # 2: the copy could not even be imported
+        raise SystemExit(f"pytest could not run: {done.stdout[-500:]}{done.stderr[-500:]}")
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return done.returncode == 0, lines[0] if lines else (done.stdout.strip().splitlines() or [""])[-1]
+
+
+def main() -> int:
+    """0 if every mutant was caught, 1 if one survived or the project fails as it is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", metavar="TEXT", default="", help="only mutants whose name contains TEXT")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many copies at once")
+    parser.add_argument("--list", action="store_true", help="print the names and stop")
+    options = parser.parse_args()
+    chosen = [(m, BOARDS) for m in WRONG_RULES] + [(m, PARITY) for m in WRONG_BACKENDS]
+    chosen = [(mutant, tests) for mutant, tests in chosen if options.only in mutant.name]
+    if options.list:
+        print("\n".join(mutant.name for mutant, _ in chosen))
+        return 0
+    for selection in dict.fromkeys(tests for _, tests in chosen):
+        passed, last = run_tests(None, selection)
+        print(f"as it is: {last}", flush=True)
+        if not passed:
+            return 1
+    survivors = 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        results = pool.map(lambda pair: run_tests(*pair), chosen)
+        for (mutant, _), (survived, last) in zip(chosen, results, strict=True):
+            survivors += survived
+            print(f"{'SURVIVED' if survived else 'caught'}: {mutant.name} ({last[:150]})", flush=True)
+    print(f"{len(chosen) - survivors} caught, {survivors} survived")
+    return int(survivors > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

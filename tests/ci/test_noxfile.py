@@ -1,0 +1,160 @@
+"""The sessions: what they run, when they fail, and what a machine without a GPU is spared."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.ci.support import COMPILER, ROOT, calls, nox, stubs
+
+TOOLS = ("pytest", "ruff", "mypy", "zizmor", "check-jsonschema")
+GPU = ("tests-gpu", "bench-gpu")
+CPU_INSTEAD = {
+    "tests-gpu": 'nox -s "tests(jax-cpu)"',
+    "bench-gpu": "JAX_PLATFORMS=cpu python ci/gpu_smoke.py",
+}
+HERE = ("--no-venv", "--no-install")  # the commands of a session, without its environment
+
+# Session -> the tools that it runs, each of which must be able to fail it.
+RUNS = {
+    "tests(numpy)": ("pytest",),
+    "tests(jax-cpu)": ("pytest",),
+    "tests-minimums": ("pytest",),
+    "oracles": ("pytest",),
+    "examples(numpy)": ("pytest",),
+    "examples(jax-cpu)": ("pytest",),
+    "lint": ("ruff", "mypy"),
+    "workflows": ("zizmor", "check-jsonschema", "pytest"),
+}
+
+
+def names() -> set[str]:
+    """The sessions that a person sees."""
+    return set(re.findall(r"^[*-] (\S+)", nox("--list").stdout, re.MULTILINE))
+
+
+def test_help_page_names_and_explains_every_session() -> None:
+    lines = re.findall(r"^[*-] .*", nox("--list").stdout, re.MULTILINE)
+    assert {re.split(r"\W", line[2:])[0] for line in lines} >= {"tests", "oracles", "examples", "lint"}
+    assert all(re.search(r" -> [A-Z].{20,}\.$", line) for line in lines), lines
+    assert set(RUNS) < names()
+
+
+def test_plain_nox_runs_lint_and_tests() -> None:
+    listed = json.loads(nox("--list", "--json").stdout)
+    assert {row["name"] for row in listed} == {"lint", "tests"}
+
+
+@pytest.mark.parametrize(("session", "tool"), [(s, tool) for s, tools in RUNS.items() for tool in tools])
+def test_a_failing_command_fails_the_session(session: str, tool: str, tmp_path: Path) -> None:
+    path = stubs(tmp_path / "bin", {name: int(name == tool) for name in TOOLS})
+    done = nox("-s", session, *HERE, PATH=path)
+    assert done.returncode == 1, done.stderr
+    assert calls(tmp_path / "bin")[-1].startswith(tool)
+
+
+@pytest.mark.parametrize("session", RUNS)
+def test_sessions_pass_what_they_are_given(session: str, tmp_path: Path) -> None:
+    done = nox(
+        "-s", session, *HERE, "--", "-k", "word", PATH=stubs(tmp_path / "bin", dict.fromkeys(TOOLS, 0))
+    )
+    assert done.returncode == 0, done.stderr
+    assert {line.split()[0] for line in calls(tmp_path / "bin")} == set(RUNS[session])
+    for line in calls(tmp_path / "bin"):
+        if line.startswith("pytest"):
+            assert line.endswith(" -k word")
+            assert f"--junitxml=build/reports/{session}.xml" in line
+
+
+def test_tests_leave_out_only_what_another_session_runs(tmp_path: Path) -> None:
+    path = stubs(tmp_path / "bin", dict.fromkeys(TOOLS, 0))
+    for session in ("tests(jax-cpu)", "oracles", "examples(jax-cpu)", "workflows"):
+        assert nox("-s", session, *HERE, PATH=path).returncode == 0
+    runs = [line.split() for line in calls(tmp_path / "bin") if line.startswith("pytest")]
+    ignored = {word.removeprefix("--ignore=") for word in runs[0] if word.startswith("--ignore=")}
+    assert ignored == {word for run in runs[1:] for word in run if word.startswith("tests/")}
+    assert all((ROOT / path).exists() for path in ignored)
+
+
+def test_an_unknown_session_is_an_error() -> None:
+    assert nox("-s", "no-such-session").returncode != 0
+
+
+def test_a_missing_interpreter_is_an_error(tmp_path: Path) -> None:
+    done = nox("-s", "lint", "--force-python", "3.99", "--envdir", str(tmp_path))
+    assert done.returncode != 0
+    assert "3.99" in done.stderr
+
+
+# GPU sessions. Nothing is downloaded in these tests: pip and uv find no index.
+
+OFFLINE = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "UV_OFFLINE": "1", "UV_NO_INDEX": "1"}
+
+
+@pytest.mark.parametrize("session", [*GPU, "tests-gpu(cuda13)", "bench-gpu(cuda12)"])
+def test_without_a_gpu_nothing_is_installed(session: str, tmp_path: Path) -> None:
+    start = time.monotonic()
+    done = nox("-s", session, "--envdir", str(tmp_path), COGRID_LIBCUDA="libno-such-driver.so", **OFFLINE)
+    assert done.returncode == 69
+    assert time.monotonic() - start < 20  # some 2 s on a machine that is not busy
+    commands = done.stdout + done.stderr
+    assert "pip install" not in commands
+    assert "install" not in commands
+    sentence = (
+        "No GPU to run on: the NVIDIA driver's library libno-such-driver.so cannot be loaded; "
+        f"on the CPU, run {CPU_INSTEAD[session.partition('(')[0]]}"
+    )
+    assert commands.count(sentence) == 1
+    packages = {path.name.split("-")[0] for path in tmp_path.rglob("site-packages/*.dist-info")}
+    assert packages <= {"pip", "setuptools", "wheel"}, "only what a new environment comes with"
+
+
+if COMPILER and sys.platform == "linux":
+    from tests.ci.support import driver
+
+    @pytest.mark.parametrize("variant", ["cuda12", "cuda13"])
+    @pytest.mark.parametrize("name", GPU)
+    def test_with_a_gpu_the_right_extra_is_installed(name: str, variant: str, tmp_path: Path) -> None:
+        session = f"{name}({variant})"
+        done = nox("-s", session, "--envdir", str(tmp_path), COGRID_LIBCUDA=driver(tmp_path), **OFFLINE)
+        assert done.returncode == 1, "the install fails, for lack of an index"
+        assert f"{variant} can run: the driver is for CUDA 13.0" in done.stderr
+        assert re.findall(r"pip install .*-e '?(\.\[\w+\])", done.stderr)[:1] == [f".[{variant}]"]
+
+    def test_an_old_driver_leaves_a_variant_out_in_words(tmp_path: Path) -> None:
+        path = stubs(tmp_path / "bin", {"pytest": 0, "python": 0})
+        # The stub answers for ci/gpu.py as well, so that the check itself runs by the real interpreter.
+        (tmp_path / "bin/python").write_text(
+            "#!/bin/sh\n"
+            f'case "$*" in *--instead*) exec {sys.executable} "$@";; esac\n'
+            f'echo "python $*" >> {tmp_path}/bin/calls\n',
+            encoding="utf-8",
+        )
+        done = nox("-s", "tests-gpu", *HERE, PATH=path, COGRID_LIBCUDA=driver(tmp_path, 12080))
+        assert done.returncode == 0
+        words = "cuda13 is left out: the driver is for CUDA 12.8 and it needs 13.0"
+        assert words in done.stderr
+        ran = [line.split()[0] for line in calls(tmp_path / "bin")]
+        assert ran == ["python", "pytest"], "ci/gpu.py --jax and the tests, once: for cuda12"
+
+    def test_a_variant_asked_for_by_name_is_never_left_out(tmp_path: Path) -> None:
+        library = driver(tmp_path, 12080)
+        done = nox("-s", "tests-gpu(cuda13)", "--envdir", str(tmp_path), COGRID_LIBCUDA=library, **OFFLINE)
+        assert done.returncode == 69
+        assert "pip install" not in done.stderr
+
+    def test_inner_exit_code_of_a_benchmark_reaches_the_shell(tmp_path: Path) -> None:
+        path = stubs(tmp_path / "bin", {"python": 0})
+        (tmp_path / "bin/python").write_text(
+            "#!/bin/sh\n"
+            f'case "$*" in *--instead*) exec {sys.executable} "$@";; *gpu_smoke.py*) exit 7;; esac\n',
+            encoding="utf-8",
+        )
+        done = nox("-s", "bench-gpu(cuda12)", *HERE, PATH=path, COGRID_LIBCUDA=driver(tmp_path))
+        assert done.returncode == 7

@@ -1,0 +1,162 @@
+"""Each script of ci/ explains itself; lowest versions, job summaries and the runner's hook."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.ci.support import ROOT, nox, script, start
+
+# These import the package, and so run where it and JAX are installed.
+NEEDS_JAX = ("gpu_smoke.py", "mutants.py")
+SCRIPTS = sorted(path.name for path in (ROOT / "ci").glob("*.py"))
+
+
+@pytest.mark.parametrize("name", [name for name in SCRIPTS if name not in NEEDS_JAX])
+def test_script_explains_itself(name: str) -> None:
+    done = script(name, "--help")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"usage: {name}")
+
+
+# Lowest versions.
+
+
+def minimums(*arguments: str) -> dict[str, str]:
+    done = script("minimums.py", *arguments)
+    assert done.returncode == 0, done.stderr
+    return dict(line.split("==") for line in done.stdout.splitlines())
+
+
+def test_lowest_versions_are_those_of_pyproject() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    found = minimums("--extra", "jax", "--python", "3.11")
+    assert set(found) == {"numpy", "gymnasium", "pettingzoo", "jax", "jaxlib"}
+    for name, version in found.items():
+        assert f'"{name}>={version},' in text
+
+
+def test_highest_bound_that_applies_wins() -> None:
+    assert minimums("--python", "3.12")["numpy"] == "2.0"
+    assert minimums("--python", "3.13")["numpy"] == "2.1"
+
+
+def test_lowest_versions_go_to_a_file(tmp_path: Path) -> None:
+    output = tmp_path / "deep" / "minimums.txt"
+    assert script("minimums.py", "--output", str(output)).returncode == 0
+    assert "numpy==2." in output.read_text(encoding="utf-8")
+
+
+def test_an_unknown_extra_is_an_error() -> None:
+    assert "unknown extra 'tpu'" in script("minimums.py", "--extra", "tpu").stderr
+
+
+# Summaries.
+
+REPORT = """<?xml version="1.0"?>
+<testsuites><testsuite tests="5" failures="1" errors="1" skipped="1" time="2.6">
+<testcase classname="tests.a" name="good"/>
+<testcase classname="tests.a" name="left"><skipped message="x"/></testcase>
+<testcase classname="tests.a" name="bad[1|2]"><failure message="&lt;b&gt; @someone&#10;next">
+trace</failure></testcase>
+<testcase classname="tests.b" name="worse"><error message="boom"/></testcase>
+<testcase classname="tests.b" name="fine"/>
+</testsuite></testsuites>"""
+
+
+def summarise(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return script("summary.py", *arguments, **environment)
+
+
+def test_summary_counts_and_names_failures(tmp_path: Path) -> None:
+    (tmp_path / "on 3.11").mkdir()
+    (tmp_path / "on 3.11" / "tests(numpy).xml").write_text(REPORT, encoding="utf-8")
+    done = summarise("--title", "Night", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "## Night",
+        "",
+        "| report | passed | failed | skipped | seconds |",
+        "| --- | --- | --- | --- | --- |",
+        "| on 3.11: tests(numpy) | 2 | 2 | 1 | 3 |",
+        "",
+        "| report | failed test | message |",
+        "| --- | --- | --- |",
+        "| on 3.11: tests(numpy) | tests.a::bad&#91;1&#124;2&#93; | &#60;b&#62; &#64;someone next |",
+        "| on 3.11: tests(numpy) | tests.b::worse | boom |",
+    ]
+
+
+def test_summary_shows_json_rows(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.json"
+    rows.write_text(json.dumps([{"id": "A", "steps": 3}, {"id": "B", "note": "x"}]), encoding="utf-8")
+    assert summarise("--json", str(rows)).stdout.splitlines()[2:] == [
+        "| id | steps | note |",
+        "| --- | --- | --- |",
+        "| A | 3 |  |",
+        "| B |  | x |",
+    ]
+
+
+def test_summary_survives_broken_and_missing_reports(tmp_path: Path) -> None:
+    (tmp_path / "cut.xml").write_text(REPORT[:200], encoding="utf-8")
+    done = summarise(str(tmp_path), str(tmp_path / "none"))
+    assert done.returncode == 0
+    assert done.stdout.count("unreadable") == 2
+
+
+def test_summary_fits_a_mebibyte(tmp_path: Path) -> None:
+    rows, output = tmp_path / "rows.json", tmp_path / "summary.md"
+    rows.write_text(json.dumps([{"number": i, "text": "é" * 200} for i in range(4000)]), encoding="utf-8")
+    assert summarise("--json", str(rows), GITHUB_STEP_SUMMARY=str(output)).returncode == 0
+    data = output.read_bytes()
+    assert 1024 * 1024 - 1000 < len(data) <= 1024 * 1024
+    assert data.decode().rstrip().endswith("… cut here: GitHub shows 1 MiB.")
+    assert data.decode().splitlines()[-3].endswith("é |"), "whole lines only"
+
+
+@pytest.mark.parametrize(
+    ("result", "code"), [("success", 0), ("failure", 1), ("cancelled", 1), ("skipped", 1)]
+)
+def test_summary_is_green_only_if_every_job_is(result: str, code: int) -> None:
+    needs = json.dumps(
+        {"list": {"result": "success", "outputs": {"matrix": "{}"}}, "sessions": {"result": result}}
+    )
+    done = nox("-s", "summary", "--", "--needs", needs)
+    assert done.returncode == code
+    assert f"| sessions | {result} |" in done.stdout
+    assert (f"not every job succeeded (sessions: {result})" in done.stdout) == bool(code)
+
+
+# The runner's hook.
+
+
+@pytest.mark.parametrize(
+    ("event", "code"),
+    [
+        *((event, 0) for event in ("schedule", "workflow_dispatch")),
+        *(
+            (event, 1)
+            for event in ("pull_request", "pull_request_target", "push", "issue_comment", "workflow_run")
+        ),
+        *((event, 1) for event in ("", "schedule2", "Schedule", "repository_dispatch", "merge_group")),
+    ],
+)
+def test_hook_refuses_untrusted_events(event: str, code: int) -> None:
+    done = start("bash", "ci/runner_hook.sh", GITHUB_EVENT_NAME=event)
+    assert done.returncode == code
+    assert done.stderr == (
+        f"This runner refuses the event '{event}': it runs on schedule and workflow_dispatch only.\n"
+        if code
+        else ""
+    )
+
+
+def test_hook_refuses_without_an_event_and_explains_itself() -> None:
+    assert start("bash", "ci/runner_hook.sh").returncode == 1
+    assert start("bash", "ci/runner_hook.sh", "--help").returncode == 0
+    assert os.access(ROOT / "ci/runner_hook.sh", os.X_OK)

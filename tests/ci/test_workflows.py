@@ -1,0 +1,297 @@
+"""The workflows keep to the rules of this project, and each rule catches a planted violation."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.ci.support import ROOT, nox
+
+TRUSTED = {"schedule", "workflow_dispatch"}  # events that only a person with write access can cause
+HOSTED = re.compile(r"(ubuntu|windows|macos)-[\w.-]+")
+PINNED = re.compile(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*")
+
+Workflow = dict[Any, Any]
+Workflows = dict[str, Workflow]
+Rule = Callable[[Workflows], list[str]]
+
+
+def workflows() -> Workflows:
+    """File name -> parsed workflow; its text is kept under "text", for the comments."""
+    found = {}
+    for path in sorted((ROOT / ".github/workflows").iterdir()):
+        text = path.read_text(encoding="utf-8")
+        found[path.name] = {**yaml.safe_load(text), "text": text}
+    return found
+
+
+def triggers(workflow: Workflow) -> set[str]:
+    """The events that start a workflow; YAML 1.1 reads `on` as True."""
+    events = workflow[True]
+    return {events} if isinstance(events, str) else set(events)
+
+
+def jobs(found: Workflows) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every job, named by its file and id."""
+    for name, workflow in found.items():
+        for id, job in workflow["jobs"].items():
+            yield f"{name}: {id}", job
+
+
+def steps(found: Workflows) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every step, named by its job."""
+    for name, job in jobs(found):
+        for step in job.get("steps", ()):
+            yield name, step
+
+
+# What nox knows.
+
+
+@functools.cache
+def sessions() -> frozenset[str]:
+    """Every name that `nox -s` takes: `tests(numpy)`, and `tests` for all of its rows."""
+    listed = re.findall(r"^[*-] (\S+)", nox("--list").stdout, re.MULTILINE)
+    return frozenset({*listed, *(name.partition("(")[0] for name in listed)})
+
+
+@functools.cache
+def selects(tag: str) -> bool:
+    return " -> " in re.sub(r"(?m)^- .*", "", nox("--list", "--tags", tag).stdout)
+
+
+def nox_words(run: str) -> list[str] | None:
+    """The arguments of a step that is one nox command, before the double dash; else None."""
+    words = shlex.split(run)
+    if words[:1] != ["uvx"] or "nox" not in words[:4] or re.search(r"[;&|<>`\n]|\$\(", run.strip()):
+        return None
+    words = words[words.index("nox") + 1 :]
+    return words[: words.index("--")] if "--" in words else words
+
+
+def named(step: dict[str, Any], *options: str) -> list[str]:
+    """The words that follow one of the options in a step's nox command, up to the next option."""
+    found, option = [], ""
+    for word in nox_words(step.get("run", "")) or ():
+        if word.startswith("-"):
+            option = word
+        elif option in options:
+            found.append(word)
+    return found
+
+
+# The rules: each returns what breaks it.
+
+
+def every_run_is_one_nox_command(found: Workflows) -> list[str]:
+    return [f"{name}: {s['run']}" for name, s in steps(found) if "run" in s and nox_words(s["run"]) is None]
+
+
+def nox_names_exist(found: Workflows) -> list[str]:
+    """A name comes from the text, or from the matrix that nox itself listed."""
+    return [
+        f"{name}: no session {word}"
+        for name, step in steps(found)
+        for word in named(step, "-s", "--session", "--sessions", "-e")
+        if word not in sessions() and step.get("env", {}).get(word.lstrip("$")) != "${{ matrix.session }}"
+    ]
+
+
+def tags_select_something(found: Workflows) -> list[str]:
+    return [
+        f"{name}: no session is tagged {tag}"
+        for name, step in steps(found)
+        for tag in named(step, "-t", "--tags")
+        if not selects(tag)
+    ]
+
+
+def reached_by(found: Workflows, name: str) -> set[str]:
+    """The events that start a workflow, by itself or through the workflows that call it."""
+    events = triggers(found[name]) - {"workflow_call"}
+    for caller, workflow in found.items():
+        called = {
+            job.get("uses", "").removeprefix("./.github/workflows/") for job in workflow["jobs"].values()
+        }
+        if name in called and caller != name:
+            events |= reached_by(found, caller)
+    return events
+
+
+def self_hosted_jobs_are_out_of_reach(found: Workflows) -> list[str]:
+    """Whatever is not plainly one of GitHub's machines counts as our own."""
+    return [
+        f"{name}: {id} can be reached by {event}"
+        for name, workflow in found.items()
+        for id, job in workflow["jobs"].items()
+        if "uses" not in job and not HOSTED.fullmatch(str(job["runs-on"]))
+        for event in sorted(reached_by(found, name) - TRUSTED)
+    ]
+
+
+def actions_are_pinned(found: Workflows) -> list[str]:
+    return [
+        f"{name}: {line.strip()}"
+        for name, workflow in found.items()
+        for line in workflow["text"].splitlines()
+        if "uses:" in line and "uses: ./" not in line and not PINNED.search(line)
+    ]
+
+
+def jobs_have_timeouts(found: Workflows) -> list[str]:
+    return [name for name, job in jobs(found) if "uses" not in job and not job.get("timeout-minutes")]
+
+
+def permissions_are_granted_by_job(found: Workflows) -> list[str]:
+    top = [name for name, workflow in found.items() if workflow.get("permissions") != {}]
+    return top + [name for name, job in jobs(found) if job.get("permissions") != {"contents": "read"}]
+
+
+def credentials_are_not_kept(found: Workflows) -> list[str]:
+    checkouts = ((name, step) for name, step in steps(found) if "actions/checkout@" in step.get("uses", ""))
+    return [name for name, step in checkouts if step.get("with", {}).get("persist-credentials") is not False]
+
+
+def matrices_run_to_the_end(found: Workflows) -> list[str]:
+    return [
+        name
+        for name, job in jobs(found)
+        if job.get("strategy", {"fail-fast": False})["fail-fast"] is not False
+    ]
+
+
+def values_come_through_env(found: Workflows) -> list[str]:
+    """An expression inside a command would be code that its value's author writes."""
+    return [f"{name}: {step['run']}" for name, step in steps(found) if "${{" in step.get("run", "")]
+
+
+def final_check_waits_for_every_job(found: Workflows) -> list[str]:
+    broken = []
+    for name, workflow in found.items():
+        check = workflow["jobs"].get("check")
+        if check and {*check["needs"]} != set(workflow["jobs"]) - {"check"}:
+            broken.append(f"{name}: check does not need every job")
+        if check and check.get("if") != "${{ always() }}":
+            broken.append(f"{name}: check can be skipped, which GitHub takes for a success")
+    return broken
+
+
+# Planted violations: each changes a copy of the workflows.
+
+
+def plant(path: tuple[Any, ...], value: Any) -> Callable[[Workflows], None]:
+    """Write a value at a path of the parsed workflows; None removes."""
+
+    def change(found: Workflows) -> None:
+        place: Any = found
+        for key in path[:-1]:
+            place = place[key]
+        if value is None:
+            del place[path[-1]]
+        else:
+            place[path[-1]] = value
+
+    return change
+
+
+def plant_text(old: str, new: str) -> Callable[[Workflows], None]:
+    """Change the text of ci.yml."""
+
+    def change(found: Workflows) -> None:
+        assert old in found["ci.yml"]["text"]
+        found["ci.yml"]["text"] = found["ci.yml"]["text"].replace(old, new, 1)
+
+    return change
+
+
+def plant_caller(found: Workflows) -> None:
+    """A workflow for pull requests that calls the one with the GPU."""
+    found["gpu.yml"][True]["workflow_call"] = None
+    job = {"uses": "./.github/workflows/gpu.yml", "permissions": {"contents": "read"}}
+    found["caller.yml"] = {True: "pull_request", "permissions": {}, "jobs": {"call": job}, "text": ""}
+
+
+CI = ("ci.yml", "jobs")
+GPU_STEPS = ("gpu.yml", "jobs", "gpu", "steps")
+CHECKOUT = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
+
+PLANTED: list[tuple[Rule, str, Callable[[Workflows], None]]] = [
+    (every_run_is_one_nox_command, "pip", plant((*GPU_STEPS, 2, "run"), "pip install nox")),
+    (
+        every_run_is_one_nox_command,
+        "two commands",
+        plant((*GPU_STEPS, 2, "run"), "uvx nox -s lint && rm -r x"),
+    ),
+    (every_run_is_one_nox_command, "semicolon", plant((*GPU_STEPS, 2, "run"), "uvx nox -s lint; rm -r x")),
+    (every_run_is_one_nox_command, "two lines", plant((*GPU_STEPS, 2, "run"), "uvx nox -s lint\nmake\n")),
+    (nox_names_exist, "unknown", plant((*GPU_STEPS, 2, "run"), "uvx nox -s test-gpu")),
+    (nox_names_exist, "unknown second", plant((*GPU_STEPS, 2, "run"), "uvx nox -s lint test")),
+    (nox_names_exist, "unknown row", plant((*GPU_STEPS, 2, "run"), 'uvx nox -s "tests-gpu(cuda11)"')),
+    (nox_names_exist, "unknown source", plant((*CI, "sessions", "steps", 2, "env", "SESSION"), "${{ x }}")),
+    (tags_select_something, "empty tag", plant((*GPU_STEPS, 2, "run"), "uvx nox -t gpus")),
+    (self_hosted_jobs_are_out_of_reach, "pull_request", plant(("gpu.yml", True, "pull_request"), {})),
+    (
+        self_hosted_jobs_are_out_of_reach,
+        "target",
+        plant(("gpu.yml", True), ["schedule", "pull_request_target"]),
+    ),
+    (self_hosted_jobs_are_out_of_reach, "comment", plant(("gpu.yml", True), "issue_comment")),
+    (self_hosted_jobs_are_out_of_reach, "in ci", plant((*CI, "list", "runs-on"), ["self-hosted", "gpu"])),
+    (self_hosted_jobs_are_out_of_reach, "group", plant((*CI, "list", "runs-on"), {"group": "gpu"})),
+    (self_hosted_jobs_are_out_of_reach, "expression", plant((*CI, "list", "runs-on"), "${{ vars.RUNNER }}")),
+    (self_hosted_jobs_are_out_of_reach, "called", plant_caller),
+    (actions_are_pinned, "tag", plant_text(CHECKOUT, "actions/checkout@v7 # v7.0.1")),
+    (actions_are_pinned, "branch", plant_text(CHECKOUT, "actions/checkout@main")),
+    (actions_are_pinned, "short hash", plant_text(CHECKOUT, "actions/checkout@3d3c42e # v7.0.1")),
+    (actions_are_pinned, "no version", plant_text(CHECKOUT, CHECKOUT.partition(" #")[0])),
+    (actions_are_pinned, "image", plant_text(CHECKOUT, "docker://alpine:3")),
+    (jobs_have_timeouts, "removed", plant((*CI, "list", "timeout-minutes"), None)),
+    (permissions_are_granted_by_job, "top removed", plant(("ci.yml", "permissions"), None)),
+    (permissions_are_granted_by_job, "top wide", plant(("ci.yml", "permissions"), "write-all")),
+    (permissions_are_granted_by_job, "job", plant((*CI, "list", "permissions"), {"contents": "write"})),
+    (credentials_are_not_kept, "removed", plant((*GPU_STEPS, 0, "with"), {})),
+    (matrices_run_to_the_end, "true", plant((*CI, "sessions", "strategy", "fail-fast"), True)),
+    (values_come_through_env, "title", plant((*GPU_STEPS, 2, "run"), "uvx nox -s ${{ github.head_ref }}")),
+    (final_check_waits_for_every_job, "one left", plant((*CI, "check", "needs"), ["list"])),
+    (final_check_waits_for_every_job, "no always", plant((*CI, "check", "if"), None)),
+]
+RULES = list(dict.fromkeys(rule for rule, _, _ in PLANTED))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_workflows_keep_the_rule(rule: Rule) -> None:
+    assert not rule(workflows())
+
+
+@pytest.mark.parametrize(
+    ("rule", "change"), [pytest.param(r, change, id=f"{r.__name__}-{what}") for r, what, change in PLANTED]
+)
+def test_rule_catches_a_planted_violation(rule: Rule, change: Callable[[Workflows], None]) -> None:
+    found = copy.deepcopy(workflows())
+    change(found)
+    assert rule(found)
+
+
+def test_workflows_are_those_that_are_meant() -> None:
+    found = workflows()
+    assert {name: triggers(workflow) for name, workflow in found.items()} == {
+        "ci.yml": {"pull_request", "push"},
+        "gpu.yml": TRUSTED,
+        "nightly.yml": TRUSTED,
+    }
+    assert found["gpu.yml"]["jobs"]["gpu"]["runs-on"] == ["self-hosted", "linux", "x64", "gpu"]
+    assert found["gpu.yml"]["concurrency"]["cancel-in-progress"] is False
+    assert "environment" in found["gpu.yml"]["jobs"]["gpu"]
+    assert "check" in found["ci.yml"]["jobs"]
+
+
+def test_a_tag_that_selects_sessions_is_known() -> None:
+    assert selects("ci")
+    assert selects("gpu")
