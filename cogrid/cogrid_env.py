@@ -203,6 +203,8 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
 
     def _checked(self, actions: Mapping[int, int]) -> list[int]:
         """The joint action, a noop for agents that have ended."""
+        if not isinstance(actions, Mapping):
+            raise TypeError(f"actions must be a dict by agent, not {type(actions).__name__}.")
         if len(actions) != len(self.agents) or not all(agent in actions for agent in self.agents):
             self._refuse_agents(actions)
         joint = [self.rules.noop] * self.spec.num_agents

@@ -95,7 +95,10 @@ class VectorEnv:
             else:
                 keys = self._state.rng_key
         if seed is not None:
-            seeds = range(seed, seed + self.num_envs) if isinstance(seed, (int, np.integer)) else list(seed)
+            if isinstance(seed, Sequence) or np.ndim(seed):
+                seeds = list(seed)  # type: ignore[arg-type]
+            else:
+                seeds = [rng.seed(seed) + i for i in range(self.num_envs)]
             if len(seeds) != self.num_envs:
                 raise ValueError(f"{len(seeds)} seeds were given for {self.num_envs} environments.")
             keys = self.rules.backend.key(np.stack([rng.key(one) for one in seeds]))
@@ -107,7 +110,7 @@ class VectorEnv:
         """Step all; who ends begins anew at once (same-step) or by the next step (next-step)."""
         if self._state is None:
             raise ValueError("step before reset: call reset() first.")
-        actions = self.rules.xp.asarray(actions)
+        actions = actions if hasattr(actions, "dtype") else np.asarray(actions)
         if actions.shape != (self.num_envs, self.spec.num_agents):
             raise ValueError(
                 f"actions have shape {actions.shape}, but {self.num_envs} environments of "
@@ -117,7 +120,7 @@ class VectorEnv:
             raise TypeError(f"actions must be integers, not {actions.dtype}.")
         self._check_range(actions)
         self._state, self._returns, obs, final, rewards, terminated, truncated, infos = self._advance(
-            self._state, self._returns, actions
+            self._state, self._returns, actions.astype(np.int32)
         )
         infos = dict(infos)
         over = np.asarray(terminated | truncated)
@@ -144,7 +147,7 @@ class VectorEnv:
 @functools.lru_cache(maxsize=256)
 def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
     """State, returns and actions -> the same, and all that a step reports; pure."""
-    xp = rules.xp
+    xp, next_report = rules.xp, functions(rules, infos).report  # what is possible in the renewed state
 
     def same_step(state: EnvState, returns: Array, actions: Array) -> tuple[Any, ...]:
         state, seen, rewards, done, report = step(rules, state, actions, infos)
@@ -152,6 +155,7 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
         terminated, truncated = _ends(rules, state, done)
         final = (seen, returns, state.time)
         state, obs = renew(rules, state, seen, done)
+        report |= next_report(state)
         return (
             state,
             xp.where(done[:, None], np.float32(0), returns),
@@ -169,6 +173,7 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
         returns = xp.where(was_over[:, None], np.float32(0), returns + rewards)
         final = (seen, returns, state.time)
         state, obs = renew(rules, state, seen, was_over)
+        report |= next_report(state)
         terminated, truncated = _ends(rules, state, state.done)
         return state, returns, obs, final, rewards, terminated, truncated, report
 

@@ -645,6 +645,13 @@ def test_snapshot_without_its_state(unharmed) -> None:
 # Replace
 
 
+def named(value) -> str:
+    """A readable name of a test's parameter: what is replaced; the rest follows from it."""
+    if not isinstance(value, dict):
+        return ""
+    return " ".join(f"{name}={' '.join(str(part).split())}" for name, part in value.items())[:60]
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("changes", "kind", "parts"),
@@ -685,6 +692,7 @@ def test_snapshot_without_its_state(unharmed) -> None:
         ({"object_type_map": np.zeros((4, 5), int)}, ValueError, ("row 0, column 0", "floor")),
         ({"wall_map": np.zeros((4, 5), int)}, ValueError, ("row 0, column 0",)),
     ],
+    ids=named,
 )
 def test_bad_replacement(unharmed, changes, kind, parts) -> None:
     assert unharmed.type_ids["onion"] == 7

@@ -67,19 +67,23 @@ def lift(constant: np.ndarray[Any, Any], ndim: int) -> np.ndarray[Any, Any]:
     return constant.reshape((1,) * (ndim - constant.ndim) + constant.shape)
 
 
-@functools.cache
 def get_backend(name: str) -> Backend:
     """The backend of that name; imports JAX only for `"jax"`."""
+    if name not in BACKENDS:
+        raise ValueError(f"unknown backend {name!r}: choose one of {', '.join(map(repr, BACKENDS))}.")
+    return _load(name)
+
+
+@functools.cache
+def _load(name: str) -> Backend:
     if name == "numpy":
         return NumpyBackend()
-    if name == "jax":
-        try:
-            from cogrid.backend._jax import JaxBackend
-        except ModuleNotFoundError as error:
-            if error.name not in ("jax", "jaxlib"):
-                raise
-            raise ValueError(
-                "backend 'jax' needs JAX, which is not installed: run pip install '.[jax]' in the checkout."
-            ) from None
-        return JaxBackend()
-    raise ValueError(f"unknown backend {name!r}: choose one of {', '.join(map(repr, BACKENDS))}.")
+    try:
+        from cogrid.backend._jax import JaxBackend
+    except ModuleNotFoundError as error:
+        if error.name not in ("jax", "jaxlib"):
+            raise
+        raise ValueError(
+            "backend 'jax' needs JAX, which is not installed: run pip install '.[jax]' in the checkout."
+        ) from None
+    return JaxBackend()

@@ -13,12 +13,17 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 
 
-def key(seed: int) -> np.ndarray[Any, Any]:
-    """The key of a seed: its two 32-bit words, as `jax.random.key` has them; both backends take it."""
+def seed(value: Any) -> int:
+    """The seed as an integer, or an error in words."""
     try:
-        number = operator.index(seed)
+        return operator.index(value)
     except TypeError:
-        raise TypeError(f"a seed is an integer, not {seed!r}.") from None
+        raise TypeError(f"a seed is an integer, not {value!r}.") from None
+
+
+def key(seed_: int) -> np.ndarray[Any, Any]:
+    """The key of a seed: its two 32-bit words, as `jax.random.key` has them; both backends take it."""
+    number = seed(seed_)
     if not -(2**63) <= number < 2**64:
         raise ValueError(f"seed {number} does not fit in 64 bits.")
     if number < 0:  # jax.random.key keeps 32 bits of a negative seed

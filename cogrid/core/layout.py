@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 FLOOR = " "
 WALL = "#"
+#: Where agents start, in their order.
+DIGITS = "123456789"
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,12 @@ class Layout:
     @property
     def letters(self) -> tuple[str, ...]:
         """The board without its digits."""
-        return tuple("".join(FLOOR if c.isdigit() else c for c in row) for row in self.rows)
+        return tuple("".join(FLOOR if c in DIGITS else c for c in row) for row in self.rows)
 
     @property
     def starts(self) -> tuple[tuple[int, int], ...]:
         """(row, column) of the digits 1, 2, … in their order."""
-        found = sorted((c, r, k) for r, row in enumerate(self.rows) for k, c in enumerate(row) if c.isdigit())
+        found = sorted((c, r, k) for r, row in enumerate(self.rows) for k, c in enumerate(row) if c in DIGITS)
         return tuple((r, k) for _, r, k in found)
 
     def check(self, legend: Collection[str], walkable: Collection[str]) -> None:
@@ -61,7 +63,7 @@ class Layout:
                 )
             for c, letter in enumerate(row):
                 self._check_letter(letter, r, c, legend, walkable)
-                if letter.isdigit() and letter in seen:
+                if letter in DIGITS and letter in seen:
                     raise ValueError(
                         f"layout {self.name!r} has start {letter} twice, "
                         f"at row {seen[letter][0]}, column {seen[letter][1]} and at row {r}, column {c}."
@@ -71,14 +73,14 @@ class Layout:
     def _check_letter(
         self, letter: str, r: int, c: int, legend: Collection[str], walkable: Collection[str]
     ) -> None:
-        if letter not in legend and not (letter.isdigit() and letter != "0"):
+        if letter not in legend and letter not in DIGITS:
             known = " ".join(sorted(letter for letter in legend if letter != FLOOR))
             raise ValueError(
                 f"layout {self.name!r} has the unknown character {letter!r} at row {r}, column {c}: "
                 f"known are {known}, digits from 1 for starts and blank for floor."
             )
         edge = r in (0, self.height - 1) or c in (0, self.width - 1)
-        if edge and (letter in walkable or letter.isdigit()):
+        if edge and (letter in walkable or letter in DIGITS):
             raise ValueError(
                 f"layout {self.name!r} has a floor cell on the outer edge at row {r}, column {c}: "
                 "close the border with something that no agent can stand on."

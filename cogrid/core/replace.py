@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from types import MappingProxyType
 from typing import Any
@@ -15,11 +14,13 @@ from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
 
 #: Attributes that are stored as they are read.
-_STORED = ("agent_dir", "time", "done", "ended", "layout", "cells", "held", "pos")
+_STORED = ("agent_dir", "cells", "done", "ended", "held", "layout", "pos", "time")
+#: Attributes that are stored in another form, and where.
+_HOMES = MappingProxyType(
+    {"agent_pos": "pos", "agent_inv": "held", "shaping_weight": "shaping_weight", "rng_key": "rng_key"}
+)
+#: Attributes that are views of the cells.
 _MAPS = ("object_type_map", "object_state_map", "wall_map")
-#: Attributes that are stored in another form.
-_HOME = MappingProxyType({"agent_pos": "pos", "agent_inv": "held"})
-_OTHERS = ("agent_pos", "agent_inv", "shaping_weight", "rng_key")
 
 
 def replace(rules: Rules, state: EnvState, **changes: Any) -> EnvState:
@@ -28,23 +29,21 @@ def replace(rules: Rules, state: EnvState, **changes: Any) -> EnvState:
     Works on batches, and inside `jit` for all but the maps and the family's own views.
     """
     family = rules.spec.game.state_type.writers
-    known = (*_STORED, *_MAPS, *_OTHERS, *family)
+    known = sorted((*_STORED, *_HOMES, *_MAPS, *family))
     for name in changes:
         if name not in known:
             raise TypeError(
-                f"a state has no attribute {name!r} to replace: valid ones are {', '.join(sorted(known))}."
+                f"a state has no attribute {name!r} to replace: valid ones are {', '.join(known)}."
             )
-    stored = {
-        name: _stored(rules, state, name, changes[name]) for name in changes if name not in (*_MAPS, *family)
-    }
-    new = dataclasses.replace(state, **{_HOME.get(name, name): value for name, value in stored.items()})
-    if any(name in changes for name in _MAPS):
-        new = dataclasses.replace(
-            new, cells=_cells(rules, new, {k: changes[k] for k in _MAPS if k in changes})
-        )
-    views = {name: np.asarray(changes[name]) for name in changes if name in family}
-    if views:
-        new = dataclasses.replace(new, cells=rules.xp.asarray(new.write(views), rules.cell_dtype))
+    plain = [name for name in changes if name not in (*_MAPS, *family)]
+    new = state.evolve(
+        **{_HOMES.get(name, name): _stored(rules, state, name, changes[name]) for name in plain}
+    )
+    views = {name: _view(rules, state, name, changes[name]) for name in changes if name not in plain}
+    if any(name in _MAPS for name in views):
+        new = new.evolve(cells=rules.xp.asarray(_cells(rules, new, views), rules.cell_dtype))
+    if any(name in family for name in views):
+        new = new.evolve(cells=rules.xp.asarray(new.write(views), rules.cell_dtype))
     if all(rules.backend.is_concrete(value) for value in (new.pos, new.agent_dir, new.cells)):
         check(rules, new)
     return new
@@ -52,68 +51,129 @@ def replace(rules: Rules, state: EnvState, **changes: Any) -> EnvState:
 
 def _stored(rules: Rules, state: EnvState, name: str, value: Any) -> Array:
     """The stored form of one attribute, in the type and shape of the old one."""
-    xp = rules.xp
+    batch = state.time.shape
     if name == "rng_key":
-        return rules.backend.key(rules.backend.words(value))
+        words = rules.backend.words(value)
+        return rules.backend.key(_fitted(rules, name, words, (*batch, 2)))
     if name == "shaping_weight":
         if not rules.spec.shaping:
             raise ValueError(
-                "this environment has no shaping to weigh: make it with shaping=1.0, then set the weight."
+                "this environment has no shaping: make it with shaping=1.0, then set the weight."
             )
-        return xp.broadcast_to(exact_weight(xp.asarray(value, np.float32)), state.time.shape)
-    old = getattr(state, _HOME.get(name, name))
+        return _fitted(rules, name, exact_weight(rules.xp.asarray(value, np.float32)), batch)
+    old = getattr(state, _HOMES.get(name, name))
     if old is None:
         raise ValueError(f"states of this spec have no {name!r} to replace.")
-    value = xp.asarray(value)
+    array = _array(rules, name, value, "b" if old.dtype == bool else "iu")
     if name == "agent_pos":
-        value = value[..., 0].astype(rules.pos_dtype) * rules.width + value[..., 1].astype(rules.pos_dtype)
+        array = _positions(rules, _fitted(rules, name, array, (*old.shape, 2)))
     elif name == "agent_inv":
-        value = _items(rules, value.reshape(*value.shape[: old.ndim]))
+        shape = old.shape if array.ndim == old.ndim else (*old.shape, 1)
+        array = _items(rules, _fitted(rules, name, array, shape).reshape(old.shape))
+    check_range(rules, name, array)
+    return _fitted(rules, name, rules.xp.asarray(array).astype(old.dtype), old.shape)
+
+
+def _view(rules: Rules, state: EnvState, name: str, value: Any) -> np.ndarray[Any, Any]:
+    """A view's new value on the host, in the shape in which it is read."""
+    shape = np.shape(getattr(state, name))
+    return np.array(_fitted(rules, name, _array(rules, name, value, "iub"), shape))
+
+
+def _array(rules: Rules, name: str, value: Any, kinds: str) -> Array:
+    """The value as an array: NumPy's if it is there to be looked at, else still traced."""
+    if rules.backend.is_concrete(value):
+        try:
+            value = np.asarray(value)
+        except TypeError:  # a list of traced numbers
+            value = rules.xp.asarray(value)
+        except ValueError:
+            raise ValueError(f"{name} is ragged: {value!r}.") from None
+    if value.dtype.kind not in kinds:
+        expected = "truth values" if kinds == "b" else "integers"
+        raise TypeError(f"{name} must be {expected}, not {value.dtype}.")
+    return value
+
+
+def _fitted(rules: Rules, name: str, value: Array, shape: tuple[int, ...]) -> Array:
     try:
-        return xp.broadcast_to(value.astype(old.dtype), old.shape)
+        fits = np.broadcast_shapes(value.shape, shape) == shape
     except ValueError:
-        raise ValueError(f"{name} has the wrong shape {value.shape}: this state takes {old.shape}.") from None
+        fits = False
+    if not fits:
+        raise ValueError(f"{name} has the wrong shape {value.shape}: this state takes {shape}.")
+    return (np if isinstance(value, np.ndarray) else rules.xp).broadcast_to(value, shape)
+
+
+def check_range(rules: Rules, name: str, value: Array) -> None:
+    """Raise a ValueError if numbers that index tables are out of their range."""
+    highest = {
+        "agent_dir": 3,
+        "cells": rules.n_things - 1,
+        "held": rules.n_items - 1,
+        "layout": len(rules.boards) - 1,
+        "time": np.iinfo(np.int32).max,
+    }.get(name)
+    if highest is None or not rules.backend.is_concrete(value):
+        return
+    seen = np.asarray(value)
+    wrong = seen[(seen < 0) | (seen > highest)]
+    if wrong.size:
+        raise ValueError(f"{name} {wrong.flat[0]} is out of range: it must be from 0 to {highest}.")
+
+
+def _positions(rules: Rules, array: Array) -> Array:
+    """Rows and columns, (*B, n, 2), -> cells."""
+    if isinstance(array, np.ndarray):
+        outside = ((array < 0) | (array >= (rules.height, rules.width))).any(axis=-1)
+        if outside.any():
+            where = tuple(np.argwhere(outside)[0])
+            row, column = array[where]
+            raise ValueError(f"agent {where[-1]} cannot stand at row {row}, column {column}.")
+    cells = array.astype(rules.pos_dtype)
+    return cells[..., 0] * rules.width + cells[..., 1]
 
 
 def _items(rules: Rules, ids: Array) -> Array:
     """Type ids in hands -> item numbers."""
     numbers = np.full(len(rules.type_ids) + 1, -1, rules.agent_dtype)  # by type id + 1
     numbers[rules.item_types + 1] = np.arange(rules.n_items)
-    if rules.backend.is_concrete(ids):
-        seen = np.asarray(ids)
-        bad = seen[(seen < -1) | (seen >= len(rules.type_ids)) | (numbers.take(seen + 1, mode="clip") < 0)]
-        if bad.size:
+    if isinstance(ids, np.ndarray):
+        wrong = ids[(ids < -1) | (ids >= len(rules.type_ids)) | (numbers.take(ids + 1, mode="clip") < 0)]
+        if wrong.size:
+            items = [f"{id} {name}" for name, id in rules.type_ids.items() if id in rules.item_types]
             raise ValueError(
-                f"agent_inv holds type id {bad.flat[0]}, which is no item of this spec ({rules.type_ids})."
+                f"agent_inv holds type id {wrong.flat[0]}, which is no item: "
+                f"they are −1 for nothing, {', '.join(items)}."
             )
+        return numbers.take(ids + 1)
     return rules.lookup(numbers, (ids + 1).astype(rules.agent_dtype))
 
 
-def _cells(rules: Rules, state: EnvState, maps: dict[str, Any]) -> Array:
+def _cells(rules: Rules, state: EnvState, views: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
     """Symbols from maps of types and lying items; a thing whose type and item stay keeps its state."""
-    given = {name: np.asarray(value).reshape(*np.shape(value)[:-2], -1) for name, value in maps.items()}
     cells = np.asarray(state.cells)
+    given = {name: view.reshape(cells.shape) for name, view in views.items() if name in _MAPS}
     old_types, old_lying = rules.types[cells], rules.lying[cells]
-    types = np.broadcast_to(given.get("object_type_map", old_types), cells.shape)
-    lying = np.broadcast_to(given.get("object_state_map", old_lying), cells.shape)
+    types, lying = given.get("object_type_map", old_types), given.get("object_state_map", old_lying)
     if "wall_map" in given:
-        walls = np.broadcast_to(given["wall_map"], cells.shape).astype(bool)
+        walls = given["wall_map"].astype(bool)
         types = np.where(walls & (cells < rules.n_walkable), rules.type_ids.get("wall", -1), types)
         types = np.where(~walls & (cells >= rules.n_walkable), 0, types)
     first: dict[tuple[int, int], int] = {}
     for symbol, pair in enumerate(zip(rules.types.tolist(), rules.lying.tolist(), strict=True)):
         first.setdefault(pair, symbol)
-    pairs = np.stack((types, lying), axis=-1).reshape(-1, 2)
-    new = np.array([first.get((int(t), int(i)), -1) for t, i in pairs]).reshape(cells.shape)
+    pairs = zip(types.ravel().tolist(), lying.ravel().tolist(), strict=True)
+    new = np.array([first.get(pair, -1) for pair in pairs]).reshape(cells.shape)
     new = np.where((types == old_types) & (lying == old_lying), cells, new)
     if (new < 0).any():
-        where = np.argwhere(new < 0)[0]
+        where = tuple(np.argwhere(new < 0)[0])
         row, column = divmod(int(where[-1]), rules.width)
-        pair = (int(types[tuple(where)]), int(lying[tuple(where)]))
         raise ValueError(
-            f"nothing of this spec has type and item {pair}, asked for at row {row}, column {column}."
+            f"nothing of this spec has type {types[where]} and item {lying[where]}, "
+            f"asked for at row {row}, column {column}."
         )
-    return rules.xp.asarray(new, rules.cell_dtype)
+    return new
 
 
 @functools.lru_cache(maxsize=256)
@@ -130,22 +190,21 @@ def _possible(rules: Rules) -> np.ndarray[Any, Any]:
 
 
 def check(rules: Rules, state: EnvState) -> None:
-    """Every thing where it can be, every agent on a cell of its own."""
-    cells, pos, facing = (
-        np.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (state.cells, state.pos, state.agent_dir)
-    )
+    """Numbers in their range, every thing where it can be, every agent on a cell of its own."""
+    for name in ("agent_dir", "cells", "held", "layout", "time"):
+        value = getattr(state, name)
+        if value is not None:
+            check_range(rules, name, value)
+    cells, pos = (np.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (state.cells, state.pos))
     layout = np.zeros(len(cells), int) if state.layout is None else np.asarray(state.layout).reshape(-1)
     impossible = ~_possible(rules)[layout[:, None], np.arange(rules.n_cells), cells]
     if impossible.any():
         batch, cell = np.argwhere(impossible)[0]
-        thing, began = (
-            rules.spec.symbols.things[b[cell]] for b in (cells[batch], rules.boards[layout[batch]])
-        )
+        things, began = rules.spec.symbols.things, rules.boards[layout[batch], cell]
         row, column = divmod(int(cell), rules.width)
-        raise ValueError(f"row {row}, column {column} begins as {began!r} and can never become {thing!r}.")
-    if ((facing < 0) | (facing > 3)).any():
         raise ValueError(
-            f"agent_dir {facing[(facing < 0) | (facing > 3)][0]} is out of range: it must be from 0 to 3."
+            f"row {row}, column {column} begins as {things[began]!r} "
+            f"and can never become {things[cells[batch, cell]]!r}."
         )
     inside = (pos >= 0) & (pos < rules.n_cells)
     stands = inside & (np.take_along_axis(cells, np.where(inside, pos, 0), -1) < rules.n_walkable)

@@ -157,9 +157,13 @@ class Rules:
         return cells
 
 
-@functools.lru_cache(maxsize=256)
 def compile_rules(spec: Spec, backend: str) -> Rules:
     """The rules of a spec on a backend; the same object for the same question."""
+    return _compiled(spec, get_backend(backend).name)
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(spec: Spec, backend: str) -> Rules:
     rules = Rules(spec, get_backend(backend))
     rules.backend.register(spec.game.state_type)
     return rules

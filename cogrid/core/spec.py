@@ -39,7 +39,8 @@ class Spec:
         checked_integer("max_steps", self.max_steps, 1, MAX_TIME)
         checked_integer("window", self.window, 1, 127)
         object.__setattr__(self, "shaping", checked_number("shaping", self.shaping, -100.0, 100.0))
-        object.__setattr__(self, "random_start", bool(self.random_start))
+        if not isinstance(self.random_start, bool):
+            raise TypeError(f"random_start={self.random_start!r} is neither True nor False.")
         if self.window % 2 == 0:
             raise ValueError(
                 f"window={self.window} is even: the side of a window is odd, the agent in its middle."

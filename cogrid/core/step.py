@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core.interaction import interact
@@ -34,7 +36,7 @@ def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> 
 
 def known(rules: Rules, state: EnvState, actions: Array) -> Array:
     """The actions as table indices; what is out of range becomes the row behind the last action, a noop."""
-    actions = rules.xp.asarray(actions)
+    actions = actions if hasattr(actions, "dtype") else np.asarray(actions)
     if actions.dtype.kind not in "iu":
         raise TypeError(f"actions must be integers, not {actions.dtype}.")
     if actions.shape != state.pos.shape:
@@ -43,7 +45,8 @@ def known(rules: Rules, state: EnvState, actions: Array) -> Array:
             f"takes {state.pos.shape}."
         )
     unsigned = actions.astype(f"u{actions.dtype.itemsize}")  # a negative action becomes a large one
-    return rules.xp.minimum(unsigned, unsigned.dtype.type(rules.n_actions)).astype(rules.agent_dtype)
+    xp = np if isinstance(actions, np.ndarray) else rules.xp  # JAX would cut 64 bits of a NumPy array
+    return rules.xp.asarray(xp.minimum(unsigned, unsigned.dtype.type(rules.n_actions)), rules.agent_dtype)
 
 
 class Functions(NamedTuple):

@@ -7,12 +7,13 @@ import functools
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.ci.support import ROOT, nox
+from tests.ci.support import ROOT, nox, start
 
 TRUSTED = {"schedule", "workflow_dispatch"}  # events that only a person with write access can cause
 HOSTED = re.compile(r"(ubuntu|windows|macos)-[\w.-]+")
@@ -160,11 +161,8 @@ def credentials_are_not_kept(found: Workflows) -> list[str]:
 
 
 def matrices_run_to_the_end(found: Workflows) -> list[str]:
-    return [
-        name
-        for name, job in jobs(found)
-        if job.get("strategy", {"fail-fast": False})["fail-fast"] is not False
-    ]
+    strategies = ((name, job["strategy"]) for name, job in jobs(found) if "strategy" in job)
+    return [name for name, strategy in strategies if strategy.get("fail-fast") is not False]
 
 
 def values_come_through_env(found: Workflows) -> list[str]:
@@ -277,6 +275,29 @@ def test_rule_catches_a_planted_violation(rule: Rule, change: Callable[[Workflow
     found = copy.deepcopy(workflows())
     change(found)
     assert rule(found)
+
+
+@pytest.mark.parametrize(
+    ("command", "old", "new"),
+    [
+        ("zizmor --offline --no-progress", CHECKOUT, "actions/checkout@v7"),
+        ("zizmor --offline --no-progress", '"$SESSION"', "${{ github.head_ref }}"),
+        ("check-jsonschema --builtin-schema vendor.github-workflows", "runs-on:", "runs-off:"),
+        (
+            "check-jsonschema --builtin-schema custom.github-workflows-require-timeout",
+            "timeout-minutes: 30",
+            "",
+        ),
+    ],
+)
+def test_tool_catches_a_planted_violation(command: str, old: str, new: str, tmp_path: Path) -> None:
+    copied, text = tmp_path / "ci.yml", (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    codes = []
+    for content in (text, text.replace(old, new, 1)):
+        copied.write_text(content, encoding="utf-8")
+        codes.append(start(*command.split(), str(copied)).returncode)
+    assert codes[0] == 0
+    assert codes[1] != 0
 
 
 def test_workflows_are_those_that_are_meant() -> None:

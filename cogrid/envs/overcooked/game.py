@@ -57,10 +57,12 @@ class Kitchen(Game):
         checked_integer("cook_time", self.cook_time, 1, MAX_SYMBOLS)
         for name in ("order_bonus", "soup_value"):
             object.__setattr__(self, name, checked_number(name, getattr(self, name), -1e6, 1e6))
-        if self.orders is not None:
-            object.__setattr__(self, "orders", tuple(map(_soup, self.orders)))
-        object.__setattr__(self, "bonus_orders", tuple(map(_soup, self.bonus_orders)))
-        object.__setattr__(self, "recipes", tuple(_recipe(recipe) for recipe in self.recipes))
+        for name, read in (("orders", _soup), ("bonus_orders", _soup), ("recipes", _recipe)):
+            value = getattr(self, name)
+            if isinstance(value, (list, tuple)):
+                object.__setattr__(self, name, tuple(map(read, value)))
+            elif value is not None or name != "orders":
+                raise TypeError(f"{name}={value!r} is not a list.")
 
     def interact(self, held: Item, thing: Thing) -> Outcome | None:
         """The table of the classic game."""
