@@ -233,6 +233,8 @@ def test_clock_too_long_for_the_symbols(monkeypatch) -> None:
         ("XXXXX\nO ² P\nXXXXX", ("'²'", "row 1, column 2")),
         ("XX XX\nO   P\nXXXXX", ("floor", "outer edge", "row 0, column 2", "close the border")),
         ("XXXXX\n    P\nXXXXX", ("floor", "outer edge", "row 1, column 0", "close the border")),
+        ("XXXXX\nO    \nXXXXX", ("floor", "outer edge", "row 1, column 4", "close the border")),
+        ("XXXXX\nO   1\nXXXXX", ("floor", "outer edge", "row 1, column 4", "close the border")),
         ("XXXXX\nO   P\nXX1XX", ("floor", "outer edge", "row 2, column 2", "close the border")),
         ("XXXXX\nO1 1P\nXXXXX", ("start 1 twice", "row 1, column 1", "row 1, column 3")),
         ("XXXXX\nOX XP\nXXXXX", ("too few spawn cells", "2 agents", "1 floor cell")),

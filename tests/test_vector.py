@@ -9,8 +9,9 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import cogrid
+from cogrid.core.autoreset import renew
 from tests.doors import hall
-from tests.support import BACKENDS, HAS_JAX, INTERACT, NOOP, assert_same
+from tests.support import BACKENDS, HAS_JAX, INTERACT, NOOP, assert_same, keys
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 each_backend = pytest.mark.parametrize(  # tests of one backend share a worker, and so its compiled functions
@@ -221,6 +222,17 @@ def test_termination_is_told_from_truncation(backend, autoreset) -> None:
     assert np.asarray(truncations).tolist() == [False, True, False]
     assert np.asarray(infos["episode"]["r"])[1:].tolist() == [[1.0, 1.0], [2.0, 2.0]]
     assert np.asarray(infos["episode"]["l"])[1:].tolist() == [3, 3]
+
+
+@each_backend
+def test_an_annealed_weight_outlives_the_episode(backend) -> None:
+    env = cogrid.make(ROOM, backend=backend, shaping=1.0)
+    rules, some = env.rules, env.rules.backend.key(keys(0, 3))
+    state, obs = rules.backend.compiled(env.reset_fn)(some)
+    state = env.replace(state, shaping_weight=np.array([0.25, 0.5, 0.75], np.float32), time=9)
+    fresh, _ = renew(rules, state, obs, rules.xp.asarray([True, False, True]))
+    assert np.asarray(fresh.shaping_weight).tolist() == [0.25, 0.5, 0.75]
+    assert np.asarray(fresh.time).tolist() == [0, 9, 0]
 
 
 @each_backend

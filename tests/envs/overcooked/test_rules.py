@@ -919,6 +919,19 @@ def test_horizon_is_a_truncation(backend) -> None:
 
 
 @each_backend
+def test_after_the_end_nothing_is_paid(backend) -> None:
+    env = kitchen(SHARED, backend, shaping=1.0)
+    state = state_of(env, POTTING)
+    assert step(env, state, [INTERACT] * 2)[1] == [20.0, 23.0]
+    over = dataclasses.replace(
+        state, done=env.rules.xp.ones_like(state.done), time=env.rules.xp.full_like(state.time, 400)
+    )
+    over, rewards = step(env, over, [INTERACT] * 2)
+    assert rewards == [0.0, 0.0]
+    assert (bool(over.done), int(over.time)) == (True, 400)
+
+
+@each_backend
 def test_pot_views(backend) -> None:
     env = kitchen(SHARED, backend)
     before = """
