@@ -68,8 +68,7 @@ def _stored(rules: Rules, state: EnvState, name: str, value: Any) -> Array:
     if name == "agent_pos":
         array = _positions(rules, _fitted(rules, name, array, (*old.shape, 2)))
     elif name == "agent_inv":
-        shape = old.shape if array.ndim == old.ndim else (*old.shape, 1)
-        array = _items(rules, _fitted(rules, name, array, shape).reshape(old.shape))
+        array = _items(rules, _fitted(rules, name, array, (*old.shape, 1))[..., 0])
     check_range(rules, name, array)
     return _fitted(rules, name, rules.xp.asarray(array).astype(old.dtype), old.shape)
 

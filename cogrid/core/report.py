@@ -29,7 +29,7 @@ def report(rules: Rules, before: EnvState, state: EnvState, events: Events) -> d
 
 
 def action_mask(rules: Rules, state: EnvState) -> Array:
-    """(*B, n, actions) whether the action would change anything, were the agent alone; noop always."""
+    """(*B, n, actions) whether the action would change anything, were the agent alone; always the noop."""
     lookup, n_actions = rules.lookup, rules.n_actions
     every = lift(np.arange(n_actions, dtype=rules.agent_dtype), state.pos.ndim + 1)
     turn = every * 4 + state.agent_dir[..., None]  # (*B, n, actions)
@@ -40,7 +40,10 @@ def action_mask(rules: Rules, state: EnvState) -> Array:
     seen = rules.at(state.cells, state.pos + lookup(rules.ahead, state.agent_dir))  # (*B, n)
     hand = state.held.astype(rules.row_dtype) * rules.n_things + seen.astype(rules.row_dtype)
     acted = lookup(rules.verb, lift(rules.first_row[:n_actions], hand.ndim + 1) + hand[..., None]) != 0
-    return turned | acted | ((stride != 0) & open_) | (every == rules.noop)
+    useful = turned | acted | ((stride != 0) & open_)
+    if state.ended is not None:
+        useful = useful & ~state.ended[..., None]
+    return useful | (every == rules.noop)
 
 
 def first_report(rules: Rules, state: EnvState) -> dict[str, Array]:
