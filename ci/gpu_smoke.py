@@ -8,13 +8,13 @@ import statistics
 import time
 from typing import Any
 
-import jax
-
-import cogrid
-
 
 def seconds(env: Any, num_envs: int, num_steps: int, seed: int) -> float:
     """How long one rollout takes, until its last array is there."""
+    import jax
+
+    import cogrid
+
     start = time.perf_counter()
     jax.block_until_ready(cogrid.rollout(env, key=seed, num_envs=num_envs, num_steps=num_steps).sums)
     return time.perf_counter() - start
@@ -22,6 +22,10 @@ def seconds(env: Any, num_envs: int, num_steps: int, seed: int) -> float:
 
 def measure(id: str, num_envs: int, num_steps: int, repeats: int) -> dict[str, Any]:
     """Compile once, then take the median of the repeats; a step is one step of one environment."""
+    import jax
+
+    import cogrid
+
     env, device = cogrid.make(id, backend="jax"), jax.devices()[0]
     first = seconds(env, num_envs, num_steps, 0)
     times = [seconds(env, num_envs, num_steps, seed) for seed in range(1, repeats + 1)]

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("cogrid", "tests", "pyproject.toml", "README.md", "examples")
 
 #: Boards and golden trajectories must catch what is wrong on both backends alike; NumPy alone shows it.
-BOARDS = (
+BOARDS: tuple[str, ...] = (
     *("tests/test_golden.py", "tests/envs/overcooked", "tests/core/test_movement.py"),
     *(
         "-k",
@@ -26,7 +26,11 @@ BOARDS = (
     ),
 )
 #: Parity must catch what is wrong on one backend only.
-PARITY = ("tests/parity", "-k", "(CrampedRoom and (lossless or window)) or (Arena and window)")
+PARITY: tuple[str, ...] = (
+    "tests/parity",
+    "-k",
+    "(CrampedRoom and (lossless or window)) or (Arena and window)",
+)
 
 
 class Mutant(NamedTuple):

@@ -62,9 +62,13 @@ def rollout(
             raise ValueError(f"{name}={number!r} must be a whole number of at least 1.")
     if keep not in KEEP:
         raise ValueError(f"keep={keep!r} is unknown: choose one of {', '.join(map(repr, KEEP))}.")
-    words = rng.key(int(key)) if isinstance(key, (int, np.integer)) else key
+    if policy is not None and not callable(policy):
+        raise TypeError(f"policy={policy!r} is no function of parameters, observation and key.")
+    words = env.rules.backend.words(rng.key(int(key)) if isinstance(key, (int, np.integer)) else key)
+    if words.shape != (2,):
+        raise ValueError(f"rollout takes one key and splits it, not a batch of shape {words.shape[:-1]}.")
     begin, run = _compiled(env.rules, policy, num_envs, keep)
-    carry = begin(env.rules.backend.key(env.rules.backend.words(words)))
+    carry = begin(env.rules.backend.key(words))
     parts: list[dict[str, Any]] = []
     for first in range(0, num_steps, chunk):
         carry, part = run(carry, params, min(chunk, num_steps - first))

@@ -34,7 +34,8 @@ def key(seed_: int) -> np.ndarray[Any, Any]:
 def split(key: Array, n: int = 2) -> Array:
     """`n` new keys, (*B, n), as `jax.random.split` makes them; in the same form as the key given."""
     backend = get_backend("numpy" if isinstance(key, np.ndarray) else "jax")
-    return backend.key(split_words(backend.xp, backend.words(key), n))
+    children = split_words(backend.xp, backend.words(key), n)
+    return children if key.dtype == np.uint32 else backend.key(children)
 
 
 def split_words(xp: Any, words: Array, n: int) -> Array:

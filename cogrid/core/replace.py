@@ -179,12 +179,13 @@ def _cells(rules: Rules, state: EnvState, views: dict[str, np.ndarray[Any, Any]]
 def _possible(rules: Rules) -> np.ndarray[Any, Any]:
     """(layouts, cells, things) what each cell can ever hold."""
     symbols, scattered = rules.spec.symbols, rules.spec.game.scattered()
-    reach = np.zeros((rules.n_things, rules.n_things), bool)
-    for s, thing in enumerate(symbols.things):
-        reach[s, [symbols.number[t] for t in symbols.reachable(thing)]] = True
-    if scattered:
-        reach[: rules.n_walkable, symbols.number[scattered[0]]] = True
-    possible: np.ndarray[Any, Any] = reach[rules.boards]
+    begins, which = np.unique(rules.boards, return_inverse=True)
+    reach = np.zeros((len(begins), rules.n_things), bool)
+    for row, began in enumerate(begins):
+        reach[row, [symbols.number[thing] for thing in symbols.reachable(symbols.things[began])]] = True
+        if scattered and began < rules.n_walkable:
+            reach[row, symbols.number[scattered[0]]] = True
+    possible: np.ndarray[Any, Any] = reach[which.reshape(rules.boards.shape)]
     return possible
 
 

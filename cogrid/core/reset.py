@@ -78,14 +78,21 @@ def _rooms(rules: Rules) -> np.ndarray[Any, Any]:
     rooms = np.zeros((len(rules.boards), rules.n_agents, rules.n_cells), bool)
     for layout, board in enumerate(rules.spec.boards):
         letters = "".join(board)
-        for agent in range(rules.n_agents):
-            todo = [int(rules.starts[layout, agent])]
-            while todo:
-                cell = todo.pop()
-                if letters[cell] == FLOOR and not rooms[layout, agent, cell]:
-                    rooms[layout, agent, cell] = True
-                    todo += [cell + r * rules.width + c for r, c in STRIDES]
+        for agent, start in enumerate(rules.starts[layout].tolist()):
+            shared = np.flatnonzero(rooms[layout, :agent, start])  # an earlier agent of the same room
+            rooms[layout, agent] = rooms[layout, shared[0]] if len(shared) else _room(rules, letters, start)
     return rooms
+
+
+def _room(rules: Rules, letters: str, start: int) -> np.ndarray[Any, Any]:
+    """(cells,) the floor cells that can be walked to."""
+    room, todo = np.zeros(rules.n_cells, bool), [start]
+    while todo:
+        cell = todo.pop()
+        if letters[cell] == FLOOR and not room[cell]:
+            room[cell] = True
+            todo += [cell + r * rules.width + c for r, c in STRIDES]
+    return room
 
 
 def _scatter(rules: Rules, words: Array, cells: Array, pos: Array) -> Array:

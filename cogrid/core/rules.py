@@ -144,7 +144,9 @@ class Rules:
                 starts.append(scattered[0])
             return any(test(thing) for start in starts for thing in symbols.reachable(start))
 
-        passing = np.array([can(symbol) for symbol in range(self.n_things)])
+        passing = np.zeros(self.n_things, bool)
+        for symbol in np.unique(self.boards):
+            passing[symbol] = can(symbol)
         return np.flatnonzero(passing[self.boards].any(axis=0))
 
     def cells_of(self, kind: str) -> np.ndarray[Any, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from cogrid.core.actions import INTERACT, NOTHING, TOGGLE
@@ -53,23 +52,19 @@ class Symbols:
 
     def reachable(self, thing: Thing) -> frozenset[Thing]:
         """Everything that a cell can become when it begins as this thing."""
-        return self._reach[thing]
+        found, todo = {thing}, [thing]
+        while todo:
+            new = self._next[todo.pop()] - found
+            found |= new
+            todo += new
+        return frozenset(found)
 
     @functools.cached_property
-    def _reach(self) -> dict[Thing, frozenset[Thing]]:
+    def _next(self) -> dict[Thing, set[Thing]]:
         follow: dict[Thing, set[Thing]] = {thing: {self.game.tick(thing)} for thing in self.things}
         for _, thing, outcome in self.rows:
             follow[thing].add(outcome.thing)
-        return {thing: frozenset(_flood(thing, follow.__getitem__)) for thing in self.things}
-
-
-def _flood(start: Thing, follow: Callable[[Thing], set[Thing]]) -> set[Thing]:
-    found, todo = {start}, [start]
-    while todo:
-        new = follow(todo.pop()) - found
-        found |= new
-        todo += new
-    return found
+        return follow
 
 
 def outcome_of(game: Game, intent: int, held: Item, thing: Thing) -> Outcome:
