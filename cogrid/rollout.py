@@ -66,7 +66,7 @@ def rollout(
         raise TypeError(f"policy={policy!r} is no function of parameters, observation and key.")
     words = env.rules.backend.words(rng.key(int(key)) if isinstance(key, (int, np.integer)) else key)
     if words.shape != (2,):
-        raise ValueError(f"rollout takes one key and splits it, not a batch of shape {words.shape[:-1]}.")
+        raise ValueError(f"rollout takes one key and splits it, not keys of shape {words.shape}.")
     begin, run = _compiled(env.rules, policy, num_envs, keep)
     carry = begin(env.rules.backend.key(words))
     parts: list[dict[str, Any]] = []
