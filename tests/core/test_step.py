@@ -51,7 +51,8 @@ if HAS_JAX:
     import jax
 
     #: The vmapped step of CrampedRoom with features, written down so that growth is seen.
-    MOST_EQUATIONS = 175
+    #: (153 with jax 0.10, 180 with 0.6)
+    MOST_EQUATIONS = 185
 
     def equations(jaxpr: Any) -> int:
         """All equations, those inside of calls and loops included."""
