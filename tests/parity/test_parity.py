@@ -79,7 +79,7 @@ def episode(id: str, kind: str, backend: str) -> tuple[list[Any], Counter[str]]:
     state, _ = reset(keys(5, BATCH))
     seen, counts = [], Counter[str]()
     for number, actions in enumerate(scripted(env, STEPS, BATCH)):
-        state = seeded(env, state) if number % 20 == 0 else state
+        state = seeded(env, state) if number % 10 == 0 else state
         before = read_only(state) if backend == "numpy" else state
         state, obs, rewards, done, infos = step(before, actions)
         seen.append((before, state, *map(np.asarray, (obs, rewards, done))))
@@ -103,7 +103,7 @@ if len(BACKENDS) > 1:
             assert min(counts["contest"], counts["swap"], counts["follow"]) > 20, counts
         if id in KITCHENS:
             verbs = ("pot onion", "plate", "deliver", "take dish", "put down", "pick up")
-            assert min(counts[verb] for verb in verbs) > 10, counts
+            assert min(counts[verb] for verb in verbs) >= 5, counts
 
 
 @pytest.mark.parametrize(("id", "kind"), groups([case for case in CASES if case[1] != "none"]))
