@@ -65,7 +65,6 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         self._step = self.rules.backend.compiled(self._functions.step)
         self._see = self.rules.backend.compiled(self._functions.observe)
         self._report = self.rules.backend.compiled(self._functions.report)
-        self._everyone = frozenset(self.possible_agents)
         self._state: EnvState | None = None
         self._obs: Any = None
         self._key: Array = None
@@ -166,10 +165,9 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         self._state, obs = self._reset(self._key)
         self._key = self._state.rng_key
         self.agents = list(self.possible_agents)
-        self._obs = np.asarray(obs)
-        return dict(enumerate(self._obs)), self._infos_by_agent(
-            self._report(self._state) if self._infos else {}
-        )
+        self._obs = obs
+        infos = self._report(self._state) if self._infos else {}
+        return dict(enumerate(np.array(obs))), self._infos_by_agent(infos)
 
     def step(
         self, actions: Mapping[int, int]
@@ -181,7 +179,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             raise ValueError("the episode is over: call env.reset() to begin the next one.")
         joint = np.array(self._checked(actions), np.int32)
         state, obs, rewards, done, infos = self._step(self._state, joint)
-        living, self._state, self._obs = self.agents, state, np.asarray(obs)
+        living, self._state, self._obs = self.agents, state, obs
         over, points = bool(done), np.asarray(rewards).tolist()
         if state.ended is None:
             terminations = dict.fromkeys(living, False)
@@ -192,7 +190,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             terminations = {a: ended[a] for a in living}
             truncations = {a: over and not ended[a] for a in living}
             self.agents = [] if over else [a for a in living if not ended[a]]
-        seen = self._obs
+        seen = np.array(obs)  # the caller's own to write into
         return (
             {a: seen[a] for a in living},
             {a: points[a] for a in living},
@@ -261,7 +259,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         """What all agents see together, for centralised critics."""
         if self._obs is None:
             raise ValueError("state before reset: call env.reset() first.")
-        return self._obs.reshape(self.state_space.shape).copy()
+        return np.array(self._obs).reshape(self.state_space.shape)
 
     def render(self) -> str | None:
         """The board as text with render_mode="ansi"; None without a render mode."""
@@ -276,6 +274,11 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
 
     # Snapshots
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles carry the spec and the episode; compiled functions are found again."""
+        options = {"render_mode": self.render_mode, "infos": self._infos}
+        return _revive, (self.spec, self.backend, options, self._state and self.get_state())
+
     @property
     def env_state(self) -> EnvState:
         """The current state of the adapter's own episode."""
@@ -287,13 +290,22 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         """A JSON-able snapshot of the episode, its random stream included."""
         return snapshot.to_plain(self.rules, self.env_state)
 
-    def set_state(self, snapshot_: Mapping[str, Any]) -> None:
-        """Continue the very episode of a snapshot, also one taken on the other backend."""
+    def set_state(self, snapshot_: Mapping[str, Any] | EnvState) -> None:
+        """Continue from a snapshot, also one of the other backend, or from a single state (see `replace`)."""
+        if isinstance(snapshot_, EnvState):
+            snapshot_ = snapshot.to_plain(snapshot_.rules, snapshot_)
         state = snapshot.from_plain(self.rules, snapshot_)
         self._state, self._key = state, state.rng_key
-        self._obs = np.asarray(self._see(state))
+        self._obs = self._see(state)
         ended = [False] * self.spec.num_agents if state.ended is None else np.asarray(state.ended).tolist()
         self.agents = [] if bool(state.done) else [a for a in self.possible_agents if not ended[a]]
+
+
+def _revive(spec: Spec, backend: str, options: dict[str, Any], state: dict[str, Any] | None) -> CoGridEnv:
+    env = CoGridEnv(spec, backend, **options)
+    if state is not None:
+        env.set_state(state)
+    return env
 
 
 def _integer(agent: int, action: Any) -> int:

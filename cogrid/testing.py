@@ -34,9 +34,9 @@ def check_env(
         tapes[backend] = _check_functions(env, steps, seed)
         _check_end(CoGridEnv(spec.override(max_steps=3), backend), seed)
         _check_snapshot(env, seed)
-    first, *others = tapes.values()
-    for other in others:
-        _assert_tapes(first, other, f"{backends[0]} and {backends[1]} differ")
+    first = tapes[backends[0]]
+    for backend in backends[1:]:
+        _assert_tapes(first, tapes[backend], f"{backends[0]} and {backend} differ")
     codes = np.concatenate([np.ravel(infos["verb"]) for *_, infos in first[1:]])
     return {verb: int((codes == code).sum()) for code, verb in enumerate(env.verbs) if verb}
 

@@ -106,6 +106,12 @@ class Place:
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """One table over layout and cell."""
         targets = {kind: rules.cells_of(kind) for kind in (*self.nearest, *self.each)}
+        known = {rules.spec.game.kind(thing) for thing in rules.spec.game.legend.values()}
+        for kind in targets:
+            if kind not in known:
+                raise ValueError(
+                    f"Place names the kind {kind!r}, but the legend has {', '.join(sorted(known))}."
+                )
         numbers = [
             [self._numbers(rules, layout, cell, targets) for cell in range(rules.n_cells)]
             for layout in range(len(rules.boards))
@@ -198,9 +204,11 @@ class NearestLying:
         ranks = np.zeros((rules.n_cells, far), dtype)  # (cells, far) rank of each lying cell seen from a cell
         offsets = np.zeros((rules.n_cells, far + 1, 3), np.float32)  # by cell and rank
         for cell in range(rules.n_cells):
-            order = np.argsort([_distance(rules, cell, int(target)) for target in cells], kind="stable")
+            distances = np.array([_distance(rules, cell, int(target)) for target in cells], int)
+            order = np.argsort(distances, kind="stable")
             ranks[cell, order] = np.arange(far)
-            offsets[cell, :far] = [_offset_to(rules, cell, int(cells[k])) for k in order]
+            ranked = [_offset_to(rules, cell, int(cells[k])) for k in order]
+            offsets[cell, :far] = np.array(ranked, np.float32).reshape(far, 3)
         flat = offsets.reshape(-1, 3)
         first = (np.arange(rules.n_cells) * (far + 1)).astype(np.int32)
 

@@ -127,7 +127,7 @@ class Game:
         return ()
 
     def paint(self, thing: Thing) -> Mapping[str, int]:
-        """Values of the planes in a cell with this thing."""
+        """Values of the planes in a cell with this thing; where an agent stands only the agent is painted."""
         return {}
 
     def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:

@@ -45,7 +45,9 @@ def observe(rules: Rules, state: EnvState) -> Array:
 def _features(rules: Rules) -> Observer:
     parts = rules.spec.game.features()
     if not parts:
-        raise ValueError(f"{type(rules.spec.game).__name__} has no features: choose another observation.")
+        raise ValueError(
+            f"{type(rules.spec.game).__name__} has no features: write features(), or use observation='none'."
+        )
     names = tuple(name for part in parts for name in part.names(rules))
     functions = [part.compile(rules) for part in parts]
 

@@ -38,9 +38,6 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
         facing, held = state.agent_dir.astype(dtype), state.held.astype(dtype)
         agent = facing * rules.n_items + held + rules.n_things  # (*B, n)
         board = rules.put(state.cells.astype(dtype), state.pos, agent)  # (*B, cells) agents are symbols too
-        if game.countdown is not None:
-            left = rules.spec.max_steps - state.time
-            board = board + xp.where(left < game.countdown[1], dtype.type(size), dtype.type(0))[..., None]
         if crop is None:
             own = lift(every, state.pos.ndim + 1) == state.pos[..., None]  # (*B, n, cells)
             seen = board[..., None, :]
@@ -48,6 +45,10 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
             seen = _cropped(rules, board, crop, state.pos, void)  # (*B, n, window)
             own = lift(middle, seen.ndim)
         seen = xp.where(own, seen + dtype.type(len(agents)), seen)
+        if game.countdown is not None:
+            left = rules.spec.max_steps - state.time
+            late = xp.where(left < game.countdown[1], dtype.type(size), dtype.type(0))
+            seen = seen + late[..., None, None]
         return rules.lookup(table, seen).reshape(*state.pos.shape, *shape)
 
     sides = (rules.height, rules.width) if crop is None else (rules.spec.window,) * 2

@@ -12,6 +12,7 @@ from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
+from cogrid.core.spec import MAX_WEIGHT
 
 #: Attributes that are stored as they are read.
 _STORED = ("agent_dir", "cells", "done", "ended", "held", "layout", "pos", "time")
@@ -44,7 +45,7 @@ def replace(rules: Rules, state: EnvState, **changes: Any) -> EnvState:
         new = new.evolve(cells=rules.xp.asarray(_cells(rules, new, views), rules.cell_dtype))
     if any(name in family for name in views):
         new = new.evolve(cells=rules.xp.asarray(new.write(views), rules.cell_dtype))
-    if all(rules.backend.is_concrete(value) for value in (new.pos, new.agent_dir, new.cells)):
+    if all(rules.backend.is_concrete(value) for value in (new.pos, new.agent_dir, new.cells, new.layout)):
         check(rules, new)
     return new
 
@@ -60,6 +61,8 @@ def _stored(rules: Rules, state: EnvState, name: str, value: Any) -> Array:
             raise ValueError(
                 "this environment has no shaping: make it with shaping=1.0, then set the weight."
             )
+        if rules.backend.is_concrete(value) and not (np.abs(value) <= MAX_WEIGHT).all():  # false for NaN
+            raise ValueError(f"shaping_weight {value} is out of range: it must be within ±{MAX_WEIGHT:g}.")
         return _fitted(rules, name, exact_weight(rules.xp.asarray(value, np.float32)), batch)
     old = getattr(state, _HOMES.get(name, name))
     if old is None:
@@ -111,7 +114,7 @@ def check_range(rules: Rules, name: str, value: Array) -> None:
         "cells": rules.n_things - 1,
         "held": rules.n_items - 1,
         "layout": len(rules.boards) - 1,
-        "time": np.iinfo(np.int32).max,
+        "time": rules.spec.max_steps,
     }.get(name)
     if highest is None or not rules.backend.is_concrete(value):
         return
@@ -146,7 +149,7 @@ def _items(rules: Rules, ids: Array) -> Array:
                 f"they are −1 for nothing, {', '.join(items)}."
             )
         return numbers.take(ids + 1)
-    return rules.lookup(numbers, (ids + 1).astype(rules.agent_dtype))
+    return rules.lookup(numbers, (ids + 1).astype(np.int32))
 
 
 def _cells(rules: Rules, state: EnvState, views: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
@@ -178,13 +181,11 @@ def _cells(rules: Rules, state: EnvState, views: dict[str, np.ndarray[Any, Any]]
 @functools.lru_cache(maxsize=256)
 def _possible(rules: Rules) -> np.ndarray[Any, Any]:
     """(layouts, cells, things) what each cell can ever hold."""
-    symbols, scattered = rules.spec.symbols, rules.spec.game.scattered()
+    number = rules.spec.symbols.number
     begins, which = np.unique(rules.boards, return_inverse=True)
     reach = np.zeros((len(begins), rules.n_things), bool)
     for row, began in enumerate(begins):
-        reach[row, [symbols.number[thing] for thing in symbols.reachable(symbols.things[began])]] = True
-        if scattered and began < rules.n_walkable:
-            reach[row, symbols.number[scattered[0]]] = True
+        reach[row, [number[thing] for thing in rules.reachable(began)]] = True
     possible: np.ndarray[Any, Any] = reach[which.reshape(rules.boards.shape)]
     return possible
 

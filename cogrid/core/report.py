@@ -12,7 +12,8 @@ from cogrid.core.rules import Rules
 
 def report(rules: Rules, before: EnvState, state: EnvState, events: Events) -> dict[str, Array]:
     """Events by name, every reward term, and the mask of the next actions; arrays of (*B, n, …)."""
-    lookup, verb = rules.lookup, rules.lookup(rules.verb, events.row)
+    lookup, going = rules.lookup, ~before.done[..., None]  # after the end nothing is reported
+    verb = rules.xp.where(going, lookup(rules.verb, events.row), np.int16(0))
     thing = events.row % rules.n_things
     item = rules.xp.where(verb > 0, events.row // rules.n_things % rules.n_items, 0)
     infos = {
@@ -21,8 +22,8 @@ def report(rules: Rules, before: EnvState, state: EnvState, events: Events) -> d
             rules.item_types, item.astype(rules.agent_dtype)
         ),  # type id in the hand before, −1 none
         "target": rules.xp.where(verb > 0, lookup(rules.types, thing), 0),  # type id of the thing before
-        "moved": events.moved,
-        "bumped": (events.stride != 0) & ~events.moved,
+        "moved": events.moved & going,
+        "bumped": (events.stride != 0) & ~events.moved & going,
         "action_mask": action_mask(rules, state),
     }
     return infos | {f"reward {name}": points for name, points in components(rules, before, events).items()}

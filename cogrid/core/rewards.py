@@ -37,15 +37,25 @@ class Term(NamedTuple):
 def terms(rules: Rules) -> tuple[Term, ...]:
     """The terms that can ever pay; shaping terms only where the spec turns shaping on."""
     wanted = [r for r in rules.spec.game.rewards() if rules.spec.shaping or not r.shaping]
-    return tuple(_compile(rules, reward) for reward in wanted)
+    compiled = tuple(_compile(rules, reward) for reward in wanted)
+    shaping = [term for term in compiled if term.reward.shaping]
+    most = sum(abs(t.points).max() * (rules.n_agents if t.reward.team else 1) for t in shaping)
+    if most > MAX_SHAPING:
+        names = ", ".join(repr(term.reward.name) for term in shaping)
+        raise ValueError(
+            f"the shaping terms {names} can pay {most:g} points in a step: at most {MAX_SHAPING} are exact; "
+            "pay fewer points and raise the weight."
+        )
+    return compiled
 
 
 def _compile(rules: Rules, reward: Reward) -> Term:
     points = rules.events(reward.points, np.float32)
-    if reward.shaping and ((points != np.rint(points)) | (abs(points) > MAX_SHAPING)).any():
+    if reward.shaping and (points != np.rint(points)).any():
+        paid = sorted(set(points[points != 0].tolist()))
         raise ValueError(
-            f"shaping term {reward.name!r} pays {points[points != 0].tolist()}: shaping points must be whole "
-            f"numbers of at most {MAX_SHAPING}; scale them by the weight."
+            f"shaping term {reward.name!r} pays {paid}: shaping points must be whole numbers; "
+            "scale them by the weight."
         )
     return Term(reward, points, _scarcity(rules, reward))
 
@@ -114,10 +124,8 @@ def _paid(rules: Rules, term: Term, before: EnvState, events: Events) -> Array:
 def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> Array:
     """(*B, n) whether supply < demand at the moment the agent acts."""
     lookup = rules.lookup
-    things = lookup(scarcity.balance, before.cells[..., scarcity.cells]).sum(
-        axis=-1, keepdims=True
-    )  # (*B, 1)
-    hands = lookup(scarcity.in_hand, before.held).sum(axis=-1, keepdims=True)
+    things = lookup(scarcity.balance, before.cells[..., scarcity.cells])  # (*B, cells)
+    hands = lookup(scarcity.in_hand, before.held)  # (*B, n)
     change = lookup(scarcity.change, row)  # (*B, n)
     balance = [things.sum(axis=-1, keepdims=True) + hands.sum(axis=-1, keepdims=True)]
     for i in range(rules.n_agents - 1):

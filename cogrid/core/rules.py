@@ -50,6 +50,10 @@ class Rules:
             isinstance(other, Rules) and self.backend.name == other.backend.name and self.spec == other.spec
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle names the spec and the backend; the tables are compiled again where it is read."""
+        return compile_rules, (self.spec, self.backend.name)
+
     def _compile_actions(self) -> None:
         """Tables over actions; one more row than there are actions, for whatever is out of range."""
         actions = (*ACTION_SETS[self.action_set], Action("out of range"))
@@ -75,7 +79,7 @@ class Rules:
         self.verbs = tuple(dict.fromkeys(["", *(outcome.verb for _, _, outcome in rows)]))
         self.left = np.array([symbols.number[o.thing] for _, _, o in rows], self.row_dtype)  # (rows,)
         self.kept = np.array([symbols.item_number[o.held] for _, _, o in rows], self.agent_dtype)  # (rows,)
-        self.verb = np.array([self.verbs.index(o.verb) for _, _, o in rows], np.int8)  # (rows,)
+        self.verb = np.array([self.verbs.index(o.verb) for _, _, o in rows], np.int16)  # (rows,)
         walkable = self.spec.game.walkable
         #: Some interaction closes a walkable thing, so a cell where an agent stands must be left alone.
         self.guarded = any(walkable(thing) and not walkable(o.thing) for _, thing, o in rows)
@@ -94,7 +98,20 @@ class Rules:
         legend, number = self.spec.game.legend, self.spec.symbols.number
         boards = [[number[legend[c]] for row in board for c in row] for board in self.spec.boards]
         self.boards = np.array(boards, self.cell_dtype)  # (layouts, cells)
+        self._check_border()
         self.starts = np.array([self._starts(k) for k in range(len(boards))], self.pos_dtype)  # (layouts, n)
+
+    def _check_border(self) -> None:
+        """No cell of the outer edge may ever open: a step off the map would read another row."""
+        edge = np.ones((self.height, self.width), bool)
+        edge[1:-1, 1:-1] = False
+        opening = self.cells_where(self.spec.game.walkable)
+        for cell in opening[edge.reshape(-1)[opening]]:
+            row, column = divmod(int(cell), self.width)
+            raise ValueError(
+                f"the outer edge can open at row {row}, column {column}: "
+                "close the border with something that no agent can ever stand on."
+            )
 
     def _starts(self, layout: int) -> list[int]:
         """The digits' cells; agents beyond them take the free floor cells in reading order."""
@@ -136,24 +153,24 @@ class Rules:
 
     def cells_where(self, test: Callable[[Thing], bool]) -> np.ndarray[Any, Any]:
         """The cells that can ever hold a thing that passes the test, in any of the layouts."""
-        symbols, scattered = self.spec.symbols, self.spec.game.scattered()
-
-        def can(symbol: int) -> bool:
-            starts = [symbols.things[symbol]]
-            if scattered and symbol == symbols.number[self.spec.game.legend[FLOOR]]:
-                starts.append(scattered[0])
-            return any(test(thing) for start in starts for thing in symbols.reachable(start))
-
         passing = np.zeros(self.n_things, bool)
         for symbol in np.unique(self.boards):
-            passing[symbol] = can(symbol)
+            passing[symbol] = any(map(test, self.reachable(symbol)))
         return np.flatnonzero(passing[self.boards].any(axis=0))
+
+    def reachable(self, symbol: int) -> frozenset[Thing]:
+        """Everything that a cell can become when its layout begins with this symbol."""
+        symbols, scattered = self.spec.symbols, self.spec.game.scattered()
+        thing = symbols.things[symbol]
+        if scattered is None or thing != self.spec.game.legend[FLOOR]:
+            return symbols.reachable(thing)
+        return symbols.reachable(thing) | symbols.reachable(scattered[0])
 
     def cells_of(self, kind: str) -> np.ndarray[Any, Any]:
         """(layouts, k) the cells of one kind of thing in reading order, −1 where a layout has fewer."""
         of_kind = self.symbols(lambda thing: self.spec.game.kind(thing) == kind, bool)
         found = [np.flatnonzero(of_kind[board]) for board in self.boards]
-        cells = np.full((len(found), max(map(len, found))), -1, np.int16)
+        cells = np.full((len(found), max(map(len, found))), -1, np.int32)
         for row, some in zip(cells, found, strict=True):
             row[: len(some)] = some
         return cells

@@ -21,7 +21,7 @@ def fingerprint(rules: Rules) -> str:
     return hashlib.sha256(repr(rules.spec).encode()).hexdigest()[:16]
 
 
-def to_plain(rules: Rules, state: EnvState) -> dict[str, Any]:
+def to_plain(rules: Any, state: EnvState) -> dict[str, Any]:
     """Everything that the state stores, as lists and numbers."""
     values = {f.name: getattr(state, f.name) for f in dataclasses.fields(state) if f.name != "rules"}
     values["rng_key"] = rules.backend.words(state.rng_key)

@@ -15,6 +15,7 @@ from cogrid.core.symbols import Symbols, close
 
 OBSERVATIONS = ("features", "lossless", "window", "none")
 MAX_TIME = 2**31 - 1
+MAX_WEIGHT = 100.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Spec:
         checked_integer("num_agents", self.num_agents, 1, 127)
         checked_integer("max_steps", self.max_steps, 1, MAX_TIME)
         checked_integer("window", self.window, 1, 127)
-        object.__setattr__(self, "shaping", checked_number("shaping", self.shaping, -100.0, 100.0))
+        object.__setattr__(self, "shaping", checked_number("shaping", self.shaping, -MAX_WEIGHT, MAX_WEIGHT))
         if not isinstance(self.random_start, bool):
             raise TypeError(f"random_start={self.random_start!r} is neither True nor False.")
         if self.window % 2 == 0:
@@ -113,8 +114,8 @@ def override(spec: Spec, changes: Mapping[str, Any], name: str, also: tuple[str,
         own["game"] = game
     if "layout" in own:
         own["layout"] = _layouts(game, own["layout"])
-    elif "game" in own:  # the game may draw its boards from its own options
-        own["layout"] = game.default_layouts() or spec.layout
+    elif spec.layout == spec.game.default_layouts():  # the game draws its board from its own options
+        own["layout"] = game.default_layouts()
     return dataclasses.replace(spec, **own)
 
 
@@ -137,7 +138,10 @@ def _layout(game: Game, given: str | Layout, number: int) -> Layout:
     if "\n" in given:
         return Layout(f"own-{number}", given)
     if given not in game.layouts:
-        raise ValueError(f"unknown layout {given!r}: known names are {', '.join(sorted(game.layouts))}.")
+        raise ValueError(
+            f"unknown layout {given!r}: known names are {', '.join(sorted(game.layouts))}; "
+            "a board of your own is one text with line breaks."
+        )
     return game.layouts[given]
 
 

@@ -36,6 +36,8 @@ def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> 
 
 def known(rules: Rules, state: EnvState, actions: Array) -> Array:
     """The actions as table indices; what is out of range becomes the row behind the last action, a noop."""
+    if state.rules is not rules and state.rules != rules:
+        raise ValueError("this state belongs to another environment: step it with the one that made it.")
     actions = actions if hasattr(actions, "dtype") else np.asarray(actions)
     if actions.dtype.kind not in "iu":
         raise TypeError(f"actions must be integers, not {actions.dtype}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -70,16 +71,20 @@ class Symbols:
 def outcome_of(game: Game, intent: int, held: Item, thing: Thing) -> Outcome:
     """The game's answer, with "nothing happens" spelled out."""
     answer = None
-    if intent == INTERACT:
-        answer = game.interact(held, thing)
-    elif intent == TOGGLE:
-        answer = game.toggle(held, thing)
+    try:
+        if intent == INTERACT:
+            answer = game.interact(held, thing)
+        elif intent == TOGGLE:
+            answer = game.toggle(held, thing)
+    except Exception as error:
+        error.add_note(f"{type(game).__name__} was asked about hand {held!r} and thing {thing!r}")
+        raise
     if answer is None:
         return Outcome(held, thing, "")
-    if not isinstance(answer, Outcome) or not answer.verb:
+    if not isinstance(answer, Outcome) or not answer.verb or not math.isfinite(answer.value):
         raise TypeError(
             f"{type(game).__name__} answers {answer!r} for hand {held!r} and thing {thing!r}: "
-            "an interaction returns None or an Outcome with a verb."
+            "an interaction returns None or an Outcome with a verb and a finite value."
         )
     return answer
 

@@ -19,7 +19,7 @@ def awake(rules: Rules, state: EnvState, actions: Array) -> Array:
 def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Array]:
     """Advance the clock (it stops at the end) and say whether the episode is over."""
     time = state.time + (~state.done).astype(np.int32)
-    done = time >= rules.spec.max_steps
+    done = state.done | (time >= rules.spec.max_steps)
     ended = state.ended
     if ended is not None:
         final = np.array([verb in rules.spec.game.final_verbs for verb in rules.verbs])

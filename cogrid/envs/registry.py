@@ -35,7 +35,7 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spe
     if not isinstance(id, str):
         raise TypeError(f"an environment id is text, not {id!r}.")
     if id not in _SPECS:
-        close = difflib.get_close_matches(str(id), _SPECS, 3, 0.5)
+        close = difflib.get_close_matches(id, _SPECS, 3, 0.5)
         hint = (
             f"did you mean {' or '.join(map(repr, close))}?"
             if close

@@ -1,0 +1,122 @@
+"""Corners that a reader of the code would try first."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import cogrid
+from cogrid.backend import rng
+from cogrid.core.features import Agents, Place
+from cogrid.core.game import Game, Outcome, Reward
+from cogrid.core.layout import Layout
+from cogrid.core.spec import Spec
+from tests.support import BACKENDS, NOOP, RIGHT, assert_same
+
+ROOM = "Overcooked-CrampedRoom-V0"
+
+
+@pytest.mark.parametrize("board", ["##P##\nO 12O\n#   #\n#D#S#", "XXXXX\nX1 2X\nXXXXX"])
+def test_a_kitchen_where_nothing_can_lie(board: str) -> None:
+    obs, _ = cogrid.make(ROOM, layout=board).reset(seed=0)
+    assert np.isfinite(obs[0]).all()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_episode_that_was_ended_stays_ended(backend: str) -> None:
+    env = cogrid.make(ROOM, backend, infos=True)
+    state = env.replace(env.reset_fn(rng.key(0))[0], done=True)
+    step = env.rules.backend.compiled(env.step_fn)
+    for _ in range(3):
+        state, _, rewards, done, infos = step(state, np.array([RIGHT, NOOP], np.int32))
+        assert bool(done)
+        assert not np.asarray(rewards).any()
+        assert not np.asarray(infos["moved"]).any()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_state_of_another_environment_is_refused(backend: str) -> None:
+    state, _ = cogrid.make(ROOM, backend).reset_fn(rng.key(0))
+    other = cogrid.make("Overcooked-CoordinationRing-V0", backend)
+    with pytest.raises(ValueError, match="belongs to another environment"):
+        other.step_fn(state, np.array([NOOP, NOOP]))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_copies_and_pickles_go_on_alike(backend: str) -> None:
+    env = cogrid.make(ROOM, backend, max_steps=9)
+    env.reset(seed=3)
+    env.step({0: 3, 1: 4})
+    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        assert_same(twin.env_state, env.env_state)
+        ours, theirs = env.step_fn, twin.step_fn
+        joint = np.array([1, 2], np.int32)
+        assert_same(ours(env.env_state, joint)[0], theirs(twin.env_state, joint)[0])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_observations_are_the_callers_own(backend: str) -> None:
+    env = cogrid.make(ROOM, backend)
+    obs, _ = env.reset(seed=0)
+    before = env.state()
+    obs[0][:] = 7
+    np.testing.assert_array_equal(env.state(), before)
+
+
+def test_an_own_board_survives_other_overrides() -> None:
+    spec = cogrid.make("Arena-V0", layout="######\n#1234#\n#    #\n######").spec
+    assert spec.override(density=0.3).layout == spec.layout
+    assert cogrid.make("Arena-V0", map_size=9).spec.layout[0].name == "arena-9"
+
+
+@dataclass(frozen=True)
+class Odd(Game):
+    """Parts that go wrong one by one."""
+
+    wrong: str = ""
+    legend: ClassVar[Any] = {" ": "floor", "#": "wall", "d": "door"}
+
+    def interact(self, held: Any, thing: Any) -> Outcome | None:
+        if self.wrong == "crash":
+            raise KeyError("oops")
+        value = float("nan") if self.wrong == "value" else 1.0
+        return Outcome(held, "floor", "open", value) if thing == "door" else None
+
+    def features(self) -> Any:
+        return Agents((), lambda item: ()), Place(nearest=("dor" if self.wrong == "kind" else "door",))
+
+    def rewards(self) -> tuple[Reward, ...]:
+        return (Reward("much", lambda event: 200.0, team=True, shaping=True),)
+
+
+CLOSED = Layout("closed", "#####\n#1d2#\n#####")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "layout", "options", "message"),
+    [
+        ("value", CLOSED, {}, "a verb and a finite value"),
+        ("kind", CLOSED, {}, "Place names the kind 'dor'"),
+        ("", Layout("open", "##d##\n#1 2#\n#####"), {}, "can open at row 0, column 2"),
+        ("", CLOSED, {"shaping": 1.0}, "can pay 400 points in a step"),
+    ],
+)
+def test_an_authors_mistake_is_told(wrong: str, layout: Layout, options: Any, message: str) -> None:
+    def play() -> None:
+        env = cogrid.CoGridEnv(Spec(Odd(wrong), (layout,), **options))
+        env.reset(seed=0)
+        env.step({0: NOOP, 1: NOOP})
+
+    with pytest.raises((ValueError, TypeError), match=message):
+        play()
+
+
+def test_a_crash_in_a_rule_says_where() -> None:
+    with pytest.raises(KeyError) as caught:
+        cogrid.CoGridEnv(Spec(Odd("crash"), (CLOSED,)))
+    assert "hand None and thing" in caught.value.__notes__[0]
