@@ -96,7 +96,7 @@ class VectorEnv:
                 keys = self._state.rng_key
         if seed is not None:
             if isinstance(seed, Sequence) or np.ndim(seed):
-                seeds = list(seed)  # type: ignore[arg-type]
+                seeds = list(seed)  # type: ignore[arg-type]  # np.ndim has told that it is an array
             else:
                 seeds = [rng.seed(seed) + i for i in range(self.num_envs)]
             if len(seeds) != self.num_envs:

@@ -23,7 +23,8 @@ def renew(rules: Rules, state: EnvState, obs: Array, over: Array) -> tuple[EnvSt
             fresh = dataclasses.replace(fresh, shaping_weight=state.shaping_weight)
         return choose(rules, over, fresh, state), _pick(rules, over, observe(rules, fresh), obs)
 
-    return rules.backend.when(over.any(), renewed, lambda: (state, obs))  # type: ignore[no-any-return]
+    result: tuple[EnvState, Array] = rules.backend.when(over.any(), renewed, lambda: (state, obs))
+    return result
 
 
 def choose(rules: Rules, test: Array, then: EnvState, otherwise: EnvState) -> EnvState:

@@ -69,8 +69,9 @@ def checked_integer(name: str, value: object, low: int, high: int) -> int:
     return value
 
 
+@dataclass(frozen=True)
 class Game:
-    """Rules of a world; a frozen dataclass derives from it, so that its options are part of the spec."""
+    """Rules of a world; its options are the fields of a frozen dataclass that derives from it."""
 
     #: Letters of the ASCII layouts.
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType({FLOOR: "floor", WALL: "wall"})

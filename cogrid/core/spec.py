@@ -34,8 +34,6 @@ class Spec:
 
     def __post_init__(self) -> None:
         """Check every field, so that a spec that exists is a valid one."""
-        if not self.layout:
-            object.__setattr__(self, "layout", self.game.default_layouts())
         checked_integer("num_agents", self.num_agents, 1, 127)
         checked_integer("max_steps", self.max_steps, 1, MAX_TIME)
         checked_integer("window", self.window, 1, 127)
@@ -52,8 +50,8 @@ class Spec:
             raise ValueError(
                 f"{type(self.game).__name__} has no planes for observation={self.observation!r}."
             )
-        if not self.layout:
-            raise ValueError(f"{type(self.game).__name__} needs a layout: give layout= a name or ASCII text.")
+        given = self.game.default_layouts() if self.layout == () else self.layout
+        object.__setattr__(self, "layout", _layouts(self.game, given))
         walkable = {letter for letter, thing in self.game.legend.items() if self.game.walkable(thing)}
         for layout in self.layout:
             layout.check(self.game.legend, walkable)
@@ -99,7 +97,7 @@ class Spec:
 
 def override(spec: Spec, changes: Mapping[str, Any], name: str, also: tuple[str, ...] = ()) -> Spec:
     """The spec, called `name`, with some fields changed; `also` are further keywords of the caller."""
-    games = {f.name for f in dataclasses.fields(spec.game)}  # type: ignore[arg-type]
+    games = {f.name for f in dataclasses.fields(spec.game)}
     owns = {f.name for f in dataclasses.fields(Spec)} - {"game"}
     for key in changes:
         if key not in owns | games:
@@ -108,15 +106,10 @@ def override(spec: Spec, changes: Mapping[str, Any], name: str, also: tuple[str,
             hint = f" (did you mean {close_names[0]!r}?)" if close_names else ""
             raise TypeError(f"{name} has no option {key!r}{hint}: valid ones are {', '.join(known)}.")
     own = {key: value for key, value in changes.items() if key in owns}
-    game: Game = spec.game
-    if games & set(changes):
-        game = dataclasses.replace(game, **{key: changes[key] for key in games & set(changes)})  # type: ignore
-        own["game"] = game
-    if "layout" in own:
-        own["layout"] = _layouts(game, own["layout"])
-    elif spec.layout == spec.game.default_layouts():  # the game draws its board from its own options
-        own["layout"] = game.default_layouts()
-    return dataclasses.replace(spec, **own)
+    game = dataclasses.replace(spec.game, **{key: value for key, value in changes.items() if key in games})
+    if spec.layout == spec.game.default_layouts():  # the game draws its board from its own options
+        own = {"layout": game.default_layouts()} | own
+    return dataclasses.replace(spec, game=game, **own)
 
 
 def _layouts(game: Game, given: str | Layout | Iterable[str | Layout]) -> tuple[Layout, ...]:
@@ -126,7 +119,7 @@ def _layouts(game: Game, given: str | Layout | Iterable[str | Layout]) -> tuple[
         raise TypeError(f"layout={given!r} is neither a name, nor ASCII text, nor a list of these.")
     given = tuple(given)
     if not given:
-        raise ValueError("layout=() is empty: give at least one name or ASCII text.")
+        raise ValueError(f"{type(game).__name__} needs a layout: give layout= a name or ASCII text.")
     return tuple(_layout(game, one, number) for number, one in enumerate(given))
 
 

@@ -76,7 +76,7 @@ def outcome_of(game: Game, intent: int, held: Item, thing: Thing) -> Outcome:
             answer = game.interact(held, thing)
         elif intent == TOGGLE:
             answer = game.toggle(held, thing)
-    except Exception as error:
+    except Exception as error:  # the author's own, whatever it is: said where, and raised again
         error.add_note(f"{type(game).__name__} was asked about hand {held!r} and thing {thing!r}")
         raise
     if answer is None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from cogrid.core.actions import DOWN, LEFT, RIGHT, UP
 from cogrid.core.features import Agents, Each, Faced, Feature, NearestLying, Place
 from cogrid.core.game import Item, Thing
-from cogrid.envs.overcooked.objects import DISH, ONION, TOMATO, Counter, Pile, Pot, Serving, Soup
+from cogrid.envs.overcooked.objects import DISH, ONION, TOMATO, Counter, Pile, Pot, Serving, Soup, kind_of
 
 ITEMS = (ONION, TOMATO, DISH, "soup")
 _PILES = tuple(Pile(item) for item in (ONION, TOMATO, DISH))
@@ -59,7 +59,7 @@ def _faced(thing: Thing) -> tuple[float, ...]:
     if isinstance(thing, Counter):
         name = "free counter" if thing.item is None else "laden counter"
     else:
-        name = thing if isinstance(thing, str) else thing.kind  # type: ignore[attr-defined]
+        name = kind_of(thing)
     return tuple(float(name == label) for label in _FACED)
 
 

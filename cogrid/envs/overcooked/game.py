@@ -12,7 +12,18 @@ from cogrid.core.game import Game, Item, Outcome, Reward, Thing, checked_integer
 from cogrid.core.layout import FLOOR, WALL, Layout
 from cogrid.core.symbols import MAX_SYMBOLS
 from cogrid.envs.overcooked import features, layouts, rewards
-from cogrid.envs.overcooked.objects import DISH, INGREDIENTS, ONION, TOMATO, Counter, Pile, Pot, Serving, Soup
+from cogrid.envs.overcooked.objects import (
+    DISH,
+    INGREDIENTS,
+    ONION,
+    TOMATO,
+    Counter,
+    Pile,
+    Pot,
+    Serving,
+    Soup,
+    kind_of,
+)
 from cogrid.envs.overcooked.state import KitchenState
 
 #: Ingredients, value, cook time; None takes the kitchen's own.
@@ -114,7 +125,7 @@ class Kitchen(Game):
 
     def kind(self, thing: Thing) -> str:
         """floor, wall, counter, pot, serving, onion_pile …"""
-        return thing if isinstance(thing, str) else thing.kind  # type: ignore[attr-defined]
+        return kind_of(thing)
 
     def lying(self, thing: Thing) -> Item:
         """What lies on a counter."""

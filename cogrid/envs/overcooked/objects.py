@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 ONION, TOMATO, DISH = "onion", "tomato", "dish"
 INGREDIENTS = (ONION, TOMATO)
@@ -49,3 +50,8 @@ class Serving:
     """Where soups are delivered."""
 
     kind = "serving"
+
+
+def kind_of(thing: Any) -> str:
+    """floor, wall, counter, pot, serving, onion_pile …"""
+    return thing if isinstance(thing, str) else str(thing.kind)
