@@ -14,7 +14,7 @@ from pettingzoo import ParallelEnv
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
-from cogrid.core import snapshot
+from cogrid.core import profiling, snapshot
 from cogrid.core.actions import ACTION_SETS
 from cogrid.core.observation import observer
 from cogrid.core.replace import replace
@@ -30,6 +30,9 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
     """The stateful adapter: dicts by agent id, NumPy values whatever the backend.
 
     `reset_fn`, `step_fn` and `replace` are pure and never touch the adapter's own episode.
+
+    With `COGRID_PROFILING=1` in the process environment, read once here, a NumPy environment takes the time
+    of the phases of `step`: see `step_timing`.
     """
 
     def __init__(
@@ -65,6 +68,10 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         self._step = self.rules.backend.compiled(self._functions.step)
         self._see = self.rules.backend.compiled(self._functions.observe)
         self._report = self.rules.backend.compiled(self._functions.report)
+        self._timing: dict[str, int] | None = None
+        if profiling.wanted() and backend == "numpy":
+            timed, self._timing = profiling.timed_step()
+            self._step = functools.partial(timed, self.rules, infos=infos)
         self._state: EnvState | None = None
         self._obs: Any = None
         self._key: Array = None
@@ -98,6 +105,14 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
                 "make(..., backend='jax')."
             )
         return function
+
+    @property
+    def step_timing(self) -> dict[str, int] | None:
+        """Nanoseconds of each phase of the last `step`, 0 before the first; None unless `COGRID_PROFILING=1`.
+
+        Always None on JAX: a compiled step has no phases to time from outside; use `python -m bench profile`.
+        """
+        return None if self._timing is None else dict(self._timing)
 
     def replace(self, state: EnvState, **changes: Any) -> EnvState:
         """A valid state with some attributes changed, for tests, curricula, annealing and search."""

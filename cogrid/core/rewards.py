@@ -124,7 +124,7 @@ def _paid(rules: Rules, term: Term, before: EnvState, events: Events) -> Array:
 def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> Array:
     """(*B, n) whether supply < demand at the moment the agent acts."""
     lookup = rules.lookup
-    things = lookup(scarcity.balance, before.cells[..., scarcity.cells])  # (*B, cells)
+    things = lookup(scarcity.balance, rules.pick(before.cells, scarcity.cells))  # (*B, cells)
     hands = lookup(scarcity.in_hand, before.held)  # (*B, n)
     change = lookup(scarcity.change, row)  # (*B, n)
     balance = [things.sum(axis=-1, keepdims=True) + hands.sum(axis=-1, keepdims=True)]

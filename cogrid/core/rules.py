@@ -26,7 +26,8 @@ class Rules:
         self.spec = spec
         self.backend = backend
         self.xp: Any = backend.xp
-        self.lookup, self.at, self.put = backend.lookup, backend.at, backend.put
+        self.lookup, self.pick = backend.lookup, backend.pick
+        self.at, self.put = backend.at, backend.put
         self.n_agents, self.height, self.width = spec.num_agents, spec.height, spec.width
         self.n_cells = self.height * self.width
         self.action_set = spec.action_set

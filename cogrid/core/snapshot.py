@@ -56,7 +56,7 @@ def _stored(rules: Rules, values: Mapping[str, Any]) -> dict[str, Any]:
     for name, (shape, dtype) in shapes.items():
         try:
             value = np.array(values[name], dtype)
-            exact = value.shape == shape and np.array_equal(value, np.array(values[name]))
+            exact = value.shape == shape and bool(np.equal(value, np.array(values[name])).all())
         except (TypeError, ValueError, OverflowError):
             exact = False
         if not exact:

@@ -120,3 +120,16 @@ def test_a_crash_in_a_rule_says_where() -> None:
     with pytest.raises(KeyError) as caught:
         cogrid.CoGridEnv(Spec(Odd("crash"), (CLOSED,)))
     assert "hand None and thing" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_window_shows_nothing_outside_of_the_map_also_in_the_last_steps(backend: str) -> None:
+    env = cogrid.make("Overcooked-CrampedRoom-V0", backend, observation="window", window=5, max_steps=5)
+    obs, _ = env.reset(seed=0)
+    urgent = env.feature_names.index("urgent")
+    row, column = np.asarray(env.env_state.agent_pos)[0]
+    inside = np.zeros((5, 5), bool)
+    inside[max(0, 2 - row) : 2 - row + 4, max(0, 2 - column) : 2 - column + 5] = True
+    assert 0 < inside.sum() < 25
+    np.testing.assert_array_equal(obs[0][..., urgent], inside)
+    assert not obs[0][~inside].any()

@@ -9,6 +9,7 @@ import pytest
 
 import cogrid
 from cogrid.backend import rng
+from cogrid.benchmarks.counters import equations
 from tests.support import BACKENDS, HAS_JAX, KITCHENS, NOOP, assert_same, keys
 
 ROOM = "Overcooked-CrampedRoom-V0"
@@ -53,13 +54,6 @@ if HAS_JAX:
     #: The vmapped step of CrampedRoom with features, written down so that growth is seen.
     #: (153 with jax 0.10, 180 with 0.6)
     MOST_EQUATIONS = 185
-
-    def equations(jaxpr: Any) -> int:
-        """All equations, those inside of calls and loops included."""
-        inner = [
-            p for e in jaxpr.eqns for p in e.params.values() if hasattr(p, "eqns") or hasattr(p, "jaxpr")
-        ]
-        return len(jaxpr.eqns) + sum(equations(getattr(p, "jaxpr", p)) for p in inner)
 
     def test_number_of_equations() -> None:
         env = cogrid.make(ROOM, "jax")
