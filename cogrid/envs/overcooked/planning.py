@@ -1,0 +1,245 @@
+"""The plan of one step: who does what in the kitchen, and who makes way for whom."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cogrid.core.actions import INTERACT
+from cogrid.core.game import Item, Thing
+from cogrid.envs.overcooked.floor_plan import FAR, FloorPlan, hops_to, missing, steps_between, steps_to
+from cogrid.envs.overcooked.objects import DISH, INGREDIENTS, Counter, Pot, Soup
+
+AWAY = 50  # steps to where somebody else must bring it
+LATER = 1000  # urgency of what only the next soup needs
+LEAD = 8  # a dish whose soup is ready in so many steps is more urgent than an ingredient
+BURDEN = 6  # steps that it costs to put something down first
+CROWD, AROUND = 2, 20  # steps worth walking to get around a cook who makes way, and around one who does not
+
+
+class Scene(NamedTuple):
+    """A state in plain values."""
+
+    floor: FloorPlan
+    things: list[Thing]
+    pos: list[int]
+    facing: list[int]
+    held: list[Item]
+
+
+class Need(NamedTuple):
+    """An item, or an empty hand (None), that one of some cells needs."""
+
+    when: int  # the least is the most urgent
+    item: Item
+    targets: tuple[int, ...]
+
+
+class Errand(NamedTuple):
+    """The cell to interact with next."""
+
+    when: int
+    goal: int
+
+
+class Plan:
+    """What all cooks do next; every cook makes the same plan of the same scene and memory."""
+
+    def __init__(self, scene: Scene, trusted: list[bool], resting: list[bool]) -> None:
+        self.scene, self.floor = scene, scene.floor
+        self.room = [self.floor.room[cell] for cell in scene.pos]
+        self.rooms = frozenset(self.room)
+        within = [
+            i for i in INGREDIENTS if any(self.floor.rooms[c] & self.rooms for c in self.floor.piles[i])
+        ]
+        self.larder = tuple(within)  # ingredients that somebody can take
+        self.cooks = [a for a, trust in enumerate(trusted) if trust]
+        self.free = [a for a in self.cooks if not resting[a]]  # and not yet on an errand
+        self.avoid = frozenset((c, CROWD if t else AROUND) for c, t in zip(scene.pos, trusted, strict=True))
+        self.standing = {c for c, trust in zip(scene.pos, trusted, strict=True) if not trust}
+        laden = [(c, self.floor.game.lying(scene.things[c])) for c in self.floor.counters]
+        self.lying = {c: item for c, item in laden if item is not None}  # and not yet claimed
+        self.clogged: set[int] = set()  # counters that are waited for
+        self.errands: dict[int, Errand] = {}
+        self._share_out()
+        self.taken = set(self.standing)  # cells after this step
+        self.next: dict[int, int] = {}  # the cell that each cook wants to be in then
+        for agent in sorted(self.cooks, key=self._rank):
+            if agent not in self.next:
+                self._place(agent, None)
+        self.actions = [self._action(agent) for agent in range(len(scene.pos))]
+
+    def surprised_by(self, agent: int, after: Scene) -> bool:
+        """Whether an agent whose hand has not changed has done something else than planned."""
+        action = self.floor.actions[self.actions[agent]]
+        pos, facing = self.scene.pos[agent], self.scene.facing[agent]
+        if action.intent == INTERACT:
+            faced = pos + self.floor.strides[facing]
+            return after.things[faced] == self.scene.things[faced]
+        expected = self.next[agent] if action.walks else pos, action.facing_after(facing)
+        return agent in self.next and expected != (after.pos[agent], after.facing[agent])
+
+    # Who does what: needs are met from hands first, then by errands of those who are left.
+
+    def _share_out(self) -> None:
+        for needs in self._needs():
+            for need in [need for need in needs if not self._meet_from_hand(need)]:
+                self._meet_by_errand(need)
+        for agent in self.cooks:
+            if agent not in self.errands:
+                self._send(agent, self._junk(agent) if self.scene.held[agent] is None else None, FAR)
+
+    def _needs(self) -> tuple[list[Need], list[Need]]:
+        """What is needed now, and what for the soups after those that cook; the most urgent first."""
+        floor = self.floor
+        soups = [item for item in (*self.scene.held, *self.lying.values()) if isinstance(item, Soup)]
+        now, later = [Need(0, soup, floor.servings) for soup in soups], []
+        for cell in floor.pots:
+            pot = self.scene.things[cell]
+            if not isinstance(pot, Pot) or self.standing.issuperset(floor.beside[cell]):
+                continue  # nobody can get at it
+            lacks, wait = missing(floor, self.larder, pot.items) if pot.timer < 0 else (), max(0, pot.timer)
+            if lacks:
+                now += [Need(LEAD + len(lacks), item, (cell,)) for item in lacks]
+            elif lacks is not None:
+                now += [Need(0, None, (cell,))] if pot.timer < 0 else []
+                now += [Need(wait, DISH, (cell,))]
+                later += [Need(LATER + wait, i, (cell,)) for i in missing(floor, self.larder, ()) or ()]
+        return sorted(now, key=lambda need: need.when), sorted(later, key=lambda need: need.when)
+
+    def _meet_from_hand(self, need: Need) -> bool:
+        """Give the need to the nearest cook who holds what it takes."""
+        holders = [a for a in self.free if self.scene.held[a] == need.item is not None]
+        offers = [(self._walk(a, c) + rest, a, c) for a in holders for c, rest in self._goals(a, need)]
+        steps, agent, goal = min(offers, default=(FAR, 0, 0))
+        if steps < FAR:
+            self._send(agent, goal, need.when)
+        return steps < FAR
+
+    def _meet_by_errand(self, need: Need) -> None:
+        """Send the cook who has it done soonest, unless it lies ready for one nearer to its target."""
+        floor, lying = self.floor, [c for c, item in self.lying.items() if item == need.item]
+        sources = need.targets if need.item is None else lying + floor.piles.get(str(need.item), [])
+        hops = hops_to(floor, need.targets, self.rooms)
+        nearest = {c: min(hops.get(room, FAR) for room in floor.rooms[c]) for c in lying}
+        offers = []
+        for agent in self.free:
+            room, burdened = self.room[agent], self.scene.held[agent] is not None
+            goals = [] if burdened and need.when >= LATER else self._goals(agent, need)
+            for source in sources if goals else ():
+                if room in floor.rooms[source] and nearest.get(source, FAR) >= hops[room]:
+                    rest = min(steps_between(floor, source, (goal,), room) + rest for goal, rest in goals)
+                    steps = self._walk(agent, source) + rest + BURDEN * burdened
+                    offers.append((hops[room], steps, agent, source))
+        hop, _, agent, source = min(offers, default=(FAR, FAR, 0, 0))
+        ready = [c for c in lying if nearest[c] < hop]
+        if ready:
+            del self.lying[ready[0]]
+        elif hop < FAR:
+            self.lying.pop(source, None)
+            self._send(agent, source if self.scene.held[agent] is None else None, need.when)
+
+    def _send(self, agent: int, goal: int | None, when: int) -> None:
+        """To a goal, or without one to where the agent can put down what it holds."""
+        goal = self._place_to_put(agent) if goal is None else goal
+        if goal is not None:
+            self.errands[agent] = Errand(when, goal)
+            self.free = [a for a in self.free if a != agent]
+
+    def _walk(self, agent: int, goal: int) -> int:
+        return steps_to(self.floor, goal, self.avoid)[self.scene.pos[agent]]
+
+    def _goals(self, agent: int, need: Need) -> list[tuple[int, int]]:
+        """Where the agent can bring it, with the steps from there on: a target, or a counter on the way."""
+        floor, room = self.floor, self.room[agent]
+        hops = hops_to(floor, need.targets, self.rooms)
+        if room not in hops:
+            return []
+        if hops[room] == 0:  # who takes the dish will have to serve the soup
+            onward = floor.servings if need.item == DISH else ()
+            inside = [c for c in need.targets if room in floor.rooms[c]]
+            return [(c, min(AWAY, steps_between(floor, c, onward, room)) if onward else 0) for c in inside]
+        over = [c for c in floor.counters if room in floor.rooms[c]]
+        over = [c for c in over if min(hops.get(r, FAR) for r in floor.rooms[c]) < hops[room]]
+        free = [c for c in over if self.scene.things[c] == Counter(None)]
+        if need.when >= LATER and len(free) < 2:  # the last one is for what is needed now
+            return []
+        self.clogged.update(() if free else over)
+        return [(c, min(AWAY, steps_between(floor, c, need.targets))) for c in free or over]
+
+    def _place_to_put(self, agent: int) -> int | None:
+        """A free counter, rather not one between two rooms; without one, a pot takes any ingredient."""
+        floor, room, held = self.floor, self.room[agent], self.scene.held[agent]
+        places = [
+            c for c in (*floor.counters, *floor.pots) if room in floor.rooms[c] and self._takes(held, c)
+        ]
+
+        def cost(cell: int) -> tuple[bool, int]:
+            shared = len(floor.rooms[cell] & self.rooms) > 1
+            return cell in floor.pots, self._walk(agent, cell) + BURDEN * shared
+
+        return None if held is None else min(places, key=cost, default=None)
+
+    def _junk(self, agent: int) -> int | None:
+        """Something to take away from a counter that is waited for."""
+        junk = [c for c in self.lying if c in self.clogged and self.room[agent] in self.floor.rooms[c]]
+        return min(junk, key=lambda c: self._walk(agent, c), default=None)
+
+    def _takes(self, held: Item, cell: int) -> bool:
+        return self.floor.game.interact(held, self.scene.things[cell]) is not None
+
+    # Who goes where: by rank, cooks choose a cell and push out of the way who stands in it: priority
+    # inheritance with backtracking (Okumura et al. 2019).
+
+    def _is_there(self, agent: int) -> bool:
+        return agent in self.errands and self.scene.pos[agent] in self.floor.beside[self.errands[agent].goal]
+
+    def _can_act(self, agent: int) -> bool:
+        return self._is_there(agent) and self._takes(self.scene.held[agent], self.errands[agent].goal)
+
+    def _rank(self, agent: int) -> tuple[int, int, int]:
+        when = self.errands[agent].when if agent in self.errands else FAR
+        if self._can_act(agent):
+            return 0, when, agent
+        return 3 if when >= LATER else 2 if self._is_there(agent) else 1, when, agent
+
+    def _place(self, agent: int, pusher: int | None) -> bool:
+        """Choose the agent's next cell; whether the one where it stands becomes free."""
+        pos, here = self.scene.pos, self.scene.pos[agent]
+        for cell in self._choices(agent):
+            if cell in self.taken or (pusher is not None and cell == pos[pusher]):
+                continue
+            self.next[agent] = cell
+            self.taken.add(cell)
+            there = [a for a in self.cooks if pos[a] == cell and a not in self.next]
+            if cell == here or not there or self._place(there[0], agent):
+                walks = cell != here and self.floor.actions[self._toward(agent, cell)].walks
+                self.taken.update(() if walks else (here,))
+                return walks
+        self.next[agent] = here
+        self.taken.add(here)
+        return False
+
+    def _choices(self, agent: int) -> list[int]:
+        """Cells to be in next, the best first."""
+        here, goal = self.scene.pos[agent], self.errands[agent].goal if agent in self.errands else None
+        if self._can_act(agent):
+            return [here]
+        steps = steps_to(self.floor, goal, self.avoid) if goal is not None else [0] * len(self.floor.beside)
+        ahead = here + self.floor.strides[self.scene.facing[agent]]
+        cells = [here, *self.floor.beside[here]]
+        return sorted(cells, key=lambda c: (steps[c], c != here, c in self.scene.pos, c != ahead))
+
+    def _action(self, agent: int) -> int:
+        here, noop = self.scene.pos[agent], len(self.floor.actions) - 1
+        if self.next.get(agent, here) != here:
+            return self._toward(agent, self.next[agent])
+        if not self._is_there(agent):
+            return noop
+        goal = self.errands[agent].goal
+        if here + self.floor.strides[self.scene.facing[agent]] != goal:
+            return self._toward(agent, goal)
+        return self.floor.interact if self._can_act(agent) else noop
+
+    def _toward(self, agent: int, cell: int) -> int:
+        wanted = self.floor.strides.index(cell - self.scene.pos[agent])
+        return self.floor.toward[self.scene.facing[agent]][wanted]
