@@ -1,0 +1,156 @@
+"""Counters: the size of a step in numbers that no noise touches, the same from run to run."""
+
+from __future__ import annotations
+
+import dis
+import gc
+import re
+import sys
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable
+from types import FrameType, MappingProxyType
+from typing import Any
+
+import numpy as np
+
+_INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.-]+ = (?P<shape>\(.*?\)|\S+) (?P<opcode>[a-z][\w-]*)\(", re.M)
+#: How many of these there are depends on the cores: XLA wraps what it splits among them into a call.
+_NO_WORK = ("call", "parameter")
+_WIDE = re.compile(r"\b(?:f64|s64|u64|c128)\[")
+_CALLBACK = re.compile(r'custom_call_target="[^"]*callback|is_host_transfer=true| (?:in|out)feed\(')
+_MEMORY = MappingProxyType(
+    {  # our name -> that of jaxlib, where it has one
+        "argument_bytes": "argument_size_in_bytes",
+        "output_bytes": "output_size_in_bytes",
+        "temp_bytes": "temp_size_in_bytes",
+        "peak_bytes": "peak_memory_in_bytes",  # not before jaxlib 0.7
+    }
+)
+#: What can reach NumPy from Python code: operators, subscripts and calls.
+_OPERATIONS = frozenset(
+    {"BINARY_OP", "BINARY_SLICE", "BINARY_SUBSCR", "STORE_SLICE", "STORE_SUBSCR", "COMPARE_OP"}
+    | {"UNARY_INVERT", "UNARY_NEGATIVE", "CALL", "CALL_KW", "CALL_FUNCTION_EX"}
+)
+
+
+def counters(function: Callable[..., Any], *arguments: Any) -> dict[str, int]:
+    """Trace and compile a function for these arguments, and count."""
+    import jax
+
+    traced = (function if hasattr(function, "trace") else jax.jit(function)).trace(*arguments)
+    return compiled_counters(traced, traced.lower().compile())
+
+
+def compiled_counters(traced: Any, compiled: Any) -> dict[str, int]:
+    """The same for what was traced and compiled already (`jax.stages`).
+
+    Equations are those of the program as traced; instructions and fusions are what XLA left of them. A
+    number that this jaxlib or platform does not tell is left out.
+    """
+    found = {"equations": equations(traced.jaxpr), **_cost(compiled), **_memory(compiled)}
+    return found | hlo_counters(compiled.as_text() or "")
+
+
+def equations(jaxpr: Any) -> int:
+    """All equations of a jaxpr, those inside of calls, loops and branches included."""
+    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+    inner = [p for equation in jaxpr.eqns for value in equation.params.values() for p in _jaxprs(value)]
+    return len(jaxpr.eqns) + sum(map(equations, inner))
+
+
+def _jaxprs(value: Any) -> list[Any]:
+    values = value if isinstance(value, (tuple, list)) else (value,)  # a cond has a tuple of branches
+    return [v for v in values if hasattr(v, "eqns") or hasattr(v, "jaxpr")]
+
+
+def hlo_counters(text: str) -> dict[str, int]:
+    """Counts over all computations of an optimised module's text."""
+    found = [match for match in _INSTRUCTION.finditer(text) if match["opcode"] not in _NO_WORK]
+    opcodes = Counter(match["opcode"] for match in found)
+    return {
+        "instructions": len(found),
+        "fusions": opcodes["fusion"],
+        "host_callbacks": len(_CALLBACK.findall(text)),
+        "wide_values": sum(bool(_WIDE.search(match["shape"])) for match in found),
+    }
+
+
+def _cost(compiled: Any) -> dict[str, int]:
+    cost = compiled.cost_analysis() or {}
+    names = {"flops": "flops", "bytes_accessed": "bytes accessed"}
+    return {ours: int(cost[theirs]) for ours, theirs in names.items() if theirs in cost}
+
+
+def _memory(compiled: Any) -> dict[str, int]:
+    memory = compiled.memory_analysis()
+    return {ours: int(getattr(memory, theirs)) for ours, theirs in _MEMORY.items() if hasattr(memory, theirs)}
+
+
+def numpy_counters(function: Callable[..., Any], *arguments: Any) -> dict[str, int]:
+    """Count what one call does on the NumPy backend; `numpy_counters(env.step_fn, state, actions)`.
+
+    `operations` are the operators, subscripts and calls that Python code executes, our own or NumPy's: every
+    array operation is one, and so are calls of Python functions and the few sums of plain numbers.
+    `allocated_bytes` is all array memory that was taken, `peak_bytes` the most that was held, as seen between
+    two instructions: what one of them takes and gives back is not seen.
+    """
+    watch, before, collecting = _Watch(), sys.gettrace(), gc.isenabled()
+    gc.disable()
+    tracemalloc.start()
+    sys._getframe().f_trace_opcodes = True  # CPython 3.12 looks for this once, as the trace function is set
+    sys.settrace(watch)  # in force for the frames that begin from here on, not for this one
+    try:
+        # A first call fills caches, and CPython 3.13 reports instructions only from the second one on.
+        function(*arguments)
+        watch.counts = True
+        function(*arguments)
+    finally:
+        sys.settrace(before)
+        tracemalloc.stop()
+        if collecting:
+            gc.enable()
+    return {
+        "operations": watch.operations,
+        "allocated_bytes": watch.allocated,
+        "peak_bytes": watch.peak - watch.before,
+    }
+
+
+class _Watch:
+    """A trace function that looks at every instruction: Python shows operators in no other way."""
+
+    def __init__(self) -> None:
+        self.operations = self.allocated = self.peak = self.before = 0
+        self.counts = False
+        self.operating = False  # whether the last instruction was an operation
+        self.arrays: Counter[tuple[int, Any]] | None = None
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> _Watch:
+        if event == "call":
+            frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        elif event == "opcode" and self.counts:
+            operation = dis.opname[frame.f_code.co_code[frame.f_lasti]] in _OPERATIONS
+            if operation or self.operating:  # before and after what can make an array; a look takes a while
+                self._look()
+            self.operations += operation
+            self.operating = operation
+        return self
+
+    def _look(self) -> None:
+        arrays = _arrays()
+        if self.arrays is None:
+            self.arrays, self.before = arrays, _bytes(arrays)
+        self.allocated += _bytes(arrays - self.arrays)
+        self.arrays, self.peak = arrays, max(self.peak, _bytes(arrays))
+
+
+def _arrays() -> Counter[tuple[int, Any]]:
+    """How many arrays there are of each size and place in the source, of those made since the start."""
+    domain = np.lib.tracemalloc_domain
+    traces = tracemalloc.take_snapshot().traces
+    return Counter((trace.size, trace.traceback) for trace in traces if trace.domain == domain)
+
+
+def _bytes(arrays: Counter[tuple[int, Any]]) -> int:
+    return sum(size * count for (size, _), count in arrays.items())

@@ -1,0 +1,244 @@
+"""Modes: the five ways to run an environment, each made ready for the clock and checked against NumPy."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState
+from cogrid.benchmarks.case import Case
+from cogrid.benchmarks.clock import Pass
+from cogrid.benchmarks.workloads import checksum, spread, start_keys, tape
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.core.spec import Spec
+from cogrid.testing import state_fields
+
+CHECKED = 1024  # environments whose ends are compared, the first and the last ones of a large batch
+
+End = tuple[EnvState, Array, Array]  # the last state, what was seen there, and the sum of all rewards
+Path = dict[str, Array]  # obs, rewards and done of every step, (steps, lanes, …)
+
+
+class Mismatch(AssertionError):
+    """Two runs of the same actions led to different ends."""
+
+
+class Ready(NamedTuple):
+    """A pass that can be timed, and how to read its end; the same steps, looked at one by one."""
+
+    work: Pass  # its `run` returns what `end` takes
+    end: Callable[[Any], End]
+    path: Callable[[], Path]
+    traced: Any = None  # JAX: the stages of the compiled code, for the counters
+    compiled: Any = None
+
+
+def ready(case: Case) -> Ready:
+    """Make everything that is not part of the measured work: environments, inputs, compiled code."""
+    return _PREPARE[case.mode](case, CoGridEnv(case.spec, case.backend))
+
+
+def check(case: Case, ready: Ready, end: End) -> str:
+    """The checksum of what the mode played; raises a Mismatch where it differs from NumPy's batch.
+
+    Every step of every lane is compared, and the end of the timed pass in up to `CHECKED` environments.
+    """
+    expected, last = _reference(case.spec, case.workload, case.steps, case.lanes, case.seed)
+    played = ready.path()
+    for name, value in expected.items():
+        if (differs := np.argwhere(played[name] != value)).size:
+            step, lane = differs[0][:2]
+            raise Mismatch(f"{name!r} of environment {lane} differs from NumPy's after {step + 1} steps.")
+    ends = _end(end, single=case.mode.endswith("single"))
+    half = CHECKED // 2
+    chosen = np.unique(np.r_[: min(half, case.batch), max(0, case.batch - half) : case.batch])
+    for name, value in last.items():
+        found = np.asarray(ends[name][chosen])
+        if (differs := np.argwhere(found != value[chosen % case.lanes])).size:
+            place = chosen[differs[0][0]]
+            raise Mismatch(f"{name!r} of environment {place} differs from NumPy's after the timed pass.")
+    return checksum({**played, **{f"last {name}": value[: case.lanes] for name, value in ends.items()}})
+
+
+def _end(end: End, single: bool) -> dict[str, Array]:
+    """The end by names, with an axis for the batch."""
+    state, obs, rewards = end
+    found = {**state_fields(state), "obs": obs, "rewards": rewards}
+    return {name: value[None] for name, value in found.items()} if single else found
+
+
+def bytes_per_environment(case: Case, end: End) -> dict[str, int]:
+    """What a state without its key, and what all its agents see, take."""
+    state, obs, _ = end
+    stored = sum(value.nbytes for name, value in state_fields(state).items() if name != "rng_key")
+    return {"state_bytes": stored // case.batch, "observation_bytes": obs.nbytes // case.batch}
+
+
+@functools.lru_cache(maxsize=4)
+def _reference(spec: Spec, workload: str, steps: int, lanes: int, seed: int) -> tuple[Path, Path]:
+    """Every lane once, by NumPy in one batch: the steps and the end that all modes must have."""
+    env = CoGridEnv(spec)
+    state, _ = env.reset_fn(start_keys(seed, lanes))
+    actions = tape(spec, workload, steps, lanes, seed)
+    end = _added(_play(env.step_fn, state, actions))
+    return _watched(env.step_fn, state, actions, lambda value: value), _end(end, single=False)
+
+
+def _watched(step: Callable[..., Any], state: EnvState, actions: Any, lanes: Callable[[Any], Any]) -> Path:
+    """Play, and keep what `lanes` leaves of every step."""
+    kept: dict[str, list[Any]] = {"obs": [], "rewards": [], "done": []}
+    for joint in actions:
+        state, *outcome, _ = step(state, joint)
+        for values, value in zip(kept.values(), outcome, strict=True):
+            values.append(np.asarray(lanes(value)))
+    return {name: np.stack(values) for name, values in kept.items()}
+
+
+def _play(step: Callable[..., Any], state: EnvState, actions: Any) -> tuple[EnvState, Array, list[Array]]:
+    """A Python loop over the steps; the rewards are kept, and added up off the clock."""
+    kept = []
+    for joint in actions:
+        state, obs, rewards, _, _ = step(state, joint)
+        kept.append(rewards)
+    return state, obs, kept
+
+
+def _added(output: tuple[EnvState, Array, list[Array]]) -> End:
+    state, obs, kept = output
+    return state, obs, np.sum(np.asarray(kept, np.float32), axis=0)
+
+
+def _one(value: Any) -> Any:
+    """A single environment as a batch of one."""
+    return np.asarray(value)[None]
+
+
+def _tape(case: Case) -> Array:
+    """(steps, batch, n), or (steps, n) for one environment."""
+    lanes = tape(case.spec, case.workload, case.steps, case.lanes, case.seed)
+    return lanes[:, 0] if case.mode.endswith("single") else spread(lanes, case.batch, axis=1)
+
+
+def keys(case: Case) -> Array:
+    """(batch, 2) of the starts, or (2,) for one environment."""
+    lanes = start_keys(case.seed, case.lanes)
+    return lanes[0] if case.mode.endswith("single") else spread(lanes, case.batch)
+
+
+def _numpy_single(case: Case, env: CoGridEnv) -> Ready:
+    """Through `env.step`, as a user of PettingZoo's API calls it."""
+    start = env.reset_fn(keys(case))[0]
+    joint = [dict(enumerate(actions.tolist())) for actions in _tape(case)]
+
+    def run() -> Any:
+        kept = []
+        for actions in joint:
+            obs, rewards, _, _, _ = env.step(actions)
+            kept.append(rewards)
+        return obs, kept
+
+    def end(output: Any) -> End:
+        obs, kept = output
+        total = np.sum([list(rewards.values()) for rewards in kept], axis=0, dtype=np.float32)
+        return env.env_state, np.stack(list(obs.values())), total
+
+    def step(state: EnvState, actions: dict[int, int]) -> tuple[Any, ...]:
+        obs, rewards, _, _, _ = env.step(actions)
+        seen, points = np.stack(list(obs.values())), np.array(list(rewards.values()), np.float32)
+        return env.env_state, seen, points, env.env_state.done, {}
+
+    def path() -> Path:
+        env.set_state(start)
+        return _watched(step, start, joint, _one)
+
+    return Ready(Pass(run, functools.partial(env.set_state, start)), end, path)
+
+
+def _numpy_batch(case: Case, env: CoGridEnv) -> Ready:
+    """The pure step on the whole batch in one call."""
+    start, actions = env.reset_fn(keys(case))[0], list(_tape(case))
+    path = functools.partial(_watched, env.step_fn, start, actions, lambda value: value[: case.lanes])
+    return Ready(Pass(lambda: _play(env.step_fn, start, actions)), _added, path)
+
+
+def _jax_single(case: Case, env: CoGridEnv) -> Ready:
+    return _jax_loop(case, env, lambda function: function)
+
+
+def _jax_vmap(case: Case, env: CoGridEnv) -> Ready:
+    import jax
+
+    return _jax_loop(case, env, jax.vmap)
+
+
+def _jax_loop(case: Case, env: CoGridEnv, over: Callable[[Any], Any]) -> Ready:
+    """A Python loop over a compiled step; all actions are on the device before."""
+    import jax
+
+    start = jax_start(case, env, over)
+    actions = [jax.device_put(joint) for joint in _tape(case)]
+    traced = jax.jit(over(env.jax_step)).trace(start, actions[0])
+    compiled = traced.lower().compile()
+    lanes = _one if case.mode == "jax-single" else lambda value: value[: case.lanes]
+    path = functools.partial(_watched, compiled, start, actions, lanes)
+    return Ready(Pass(lambda: _play(compiled, start, actions)), _added, path, traced, compiled)
+
+
+def _jax_scan(case: Case, env: CoGridEnv) -> Ready:
+    """The whole pass compiled as one loop."""
+    import jax
+    import jax.numpy as jnp
+
+    step = jax.vmap(env.jax_step)
+    start, actions = jax_start(case, env, jax.vmap), jax.device_put(_tape(case))
+
+    def one(carry: End, joint: Array) -> tuple[End, None]:
+        state, _, total = carry
+        state, obs, rewards, _, _ = step(state, joint)
+        # What is seen is carried, so that it is written out at every step, as a policy would need it.
+        return (state, obs, total + rewards), None
+
+    def play(start: EnvState, actions: Array) -> End:
+        obs, rewards = jax.eval_shape(step, start, actions[0])[1:3]
+        empty = (jnp.zeros(obs.shape, obs.dtype), jnp.zeros(rewards.shape, rewards.dtype))
+        end: End = jax.lax.scan(one, (start, *empty), actions)[0]
+        return end
+
+    def path() -> Path:
+        def one(state: EnvState, joint: Array) -> tuple[EnvState, Path]:
+            state, obs, rewards, done, _ = step(state, joint)
+            return state, {"obs": obs, "rewards": rewards, "done": done}
+
+        first = jax.tree.map(lambda value: value[: case.lanes], start)
+        kept = jax.jit(lambda *inputs: jax.lax.scan(one, *inputs)[1])(first, actions[:, : case.lanes])
+        return {name: np.asarray(value) for name, value in kept.items()}
+
+    traced = jax.jit(play).trace(start, actions)
+    compiled = traced.lower().compile()
+    return Ready(Pass(lambda: compiled(start, actions)), lambda end: end, path, traced, compiled)
+
+
+def jax_start(case: Case, env: CoGridEnv, over: Callable[[Any], Any]) -> EnvState:
+    """The state in which every pass of a JAX mode begins."""
+    import jax
+
+    # The first observation is not an output: at a million environments it is most of the memory.
+    begin = jax.jit(over(lambda key: env.jax_reset(key)[0]))
+    state: EnvState = begin(env.rules.backend.key(jax.device_put(keys(case))))
+    return state
+
+
+_PREPARE: Mapping[str, Callable[[Case, CoGridEnv], Ready]] = MappingProxyType(
+    {
+        "numpy-single": _numpy_single,
+        "numpy-batch": _numpy_batch,
+        "jax-single": _jax_single,
+        "jax-vmap": _jax_vmap,
+        "jax-scan": _jax_scan,
+    }
+)
