@@ -104,6 +104,7 @@ def test_attributes_of_the_environment() -> None:
             "verbs",
             "action_names",
             "feature_names",
+            "step_timing",
         )
     )
     missing = [name for name in attributes if name not in dir(env)]

@@ -1,0 +1,352 @@
+"""The commands: python -m bench --help."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import cogrid
+from bench import cases, history, peers, results, runner, tables
+from bench.export import to_csv, to_pyperf
+from bench.progress import Progress
+from bench.results import RESULTS, NoDevice, ResultError
+from cogrid.benchmarks.case import Case
+from cogrid.benchmarks.measures import Plan
+
+FINE, FAILED, USAGE, MISMATCH, NO_DEVICE = 0, 1, 2, 22, 69
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; its exit code."""
+    parsed = _parser().parse_args(arguments)
+    try:
+        return int(parsed.command(parsed))
+    except ResultError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return NO_DEVICE if isinstance(error, NoDevice) else USAGE
+    except KeyboardInterrupt:
+        print("bench: interrupted; `python -m bench run --resume` goes on.", file=sys.stderr)
+        return 130
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, write the file, print the table."""
+    if options.require_platform and (found := results.system()["platform"]) != options.require_platform:
+        raise NoDevice(f"the platform is {found}, and {options.require_platform} was required.")
+    if options.resume:
+        path, result = _unfinished(options)
+    else:
+        plan = Plan(options.rounds, iterations=options.iterations, warmup_iterations=options.warmup)
+        chosen = [dataclasses.replace(case, seed=options.seed) for case in _chosen(options)]
+        path, result = _planned("full" if options.full else "quick", chosen, plan, options)
+    _measure(path, result)
+    is_profile = result["configuration"]["suite"] == "profile"
+    print(tables.profile(result) if is_profile else tables.summary(result))
+    return exit_code(result)
+
+
+def profile(options: argparse.Namespace) -> int:
+    """Measure the phases of a step and the parts of the flat observation."""
+    ids = options.layout or [cases.CRAMPED]
+    known = cogrid.registered()
+    ids = [next((id for id in known if name.lower() in id.lower()), name) for name in ids]
+    with _usage():
+        chosen = cases.checked(_installed(cases.profile(ids, options.batch)))
+    path, result = _planned("profile", chosen, Plan(), options)
+    _measure(path, result)
+    print(tables.profile(result))
+    return exit_code(result)
+
+
+def peers_(options: argparse.Namespace) -> int:
+    """Measure other libraries beside cogrid, and print how the targets are met."""
+    chosen = peers.select(options.only)
+    rounds = options.rounds or (peers.QUICK_ROUNDS if options.quick else peers.ROUNDS)
+    path, result = _planned("peers", [], Plan(rounds), options)
+    progress = Progress()
+    try:
+        found = peers.run(chosen, rounds, options.older, result, path, progress)
+    finally:
+        progress.close()
+    _draw([result], path.with_suffix(""))
+    print(f"bench: results are in {_short(path)}", file=sys.stderr)
+    print(peers.table(result, found))
+    return peers.exit_code(found)
+
+
+def _measure(path: Path, result: dict[str, Any]) -> None:
+    progress = Progress()
+    try:
+        runner.run(result, path, progress)
+    finally:
+        progress.close()
+    print(f"bench: results are in {_short(path)}", file=sys.stderr)
+
+
+def exit_code(result: dict[str, Any]) -> int:
+    """A wrong result outranks a failure; running out of memory is a finding and not a failure."""
+    statuses = {row["status"] for row in result["rows"]}
+    return MISMATCH if "mismatch" in statuses else FAILED if "failed" in statuses else FINE
+
+
+def _chosen(options: argparse.Namespace) -> list[Case]:
+    arena = {"num_agents": options.agents, "map_size": options.map_size, "density": options.density}
+    suite = cases.full(arena) if options.full else cases.quick(arena)
+    _refuse_strange(options)
+    with _usage():
+        chosen = cases.select(suite, options.only, options.layout, options.backend, options.batch)
+        chosen = cases.checked(chosen if options.backend else _installed(chosen))
+    if arena != cases.TOY and not any(case.id == "Arena-V0" for case in chosen):
+        raise ResultError("--agents, --map-size and --density are for the toy arena, which is not selected.")
+    if not chosen:
+        raise ResultError("no case fits what was asked for: `python -m bench list --full` shows their names.")
+    return chosen
+
+
+def _refuse_strange(options: argparse.Namespace) -> None:
+    """A layout that nobody knows, a backend that is not there."""
+    known = cogrid.registered()
+    for name in options.layout or ():
+        if not any(name.lower() in id.lower() for id in known):
+            raise ResultError(f"--layout {name!r} is unknown: known are {', '.join(known)}.")
+    if options.backend == "jax" and results.version_of("jax") is None:
+        raise ResultError("--backend jax needs JAX, which is not installed: run pip install '.[jax]' here.")
+
+
+@contextlib.contextmanager
+def _usage() -> Iterator[None]:
+    """What cogrid refuses in here was asked for by the person at the keyboard."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise ResultError(str(error)) from None
+
+
+def _installed(chosen: list[Case]) -> list[Case]:
+    if results.version_of("jax") is not None:
+        return chosen
+    print("bench: JAX is not installed, so only NumPy is measured: pip install '.[jax]'.", file=sys.stderr)
+    return [case for case in chosen if case.backend == "numpy"]
+
+
+def _planned(
+    suite: str, chosen: list[Case], plan: Plan, options: argparse.Namespace
+) -> tuple[Path, dict[str, Any]]:
+    _refuse_existing(options.output)
+    if not re.fullmatch(r"[\w.-]*", options.tag):
+        raise ResultError(
+            f"--tag {options.tag!r} becomes a part of a file's name: use letters, digits, - and _."
+        )
+    planned = [case.parameters() for case in chosen]
+    configuration = {"suite": suite, **plan._asdict(), "planned": planned}
+    path = options.output or results.default_path(options.tag)
+    return path, results.new(configuration, options.tag, options.description)
+
+
+def _refuse_existing(path: Path | None) -> None:
+    if path and path.exists():
+        raise ResultError(f"{path} exists already: choose another name.")
+
+
+def _unfinished(options: argparse.Namespace) -> tuple[Path, dict[str, Any]]:
+    """The named file, or the newest that lacks rows; its own plan, on its own machine and revision."""
+    given = vars(_parser().parse_args(["run"]))
+    strange = [name for name, value in given.items() if getattr(options, name) != value]
+    if other := sorted(set(strange) - {"resume", "output", "require_platform"}):
+        raise ResultError(f"--resume finishes what was planned, so leave out --{other[0].replace('_', '-')}.")
+    found = sorted(RESULTS.glob("benchmark_*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
+    for path in [options.output] if options.output else found:
+        try:
+            result = results.load(path)
+        except ResultError as error:
+            if options.output:
+                raise
+            print(f"bench: not resumed: {error}", file=sys.stderr)
+            continue
+        if runner.missing(result):
+            return path, _same_place(path, result)
+    place = _short(options.output or RESULTS)
+    raise ResultError(f"there is nothing to resume in {place}: every planned case has its row.")
+
+
+def _same_place(path: Path, result: dict[str, Any]) -> dict[str, Any]:
+    """The result, if new rows would be measured where and with what its old ones were."""
+    now = results.fingerprint(results.system())
+    if now != result["fingerprint"]:
+        raise ResultError(
+            f"{_short(path)} was measured on another machine or with other versions "
+            f"(fingerprint {result['fingerprint']}, now {now}): start anew."
+        )
+    if results.git_state() != result["git"]:
+        raise ResultError(f"{_short(path)} was measured at another state of the checkout: start anew.")
+    return result
+
+
+def _short(path: Path) -> str:
+    path = path.resolve()
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def list_(options: argparse.Namespace) -> int:
+    """Print the names of a suite's cases."""
+    for case in _chosen(options):
+        print(case.name)
+    return FINE
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Print the history of a folder."""
+    print(history.history(options.folder, options.batch_size, options.scaling_only))
+    return FINE
+
+
+def export(options: argparse.Namespace) -> int:
+    """Print a result in another format, or write it."""
+    text = EXPORTS[options.to](results.load(options.file))
+    _refuse_existing(options.output)
+    if options.output:
+        options.output.write_text(text)
+        print(f"bench: written to {_short(options.output)}", file=sys.stderr)
+    else:
+        print(text, end="")
+    return FINE
+
+
+def plot(options: argparse.Namespace) -> int:
+    """Draw all plots that the results have rows for."""
+    drawn = _draw([results.load(file) for file in options.files], options.folder)
+    if not drawn:
+        raise ResultError(
+            "no plot has enough rows in these files: `python -m bench run --full` measures them."
+        )
+    for path in drawn:
+        print(_short(path))
+    return FINE
+
+
+def _draw(found: list[dict[str, Any]], folder: Path) -> list[Path]:
+    from bench import plots  # matplotlib takes a second to import
+
+    return plots.draw_all(found, folder)
+
+
+def baseline_show(options: argparse.Namespace) -> int:
+    """Print the fingerprint of this machine and what it is made of."""
+    machine = results.system()
+    for name, value in machine.items():
+        print(f"{name:13} {value}{'  (not part of the fingerprint)' if name in results.PASSING else ''}")
+    print(f"fingerprint   {results.fingerprint(machine)}")
+    return FINE
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    """A whole number from the command line."""
+
+    def number(text: str) -> int:
+        if not text.removeprefix("-").isdigit() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+        return int(text)
+
+    return number
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description="Measure cogrid, and read the results.",
+        epilog="Exit codes: 0 fine, 1 a case failed, 2 usage, 22 wrong results, 69 required device absent.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, function: Any, within: Any = commands) -> argparse.ArgumentParser:
+        text = function.__doc__
+        added: argparse.ArgumentParser = within.add_parser(name, help=text.lower(), description=text)
+        added.set_defaults(command=function)
+        return added
+
+    _add_run(command("run", run))
+    _add_selection(command("list", list_))
+    added = command("profile", profile)
+    added.add_argument("--layout", action="append", metavar="NAME", help="default: CrampedRoom; repeatable")
+    added.add_argument("--batch", type=_at_least(1), default=1024, help="default: %(default)s")
+    _add_file(added)
+    added = command("peers", peers_)
+    added.add_argument("--only", metavar="TEXT", help="targets whose name contains this")
+    added.add_argument("--rounds", type=_at_least(1), metavar="N", help=f"default: {peers.ROUNDS}")
+    added.add_argument("--quick", action="store_true", help=f"{peers.QUICK_ROUNDS} rounds")
+    added.add_argument("--older", metavar="PYTHON", help="the Python of an environment with cogrid 0.3.2")
+    _add_file(added)
+    added = command("compare", compare)
+    added.add_argument("folder", type=Path, nargs="?", default=RESULTS, help="default: bench/results")
+    added.add_argument("--batch-size", type=_at_least(1), metavar="N", help="only rows of this batch")
+    added.add_argument("--scaling-only", action="store_true", help="only sweeps, with their efficiency")
+    added = command("export", export)
+    added.add_argument("file", type=Path)
+    added.add_argument("--to", choices=sorted(EXPORTS), required=True)
+    added.add_argument("--output", "-o", type=Path, metavar="FILE", help="default: print it")
+    added = command("plot", plot)
+    added.add_argument("files", type=Path, nargs="+", metavar="FILE", help="result files")
+    added.add_argument("--folder", type=Path, default=RESULTS / "plots", help="default: bench/results/plots")
+    baseline = commands.add_parser("baseline", help="the committed baselines").add_subparsers(
+        required=True, metavar="COMMAND"
+    )
+    command("show", baseline_show, baseline)
+    return parser
+
+
+def _add_selection(parser: argparse.ArgumentParser) -> None:
+    suite = parser.add_mutually_exclusive_group()
+    suite.add_argument("--quick", action="store_true", help="CrampedRoom and the toy arena (default)")
+    suite.add_argument("--full", action="store_true", help="everything, up to 5,000,000 environments")
+    parser.add_argument("--only", metavar="TEXT", help="cases whose name contains this")
+    parser.add_argument("--layout", action="append", metavar="NAME", help="only this environment; repeatable")
+    parser.add_argument("--backend", choices=("numpy", "jax"))
+    parser.add_argument(
+        "--batch", type=_at_least(1), metavar="N", help="run the batched cases with N environments"
+    )
+    toy = parser.add_argument_group("the toy arena")
+    toy.add_argument(
+        "--agents", type=_at_least(1), default=cases.TOY["num_agents"], help="default: %(default)s"
+    )
+    toy.add_argument("--map-size", type=int, default=cases.TOY["map_size"], help="default: %(default)s")
+    toy.add_argument("--density", type=float, default=cases.TOY["density"], help="default: %(default)s")
+
+
+def _add_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tag", "-t", "--phase", default="", help="a word in the file's name")
+    parser.add_argument("--description", "-d", default="", help="a sentence kept in the file")
+    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="default: in bench/results")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    _add_selection(parser)
+    sampling = parser.add_argument_group("sampling (by default as many steps as fill the time)")
+    plan = Plan()
+    sampling.add_argument(
+        "--rounds", type=_at_least(1), default=plan.samples, help="samples; default: %(default)s"
+    )
+    sampling.add_argument(
+        "--iterations",
+        type=_at_least(0),
+        default=plan.iterations,
+        help="environment steps of a sample, at least",
+    )
+    sampling.add_argument(
+        "--warmup", type=_at_least(0), default=plan.warmup_iterations, help="environment steps before it"
+    )
+    sampling.add_argument("--seed", type=int, default=42, help="of the action tapes; default: %(default)s")
+    _add_file(parser)
+    parser.add_argument("--resume", action="store_true", help="finish the newest file that lacks rows")
+    parser.add_argument("--require-platform", metavar="NAME", help="exit 69 unless JAX runs on it")
+
+
+EXPORTS = {"csv": to_csv, "pyperf": to_pyperf}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""The cases: what the suites measure, one line each."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from cogrid.benchmarks.case import Case
+from cogrid.envs.overcooked.specs import SPECS
+
+CRAMPED = "Overcooked-CrampedRoom-V0"
+KITCHENS = tuple(SPECS)
+BATCHED = (("numpy-batch", 1024), ("jax-vmap", 1024), ("jax-scan", 1024))
+ALL_MODES = (("numpy-single", 1), ("jax-single", 1), *BATCHED)
+SWEEP = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 5_000_000)
+TOY = {"num_agents": 20, "map_size": 40, "density": 0.04}
+WINDOWED = {"num_agents": 16, "map_size": 40, "observation": "window", "window": 11}
+
+
+def options(**overrides: Any) -> tuple[tuple[str, Any], ...]:
+    """Overrides of a spec in the form that a case holds."""
+    return tuple(sorted(overrides.items()))
+
+
+def chunk(batch: int) -> int:
+    """Steps of a scan: fewer for larger batches, so that a pass takes about as long and its tape fits."""
+    return next(
+        steps
+        for limit, steps in ((10_000, 256), (100_000, 64), (1_000_000, 16), (batch, 8))
+        if batch <= limit
+    )
+
+
+def toy(overrides: dict[str, Any]) -> list[Case]:
+    """The arena with many agents, in all modes."""
+    return [Case("Arena-V0", mode, batch, 8, options=options(**overrides)) for mode, batch in ALL_MODES]
+
+
+def quick(arena: dict[str, Any] = TOY) -> list[Case]:
+    """CrampedRoom in all modes with cooks that deliver, and the toy arena: about a minute."""
+    return [Case(CRAMPED, mode, batch, workload="cooperative") for mode, batch in ALL_MODES] + toy(arena)
+
+
+def profile(ids: Sequence[str], batch: int) -> list[Case]:
+    """The phases of a step and the parts of the flat observation, in all modes that differ in them."""
+    ways = (("numpy-single", 1), ("numpy-batch", batch), ("jax-single", 1), ("jax-vmap", batch))
+    return [
+        Case(id, mode, n, measure=measure)
+        for id in ids
+        for measure in ("profile", *(["features"] if id in KITCHENS else []))
+        for mode, n in ways
+    ]
+
+
+def full(arena: dict[str, Any] = TOY) -> list[Case]:
+    """Everything."""
+    kinds = ("lossless", "window", "none")
+    resets = (("numpy-single", 1), ("numpy-batch", 1024), ("jax-single", 1), ("jax-vmap", 1024))
+    return [
+        *quick(arena),
+        # The other kitchens, then the other kinds of observation, in all modes.
+        *(
+            Case(id, mode, n, workload="cooperative")
+            for id in KITCHENS
+            if id != CRAMPED
+            for mode, n in ALL_MODES
+        ),
+        *(Case(CRAMPED, mode, n, options=options(observation=k)) for k in kinds for mode, n in ALL_MODES),
+        *(Case(CRAMPED, mode, n, workload="noop") for mode, n in BATCHED),
+        *(Case("Arena-V0", mode, n, 8, options=options(**WINDOWED)) for mode, n in ALL_MODES),
+        # What comes before the first step, and how steady a single step is.
+        *(Case(CRAMPED, mode, measure="latency") for mode in ("numpy-single", "jax-single")),
+        *(Case(CRAMPED, mode, n, measure="reset") for mode, n in resets),
+        *(Case(CRAMPED, mode, measure="create") for mode in ("numpy-single", "jax-single")),
+        *(Case(CRAMPED, mode, measure="import") for mode in ("numpy-single", "jax-single")),
+        *(Case(CRAMPED, mode, n, measure="compile") for mode, n in (("jax-single", 1), ("jax-vmap", 1024))),
+        *(
+            Case(CRAMPED, "jax-vmap", 1024, measure="compile", options=options(observation=kind))
+            for kind in kinds
+        ),
+        *profile([CRAMPED], 1024),
+        # How much a scan gains from longer chunks.
+        *(Case(CRAMPED, "jax-scan", 10_000, steps) for steps in (1, 4, 16, 64)),
+        # The sweep, smallest first: what runs out of memory does so last. One environment to compare with.
+        Case(CRAMPED, "numpy-single"),
+        *(Case(CRAMPED, "jax-scan", batch, chunk(batch)) for batch in SWEEP),
+        *(Case(CRAMPED, "numpy-batch", batch, min(chunk(batch), 16)) for batch in SWEEP[:-2]),
+    ]
+
+
+def checked(cases: list[Case]) -> list[Case]:
+    """The cases; raises what is wrong with their options, before anything is measured."""
+    return list({case: case.spec for case in cases})
+
+
+def select(
+    cases: list[Case],
+    only: str | None = None,
+    layouts: list[str] | None = None,
+    backend: str | None = None,
+    batch: int | None = None,
+) -> list[Case]:
+    """The cases that fit all that was asked for; a batch replaces that of the batched modes."""
+    if batch is not None:
+        cases = [_with_batch(case, batch) for case in cases if not case.mode.endswith("single")]
+        cases = list(dict.fromkeys(cases))
+    return [
+        case
+        for case in cases
+        if (only is None or only.lower() in case.name.lower())
+        and (not layouts or any(layout.lower() in case.id.lower() for layout in layouts))
+        and (backend is None or case.backend == backend)
+    ]
+
+
+def _with_batch(case: Case, batch: int) -> Case:
+    most = chunk(batch) if case.mode == "jax-scan" else max(4, 1_600_000 // batch)  # a pass of seconds
+    steps = min(case.steps, most)
+    return dataclasses.replace(case, batch=batch, steps=steps)

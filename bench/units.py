@@ -1,0 +1,29 @@
+"""Numbers for people: engineering notation and changes in words."""
+
+from __future__ import annotations
+
+import math
+
+PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "K", 6: "M", 9: "G", 12: "T"}
+#: Units that a prefix is glued to (12.3 ms); a word stands apart from it (1.2 M steps/s).
+SYMBOLS = ("s", "B")
+
+
+def engineering(value: float, unit: str = "") -> str:
+    """Three significant digits and a prefix: 10 K, 1.23 M steps/s, 12.3 ms."""
+    if not math.isfinite(value):
+        return f"{value} {unit}".rstrip()
+    # The exponent after rounding: 999,960 is 1 M, not 1000 K.
+    exponent = int(f"{value:.2e}".partition("e")[2]) // 3 * 3
+    exponent = min(max(exponent, -9 if unit in SYMBOLS else 0), max(PREFIXES))
+    glue = "" if unit in SYMBOLS else " "
+    return f"{value / 10**exponent:.3g} {PREFIXES[exponent]}{glue}{unit}".rstrip().replace("  ", " ")
+
+
+def change(before: float, after: float, unit: str) -> str:
+    """How far the second number is from the first: '12 % slower' for fewer steps/s or for more seconds."""
+    percent = round((after / before - 1) * 100)
+    if percent == 0:
+        return "the same"
+    faster = (percent > 0) == unit.endswith("/s")
+    return f"{abs(percent)} % {'faster' if faster else 'slower'}"

@@ -1,0 +1,47 @@
+"""Numbers for people."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.units import change, engineering
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (10_000, "", "10 K"),
+        (1_000_000, "", "1 M"),
+        (999, "", "999"),
+        (999_960, "", "1 M"),
+        (0, "", "0"),
+        (0.25, "", "0.25"),
+        (1_234_567, "steps/s", "1.23 M steps/s"),
+        (0.5, "steps/s", "0.5 steps/s"),
+        (0.0123, "s", "12.3 ms"),
+        (1.5e-6, "s", "1.5 µs"),
+        (3e-12, "s", "0.003 ns"),
+        (0, "s", "0 s"),
+        (43, "B", "43 B"),
+        (2.1e9, "B", "2.1 GB"),
+        (5e15, "B", "5e+03 TB"),
+        (100, "%", "100 %"),
+        (float("inf"), "s", "inf s"),
+    ],
+)
+def test_engineering_notation(value: float, unit: str, text: str) -> None:
+    assert engineering(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "unit", "text"),
+    [
+        (100, 88, "steps/s", "12 % slower"),
+        (100, 130, "steps/s", "30 % faster"),
+        (100, 112, "s", "12 % slower"),
+        (100, 50, "s", "50 % faster"),
+        (100, 100.3, "s", "the same"),
+    ],
+)
+def test_changes_in_words(before: float, after: float, unit: str, text: str) -> None:
+    assert change(before, after, unit) == text
