@@ -13,7 +13,7 @@ nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.error_on_missing_interpreters = True
-nox.options.sessions = ["lint", "tests"]
+nox.options.sessions = ["lint", "tests", "bench"]  # the benchmark last: it wants the machine for itself
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 
@@ -29,6 +29,11 @@ class Row(NamedTuple):
 
 # A GPU is one device: one worker, and no process takes all of its memory at the start.
 CUDA = {"JAX_PLATFORMS": "cuda", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+# JAX's own thresholds leave out what is small or quickly compiled, which is most of what tests compile.
+KEEP_ALL = {
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
 MATRIX = {
     "numpy": Row(extra=None, env={}),
     # NPROC=1 gives each pytest worker one XLA thread; without it the workers fight over the cores.
@@ -38,6 +43,8 @@ MATRIX = {
 }
 # What other sessions run, and `tests` leaves to them.
 ELSEWHERE = ("tests/oracles", "tests/ci", "tests/test_examples.py")
+# The older implementation on PyPI: its import name is ours, so it never shares an environment with us.
+OLDER = "cogrid==0.3.2"
 NO_JAX = "import sys, importlib.util as u; sys.exit('JAX is installed here' if u.find_spec('jax') else 0)"
 
 
@@ -68,7 +75,9 @@ def pytest(session: nox.Session, row: Row, *arguments: str) -> None:
     """Run pytest with a report for the job summary; what follows -- goes to pytest."""
     report = f"--junitxml=build/reports/{session.name}.xml"
     workers = ("-n", row.workers, "--dist", "loadgroup")
-    session.run("pytest", *workers, report, *arguments, *session.posargs, env=row.env)
+    # Most of a JAX run is compilation, and the same code needs it once: 1.9 minutes instead of 5.8.
+    cache = {"JAX_COMPILATION_CACHE_DIR": str(session.cache_dir / "jax"), **KEEP_ALL} if row.extra else {}
+    session.run("pytest", *workers, report, *arguments, *session.posargs, env=row.env | cache)
 
 
 def run_through(session: nox.Session, *command: str, **options: Any) -> Any:
@@ -96,15 +105,27 @@ def gpu_environment(session: nox.Session, backend: str, instead: str) -> Row:
     return row
 
 
+@nox.session(tags=["ci"])
+def lint(session: nox.Session) -> None:
+    """Check style, formatting and types."""
+    install(session, "lint", "bench")
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+    session.run("mypy")
+    session.run("mypy", "noxfile.py", "ci")
+
+
 @nox.session(tags=["ci", "pythons"])
 @backends("any")
 def tests(session: nox.Session, backend: str) -> None:
     """Run the tests on one backend (numpy: without JAX); what follows -- goes to pytest."""
     row = MATRIX[backend]
     install(session, "tests", extra=row.extra)
+    left_out = list(ELSEWHERE)
     if row.extra is None:
         session.run("python", "-c", NO_JAX)
-    pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
+        left_out += ["tests/bench/test_plots.py", "tests/bench/test_peers.py"]  # the same with JAX
+    pytest(session, row, *(f"--ignore={path}" for path in left_out))
 
 
 @nox.session(name="tests-gpu", tags=["gpu"])
@@ -143,16 +164,6 @@ def examples(session: nox.Session, backend: str) -> None:
 
 
 @nox.session(tags=["ci"])
-def lint(session: nox.Session) -> None:
-    """Check style, formatting and types."""
-    install(session, "lint")
-    session.run("ruff", "check")
-    session.run("ruff", "format", "--check")
-    session.run("mypy")
-    session.run("mypy", "noxfile.py", "ci")
-
-
-@nox.session(tags=["ci"])
 def workflows(session: nox.Session) -> None:
     """Check the GitHub workflows, offline, and test this file and the scripts of ci/."""
     install(session, "workflows")
@@ -171,12 +182,50 @@ def mutants(session: nox.Session) -> None:
     session.run("python", "ci/mutants.py", *session.posargs, env=row.env)
 
 
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure all backends, one case after the other; -- --quick, --full, --help."""
+    install(session, "tests", extra="jax")
+    env = {"JAX_PLATFORMS": "cpu"}  # unlike the tests it may use every core, and compiles everything anew
+    run_through(session, "python", "-m", "bench", "run", *session.posargs, env=env)
+    if set(session.posargs) <= {"--quick", "--full"}:  # a whole suite: also see whether it can be repeated
+        session.run("pytest", "-p", "no:xdist", "cogrid/benchmarks/benchmark_suite.py", env=env)
+
+
+@nox.session(name="bench-peers")
+def bench_peers(session: nox.Session) -> None:
+    """Measure other libraries beside ours, and print how the targets are met; -- --quick, --only, --help."""
+    try:
+        install(session, "tests", "oracles", extra="jax")
+        session.install("six")  # gymnax, which JaxMARL brings, needs it and does not say so
+    except CommandFailed:
+        session.warn("the peers cannot be installed, so their rows say so.")
+        install(session, "tests", extra="jax")
+    command = ("python", "-m", "bench", "peers", *older_python(session), *session.posargs)
+    run_through(session, *command, env={"JAX_PLATFORMS": "cpu"})
+
+
+def older_python(session: nox.Session) -> tuple[str, ...]:
+    """The option that names the Python with the older cogrid; none where its environment cannot be made."""
+    place = Path(session.virtualenv.location).resolve() / "older"
+    python = str(place / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python"))
+    jax = str(session.run("python", "-c", "import jax; print(jax.__version__)", silent=True)).strip()
+    try:
+        session.run("python", "-m", "venv", str(place))
+        session.run(python, "-m", "pip", "install", "--quiet", OLDER, f"jax=={jax}", external=True)
+    except CommandFailed:
+        session.warn(f"{OLDER} cannot be installed, so its rows say so.")
+        return ()
+    return ("--older", python)
+
+
 @nox.session(name="bench-gpu", tags=["gpu"])
 @backends("gpu")
 def bench_gpu(session: nox.Session, backend: str) -> None:
-    """Time rollouts on an NVIDIA GPU; exits 69 where there is none."""
-    row = gpu_environment(session, backend, instead="JAX_PLATFORMS=cpu python ci/gpu_smoke.py")
-    run_through(session, "python", "ci/gpu_smoke.py", *session.posargs, env=row.env)
+    """Measure JAX on an NVIDIA GPU; exits 69 where there is none; -- --full, --help."""
+    row = gpu_environment(session, backend, instead="nox -s bench")
+    command = ("python", "-m", "bench", "run", "--require-platform", "gpu", "--backend", "jax")
+    run_through(session, *command, *session.posargs, env=row.env)
 
 
 @nox.session(venv_backend="none")

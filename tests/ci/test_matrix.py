@@ -12,8 +12,9 @@ import pytest
 from tests.ci.support import ROOT, nox, script
 
 TAGS = {"pull_request": ["ci"], "push": ["ci"], "nightly": ["ci", "nightly"]}
-# Sessions that no hosted runner runs for itself: those of the GPU, and the workflows' own tools.
-NOT_HOSTED = {"tests-gpu", "bench-gpu", "matrix", "summary"}
+# Sessions that are not in the matrix: those of the GPU, the benchmarks, one of which has a job of its own
+# behind the matrix, and the workflows' own tools.
+NOT_HOSTED = {"tests-gpu", "bench-gpu", "bench", "bench-peers", "matrix", "summary"}
 
 
 def listed(*tags: str) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ TOOLS = ("pytest", "ruff", "mypy", "zizmor", "check-jsonschema")
 GPU = ("tests-gpu", "bench-gpu")
 CPU_INSTEAD = {
     "tests-gpu": 'nox -s "tests(jax-cpu)"',
-    "bench-gpu": "JAX_PLATFORMS=cpu python ci/gpu_smoke.py",
+    "bench-gpu": "nox -s bench",
 }
 HERE = ("--no-venv", "--no-install")  # the commands of a session, without its environment
 
@@ -46,9 +46,9 @@ def test_help_page_names_and_explains_every_session() -> None:
     assert set(RUNS) < names()
 
 
-def test_plain_nox_runs_lint_and_tests() -> None:
+def test_plain_nox_runs_lint_tests_and_then_the_benchmark() -> None:
     listed = json.loads(nox("--list", "--json").stdout)
-    assert {row["name"] for row in listed} == {"lint", "tests"}
+    assert [row["session"] for row in listed] == ["lint", "tests(numpy)", "tests(jax-cpu)", "bench"]
 
 
 @pytest.mark.parametrize(("session", "tool"), [(s, tool) for s, tools in RUNS.items() for tool in tools])
@@ -90,6 +90,15 @@ def test_a_missing_interpreter_is_an_error(tmp_path: Path) -> None:
     done = nox("-s", "lint", "--force-python", "3.99", "--envdir", str(tmp_path))
     assert done.returncode != 0
     assert "3.99" in done.stderr
+
+
+@pytest.mark.parametrize("code", [0, 2, 22, 69])
+def test_inner_exit_code_of_a_benchmark_reaches_the_shell(tmp_path: Path, code: int) -> None:
+    path = stubs(tmp_path / "bin", {"python": code, "pytest": 0})
+    done = nox("-s", "bench", *HERE, "--", "--full", PATH=path)
+    assert done.returncode == code
+    assert [line for line in calls(tmp_path / "bin") if "bench run" in line] == ["python -m bench run --full"]
+    assert any("benchmark_suite.py" in line for line in calls(tmp_path / "bin")) == (code == 0)
 
 
 # GPU sessions. Nothing is downloaded in these tests: pip and uv find no index.
@@ -149,11 +158,11 @@ if COMPILER and sys.platform == "linux":
         assert done.returncode == 69
         assert "pip install" not in done.stderr
 
-    def test_inner_exit_code_of_a_benchmark_reaches_the_shell(tmp_path: Path) -> None:
+    def test_inner_exit_code_of_a_gpu_benchmark_reaches_the_shell(tmp_path: Path) -> None:
         path = stubs(tmp_path / "bin", {"python": 0})
         (tmp_path / "bin/python").write_text(
             "#!/bin/sh\n"
-            f'case "$*" in *--instead*) exec {sys.executable} "$@";; *gpu_smoke.py*) exit 7;; esac\n',
+            f'case "$*" in *--instead*) exec {sys.executable} "$@";; *"-m bench"*) exit 7;; esac\n',
             encoding="utf-8",
         )
         done = nox("-s", "bench-gpu(cuda12)", *HERE, PATH=path, COGRID_LIBCUDA=driver(tmp_path))

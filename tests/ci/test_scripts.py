@@ -21,33 +21,6 @@ def test_script_explains_itself(name: str) -> None:
     assert done.stdout.startswith(f"usage: {name}")
 
 
-# Timing.
-
-
-def test_smoke_benchmark_prints_one_line_of_json(tmp_path: Path) -> None:
-    """With a module in JAX's place and rollouts of 10 ms, because this environment has no JAX."""
-    (tmp_path / "jax.py").write_text(
-        "import types\n"
-        "__version__ = '0'\n"
-        "def devices(): return [types.SimpleNamespace(platform='gpu', device_kind='A Card')]\n"
-        "def block_until_ready(value): assert value == 'sums'\n",
-        encoding="utf-8",
-    )
-    (tmp_path / "cogrid.py").write_text(
-        "import time, types\n"
-        "def make(id, backend): assert backend == 'jax'\n"
-        "def rollout(env, key, num_envs, num_steps):\n"
-        "    time.sleep(0.01)\n"
-        "    return types.SimpleNamespace(sums='sums')\n",
-        encoding="utf-8",
-    )
-    done = script("gpu_smoke.py", "--num-envs", "8", "--num-steps", "5", PYTHONPATH=str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    row = json.loads(done.stdout)
-    assert (row["platform"], row["device"], row["num_envs"], row["num_steps"]) == ("gpu", "A Card", 8, 5)
-    assert 0 < row["steps_per_s"] < 8 * 5 / 0.009
-
-
 # Lowest versions.
 
 
