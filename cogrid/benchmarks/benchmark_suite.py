@@ -21,9 +21,9 @@ VARIANCE_THRESHOLD = 10.0
 LAYOUT = "Overcooked-CrampedRoom-V0"
 SEED = 42
 
-# A trial is the median of the passes that fill a second, and of at least a dozen: fewer agree only by luck,
+# A trial is the median of the passes that fill a second, and of at least twenty: fewer agree only by luck,
 # since on a shared machine with two cores single passes of the batch differ by 14 %.
-TRIAL_SECONDS, MIN_PASSES = 1.0, 12
+TRIAL_SECONDS, MIN_PASSES = 1.0, 20
 
 
 def benchmark_numpy_single(n_steps: int = N_BENCHMARK_STEPS, n_trials: int = N_TRIALS) -> list[float]:
