@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import cogrid
-from bench import cases, history, peers, results, runner, tables
+from bench import ab, cases, history, peers, results, runner, selfcheck, tables, trees, verdicts
 from bench.export import to_csv, to_pyperf
 from bench.progress import Progress
 from bench.results import RESULTS, NoDevice, ResultError
@@ -39,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
     """Measure, write the file, print the table."""
     if options.require_platform and (found := results.system()["platform"]) != options.require_platform:
         raise NoDevice(f"the platform is {found}, and {options.require_platform} was required.")
+    if options.against:
+        return _run_against(options)
     if options.resume:
         path, result = _unfinished(options)
     else:
@@ -49,6 +51,37 @@ def run(options: argparse.Namespace) -> int:
     is_profile = result["configuration"]["suite"] == "profile"
     print(tables.profile(result) if is_profile else tables.summary(result))
     return exit_code(result)
+
+
+def _run_against(options: argparse.Namespace) -> int:
+    """Compare with a revision: the gate of a pull request."""
+    sha = trees.sha_of(options.against)
+    if options.resume or options.full:
+        raise ResultError("--against compares the standard suite in one go: leave out --resume and --full.")
+    chosen = [case for case in _chosen(options) if case.measure == "speed"]
+    path, result = _planned("ab", chosen, Plan(verdicts.ROUNDS), options)
+    result["configuration"]["against"] = {"revision": options.against, "sha": sha, "head": result["git"]}
+    progress = Progress()
+    try:
+        ab.run(result, path, sha, progress)
+    finally:
+        progress.close()
+    print(f"bench: results are in {_short(path)}", file=sys.stderr)
+    print(tables.against(result))
+    return ab.exit_code(result)
+
+
+def selfcheck_(options: argparse.Namespace) -> int:
+    """Compare the checkout with itself many times: how often that cries wolf, and what it misses."""
+    if not options.replay:
+        kinds = [kind._replace(runs=min(kind.runs, options.runs or kind.runs)) for kind in selfcheck.CAMPAIGN]
+        progress = Progress()
+        try:
+            selfcheck.campaign(options.log, kinds, _installed(cases.standard()), progress)
+        finally:
+            progress.close()
+    print(selfcheck.summary(selfcheck.load(options.log), options.suites, options.style))
+    return FINE
 
 
 def profile(options: argparse.Namespace) -> int:
@@ -97,7 +130,7 @@ def exit_code(result: dict[str, Any]) -> int:
 
 def _chosen(options: argparse.Namespace) -> list[Case]:
     arena = {"num_agents": options.agents, "map_size": options.map_size, "density": options.density}
-    suite = cases.full(arena) if options.full else cases.quick(arena)
+    suite = _suite(options)(arena)
     _refuse_strange(options)
     with _usage():
         chosen = cases.select(suite, options.only, options.layout, options.backend, options.batch)
@@ -107,6 +140,12 @@ def _chosen(options: argparse.Namespace) -> list[Case]:
     if not chosen:
         raise ResultError("no case fits what was asked for: `python -m bench list --full` shows their names.")
     return chosen
+
+
+def _suite(options: argparse.Namespace) -> Callable[[dict[str, Any]], list[Case]]:
+    if getattr(options, "against", None):
+        return cases.standard
+    return cases.full if options.full else cases.quick
 
 
 def _refuse_strange(options: argparse.Namespace) -> None:
@@ -282,6 +321,20 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--quick", action="store_true", help=f"{peers.QUICK_ROUNDS} rounds")
     added.add_argument("--older", metavar="PYTHON", help="the Python of an environment with cogrid 0.3.2")
     _add_file(added)
+    added = command("selfcheck", selfcheck_)
+    added.add_argument(
+        "log",
+        type=Path,
+        nargs="?",
+        default=RESULTS / "selfcheck.jsonl",
+        help="is continued; default: %(default)s",
+    )
+    added.add_argument("--runs", type=_at_least(1), metavar="N", help="at most so many of each kind")
+    added.add_argument("--suites", type=_at_least(1), default=2000, help="drawn again; default: %(default)s")
+    added.add_argument("--replay", action="store_true", help="run nothing, only read the log")
+    added.add_argument(
+        "--style", default="simple", help="of the tables: simple, github; default: %(default)s"
+    )
     added = command("compare", compare)
     added.add_argument("folder", type=Path, nargs="?", default=RESULTS, help="default: bench/results")
     added.add_argument("--batch-size", type=_at_least(1), metavar="N", help="only rows of this batch")
@@ -326,6 +379,7 @@ def _add_file(parser: argparse.ArgumentParser) -> None:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     _add_selection(parser)
+    parser.add_argument("--against", metavar="REV", help="compare with this revision, in turns (A/B)")
     sampling = parser.add_argument_group("sampling (by default as many steps as fill the time)")
     plan = Plan()
     sampling.add_argument(

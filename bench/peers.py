@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import statistics
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,13 +13,12 @@ from typing import Any, NamedTuple
 from tabulate import tabulate
 
 from bench import results, tables
-from bench.paired import Interval, in_turns, interval
+from bench.paired import Interval, in_turns, interval, noise_of
 from bench.progress import Progress
 from bench.results import ROOT, Result, ResultError
 from bench.sides import Sides, Unable, Worker, workers
 from bench.targets import TARGETS, Side, Target, alone, exponent
 from bench.units import engineering
-from cogrid.benchmarks import clock
 from cogrid.benchmarks.workloads import checksum
 
 ROUNDS, QUICK_ROUNDS = 20, 6  # six are the fewest that have an interval
@@ -28,8 +26,6 @@ COLUMNS = ("what", "against", "ours", "theirs", "measured", "95 % interval", "ta
 #: What a library is called before it told its version.
 LIBRARIES = {"ours": "cogrid", "lineage": "overcooked", "older": "cogrid 0.3.2"}
 #: How what was noted beside the samples is summed up; C notes nothing.
-NOISE = dict.fromkeys(clock.Sample._fields[1:], statistics.fmean) | {"dropped": sum, "disturbed": sum}
-
 Row = dict[str, Any]
 Samples = Sequence[dict[str, Any]]
 Ended = dict[str, list[Any]]  # by name, for every lane of the tape
@@ -134,15 +130,12 @@ def agree(first: Side, end: Ended, other: Side, other_end: Ended) -> None:
 
 def _measured(side: Side, worker: Worker, samples: Samples) -> Row:
     values = [sample["value"] for sample in samples]
-    noise = {
-        name: how([sample[name] for sample in samples]) for name, how in NOISE.items() if name in samples[0]
-    }
     end = worker.ready["end"]
     return _row(side, worker.ready["library"] + side.label) | {
         "unit": worker.ready["unit"],
         "samples": values,
         "statistics": results.summarise(values),
-        "noise": noise,
+        "noise": noise_of(samples),
         "checksum": checksum(end) if end else None,
         "parts": {"start": worker.start_seconds},
     }

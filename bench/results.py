@@ -144,16 +144,20 @@ def identity(case: Case, plan: Plan) -> str:
     return hashlib.sha256(parameters.encode() + measuring_code()).hexdigest()[:12]
 
 
-@functools.cache
-def measuring_code() -> bytes:
-    """The source of everything between a case and its numbers."""
-    package = Path(cogrid.__file__).parent
+def measuring_files() -> list[Path]:
+    """Everything between a case and its numbers but the engine, seen from the top of the checkout."""
     measuring = ("case", "clock", "counters", "measures", "modes", "phases", "workloads")
     playing = ("floor_plan", "planning", "policies")  # the cooks of the cooperative tapes
+    package = Path("cogrid")
     files = [package / "benchmarks" / f"{name}.py" for name in measuring]
     files += [package / "envs" / "overcooked" / f"{name}.py" for name in playing]
-    files += [package / "testing.py", package / "core" / "profiling.py"]
-    return b"".join(file.read_bytes() for file in files)
+    return [*files, package / "testing.py", package / "core" / "profiling.py"]
+
+
+@functools.cache
+def measuring_code() -> bytes:
+    """Their source."""
+    return b"".join((Path(cogrid.__file__).parents[1] / file).read_bytes() for file in measuring_files())
 
 
 def system() -> dict[str, Any]:
