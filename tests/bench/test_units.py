@@ -36,10 +36,12 @@ def test_engineering_notation(value: float, unit: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "unit", "text"),
     [
-        (100, 88, "steps/s", "12 % slower"),
+        (112, 100, "steps/s", "12 % slower"),
         (100, 130, "steps/s", "30 % faster"),
         (100, 112, "s", "12 % slower"),
-        (100, 50, "s", "50 % faster"),
+        (130, 100, "s", "30 % faster"),
+        (100, 50, "s", "100 % faster"),
+        (100, 200, "s", "100 % slower"),
         (100, 100.3, "s", "the same"),
     ],
 )
