@@ -265,6 +265,20 @@ def plot(options: argparse.Namespace) -> int:
     return Code.FINE
 
 
+def report_(options: argparse.Namespace) -> int:
+    """Write the results of a folder as one HTML file."""
+    from bench import report  # matplotlib takes a second to import
+
+    found = [result for result in history.read(options.folder) if result["rows"]]
+    if not found:
+        raise ResultError(f"{options.folder} holds no results: `python -m bench run` writes them.")
+    page = report.page(found, baselines.earlier(baselines.files()))
+    options.html.parent.mkdir(parents=True, exist_ok=True)
+    options.html.write_text(page, encoding="utf-8")
+    print(_short(options.html))
+    return Code.FINE
+
+
 def _draw(found: list[dict[str, Any]], folder: Path) -> list[Path]:
     from bench import plots  # matplotlib takes a second to import
 
@@ -352,6 +366,9 @@ def _parser() -> argparse.ArgumentParser:
     added = command("plot", plot)
     added.add_argument("files", type=Path, nargs="+", metavar="FILE", help="result files")
     added.add_argument("--folder", type=Path, default=RESULTS / "plots", help="default: bench/results/plots")
+    added = command("report", report_)
+    added.add_argument("folder", type=Path, nargs="?", default=RESULTS, help="default: bench/results")
+    added.add_argument("--html", type=Path, required=True, metavar="FILE", help="the file to write")
     baseline = commands.add_parser("baseline", help="the committed baselines").add_subparsers(
         required=True, metavar="COMMAND"
     )

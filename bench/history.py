@@ -46,7 +46,7 @@ def read(folder: Path) -> list[Result]:
         try:
             runs.append(load(path))
         except (ResultError, OSError) as error:
-            print(f"bench: left out of the history: {error}", file=sys.stderr)
+            print(f"bench: left out: {error}", file=sys.stderr)
     return sorted(runs, key=when)
 
 

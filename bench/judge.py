@@ -82,7 +82,7 @@ class Earlier(NamedTuple):
 
 def judge(head: Result, earlier: Earlier, whole: bool = False) -> list[Finding]:
     """A finding for each row, worst first; `whole` also names earlier rows that are not there any more."""
-    found = [_of_pair(row) if "ab" in row else _of_row(head, row, earlier) for row in head["rows"]]
+    found = [judge_pair(row) if "ab" in row else _of_row(head, row, earlier) for row in head["rows"]]
     if whole:
         here = {_key(row) for row in head["rows"]}
         gone = [row for result in earlier.timings for row in result["rows"] if _key(row) not in here]
@@ -201,7 +201,7 @@ def _told(verdict: str, ratio: Interval) -> str:
 # A/B, and all rows together
 
 
-def _of_pair(row: Row) -> Finding:
+def judge_pair(row: Row) -> Finding:
     """What an A/B run has judged: its verdict stands, and a confirmed one is a regression."""
     ab = row["ab"]
     if row["status"] != "ok":
@@ -210,7 +210,7 @@ def _of_pair(row: Row) -> Finding:
     finding = _finding(row, verdict, verdict)
     if verdict in COMPARED:
         ratio = Interval(ab["ratio"], ab["low"], ab["high"])
-        note = f"an effect of {words.percent(ab['smallest'])} would have been seen"
+        note = f"{words.percent(ab['smallest'])} would be seen"
         finding = _finding(row, verdict, _told(verdict, ratio), ratio=ratio, note=note)
     if verdict == "slower" and ab["confirmed"]:
         finding = finding._replace(told=f"{finding.told}, confirmed", code=Code.REGRESSION)

@@ -180,7 +180,7 @@ def test_an_ab_run_has_the_last_word(ab: dict[str, Any], told: str, plain: int, 
 
 
 def test_an_ab_run_tells_what_it_could_have_seen() -> None:
-    assert one(None, row(ab=paired())).note == "an effect of 3.0 % would have been seen"
+    assert one(None, row(ab=paired())).note == "3.0 % would be seen"
     assert worst(one(None, row(ab=paired(), error="x")).codes) == Code.FAILED
 
 
