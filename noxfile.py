@@ -197,7 +197,7 @@ def mutants(session: nox.Session) -> None:
 
 
 def measure(session: nox.Session, *arguments: str, env: dict[str, str]) -> None:
-    """Run a suite and judge it, write the report whatever came of it, and let the exit code reach the shell."""
+    """Run a suite, write the report whatever came of it, and let the exit code reach the shell."""
     try:
         run_through(session, "python", "-m", "bench", "run", *arguments, *session.posargs, env=env)
     finally:

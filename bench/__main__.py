@@ -66,7 +66,7 @@ def _judged(result: dict[str, Any], earlier: Earlier, strict: bool) -> Code:
     else:
         print("\nThere is no baseline to compare with: `python -m bench baseline accept FILE` makes one.")
     _publish(findings)
-    return worst({exit_code(result), *judge.codes(findings)}, strict)
+    return worst(judge.codes(findings), strict)
 
 
 def _publish(findings: list[Finding]) -> None:
@@ -83,7 +83,7 @@ def diff_(options: argparse.Namespace) -> int:
     findings = judge.judge(head, baselines.earlier(before or baselines.files()), whole=bool(before))
     print(diff.text(findings, options.format))
     _publish(findings)
-    return worst({exit_code(head), *judge.codes(findings)}, options.strict)
+    return worst(judge.codes(findings), options.strict)
 
 
 def profile(options: argparse.Namespace) -> int:

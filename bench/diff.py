@@ -13,7 +13,7 @@ from bench import judge
 from bench.codes import worst
 from bench.judge import COMPARED, VERDICTS, Finding
 from bench.paired import Interval
-from bench.units import engineering, pace
+from bench.units import engineering, more, pace
 from ci import summary
 
 COLUMNS = ("case", "verdict", "time", "before", "now", "counters", "note")
@@ -47,7 +47,7 @@ def span(ratio: Interval | None) -> str:
     """The interval of the ratio of times, as more or less time: '+8 % … +17 %'."""
     if ratio is None:
         return ""
-    return " … ".join(f"{(end - 1) * 100:+.0f} %".replace("-", "−") for end in (ratio.low, ratio.high))
+    return f"{more(ratio.low)} … {more(ratio.high)}"
 
 
 def averages(findings: Sequence[Finding]) -> str:

@@ -11,6 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from bench.canvas import COLOURS, GUIDE, SMALL, Look, columns, failed_bar, name_bars, panels
 from bench.judge import COMPARED, judge_pair
 from bench.sweeps import Result, Row, is_ok, when
+from bench.units import more
 
 # The effect from which a verdict can be slower or faster (decision 008).
 BAND = 0.05
@@ -63,9 +64,7 @@ def draw(axis: Axes, rows: list[Row]) -> None:
     ticks = next(ticks for limit, ticks in TICKS.items() if reach <= limit)
     axis.xaxis.set_major_locator(FixedLocator([tick for tick in ticks if 1 / reach <= tick <= reach]))
     axis.xaxis.set_minor_locator(NullLocator())
-    axis.xaxis.set_major_formatter(
-        FuncFormatter(lambda ratio, _: f"{(ratio - 1) * 100:+.0f} %" if ratio != 1 else "0")
-    )
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: more(ratio)))
     axis.grid(True, axis="x", color="#dddddd", linewidth=0.6)
     axis.set_axisbelow(True)
     axis.set_xlabel("time against the base (shaded: the same)")

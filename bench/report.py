@@ -66,7 +66,7 @@ def page(results: Sequence[Result], earlier: Earlier) -> str:
         parts.append(Part("plots", "Plots", "\n".join(figures.values())))
     if run:
         parts.append(noise(run))
-    parts += [machine(shown[0]), raw(shown)]
+    parts += [Part("machine", "Machine", "".join(map(machine, shown))), raw(shown)]
     return string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=escape(f"cogrid benchmarks, {when(shown[0]):%Y-%m-%d %H:%M}"),
         headline=escape(parts[0].headline),
@@ -167,7 +167,7 @@ def verdicts(findings: Sequence[Finding]) -> str:
                 number(ratio, span),
                 number(finding.before, before),
                 number(finding.after, after),
-                text(counters, "words"),
+                text(counters, "words" if counters else ""),
                 text(note, "words" if note else ""),
             ]
         )
@@ -272,8 +272,8 @@ def spread(row: Row) -> Cell:
     return Cell(f"{escape(words.percent(share))}{bar}", share)
 
 
-def machine(result: Result) -> Part:
-    """Where the numbers come from."""
+def machine(result: Result) -> str:
+    """Where the numbers of a run come from."""
     git = result["git"] or {"sha": "none", "dirty": False}
     facts = {
         "measured": f"{when(result):%Y-%m-%d %H:%M:%S %Z}",
@@ -290,7 +290,12 @@ def machine(result: Result) -> Part:
         for name, value in facts.items()
         if value not in ("", None)
     )
-    return Part("machine", "Machine", f"<dl>{''.join(lines)}</dl>")
+    return f"<h3>{escape(file_name(result))}</h3><dl>{''.join(lines)}</dl>"
+
+
+def file_name(result: Result) -> str:
+    """What a run is called, here and on the disk of who downloads it."""
+    return f"benchmark_{result['configuration']['suite']}_{when(result):%Y%m%d_%H%M%S}.json"
 
 
 def raw(results: Sequence[Result]) -> Part:
@@ -302,6 +307,6 @@ def raw(results: Sequence[Result]) -> Part:
 def download(result: Result) -> str:
     """A link that holds its file."""
     data = base64.b64encode(json.dumps(result, indent=1).encode()).decode()
-    name = f"benchmark_{result['configuration']['suite']}_{when(result):%Y%m%d_%H%M%S}.json"
+    name = file_name(result)
     shown = f"{escape(name)}, {words.size(len(data) * 3 // 4)}: all samples, counters and noise"
     return f'<a download="{escape(name)}" href="data:application/json;base64,{data}">{shown}</a>'

@@ -26,6 +26,12 @@ def pace(ratio: float) -> str:
     return f"{percent} % {'slower' if ratio > 1 else 'faster'}" if percent else "the same"
 
 
+def more(ratio: float) -> str:
+    """A ratio as so much more or less: '+8 %', '−3 %', '0 %'."""
+    percent = round((ratio - 1) * 100)
+    return f"{percent:+d} %".replace("-", "−") if percent else "0 %"
+
+
 def change(before: float, after: float, unit: str) -> str:
     """How far the second number is from the first: fewer steps/s and more seconds are both slower."""
     return pace(before / after if unit.endswith("/s") else after / before)

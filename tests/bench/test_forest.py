@@ -46,7 +46,7 @@ def test_intervals_are_in_the_picture_around_no_change() -> None:
     assert [0.9, 1.3] in [list(ends) for ends in bars]
     assert low < 0.8 * 0.98
     assert high > 1.3
-    assert "0" in {tick.get_text() for tick in axis.get_xticklabels()}
+    assert "0 %" in {tick.get_text() for tick in axis.get_xticklabels()}
     assert "+10 %" in {tick.get_text() for tick in axis.get_xticklabels()}
 
 

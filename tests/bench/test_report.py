@@ -67,7 +67,7 @@ def test_all_sections_are_there_and_linked(whole: str) -> None:
     ]
     assert set(names) <= set(page.named("id"))
     for words in (
-        "1 slower, 1 faster, 1 same, 1 inconclusive, 1 failed, 1 new",
+        "1 slower, 1 faster, 1 same, 1 inconclusive, 1 failed, 1 not comparable, 1 new",
         "the base is main aaaaaaaaaa",
         "12 % slower, confirmed",
         "failed: no",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.units import change, engineering
+from bench.units import change, engineering, more
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,10 @@ def test_engineering_notation(value: float, unit: str, text: str) -> None:
 )
 def test_changes_in_words(before: float, after: float, unit: str, text: str) -> None:
     assert change(before, after, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"), [(1.08, "+8 %"), (0.97, "−3 %"), (0.999, "0 %"), (1.0, "0 %"), (3.0, "+200 %")]
+)
+def test_more_and_less(ratio: float, text: str) -> None:
+    assert more(ratio) == text
