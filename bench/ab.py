@@ -257,14 +257,3 @@ def _ab(taken: Taken, cases: int) -> Words:
         "second": taken.second,
         "counters": {name: [before[name], after[name]] for name in before if name in after},
     }
-
-
-def exit_code(result: Result) -> int:
-    """22 where the sides disagree, 20 where head is slower or a counter grew, 1 where head failed."""
-    rows = result["rows"]
-    statuses = {row["status"] for row in rows}
-    if "mismatch" in statuses:
-        return 22
-    if any(row["ab"]["verdict"] == "slower" or verdicts.growth(row["ab"]["counters"]) for row in rows):
-        return 20
-    return int("failed" in statuses)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tabulate import tabulate
 
 from bench import results, tables
+from bench.codes import Code, worst
 from bench.paired import Interval, in_turns, interval, noise_of
 from bench.progress import Progress
 from bench.results import ROOT, Result, ResultError
@@ -211,12 +212,12 @@ def _line(found: Found) -> Row:
     }
 
 
-def exit_code(found: Sequence[Found]) -> int:
+def exit_code(found: Sequence[Found]) -> Code:
     """22 where sides disagree about the game, 1 where cogrid failed; a peer's absence is a finding."""
     rows = [(side, row) for one in found for side, row in zip(one.target.sides, one.rows, strict=True)]
-    if any(row["status"] == "mismatch" for _, row in rows):
-        return 22
-    return int(any(side.who == "ours" and row["status"] == "failed" for side, row in rows))
+    wrong = [Code.MISMATCH for _, row in rows if row["status"] == "mismatch"]
+    broken = [Code.FAILED for side, row in rows if side.who == "ours" and row["status"] == "failed"]
+    return worst(wrong + broken)
 
 
 def table(result: Result, found: Sequence[Found], style: str = "simple") -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tabulate import tabulate
@@ -12,14 +10,10 @@ from bench import words
 from bench.results import Result
 from bench.sweeps import scene
 from bench.units import engineering
-from bench.verdicts import growth
 from cogrid.benchmarks.phases import Parts
 from cogrid.benchmarks.phases import table as phases_table
 
 SPEED = ("case", "steps/s", "±", "agent steps/s", "one environment", "vs numpy-single", "memory", "note")
-AB = ("case", "verdict", "head is", "95 % interval", "would have seen", "note")
-#: Worst first.
-VERDICTS = ("mismatch", "failed", "out of memory", "slower", "inconclusive", "new", "same", "faster")
 TIME = ("case", "median", "p95", "p99", "parts", "note")
 
 
@@ -64,57 +58,6 @@ def headline(result: Result) -> str:
     agree = "all checksums agree" if not wrong else f"{wrong} with WRONG RESULTS"
     troubled = "".join(f", {count} {status}" for status, count in counts.items() if count)
     return f"{len(rows)} measured{troubled}, {unstable} unstable; {agree}."
-
-
-def against(result: Result, style: str = "simple") -> str:
-    """An A/B: every case in words, worst first, then the headline."""
-    rows = sorted(result["rows"], key=_badness)
-    found = result["configuration"]["against"]
-    lines = [_ab_line(row) for row in rows]
-    base = f"against {found['revision']} ({found['sha'][:10]})"
-    return "\n\n".join([machine(result), base, _table(lines, AB, style), ab_headline(rows)])
-
-
-def ab_headline(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How many of each verdict."""
-    counts = Counter(row["ab"]["verdict"] for row in rows)
-    always, ever = ("slower", "faster", "same", "inconclusive"), [v for v in VERDICTS if counts[v]]
-    words_ = [f"{counts[v]} {v}" for v in VERDICTS if v in always or v in ever]
-    grown = sum(bool(growth(row["ab"]["counters"])) for row in rows)
-    return ", ".join(words_) + (f"; {grown} with grown counters." if grown else ".")
-
-
-def _badness(row: Mapping[str, Any]) -> tuple[int, float]:
-    """Worst first: wrong before slow, then by how much slower."""
-    found = row["ab"]
-    place = VERDICTS.index(found["verdict"])
-    return min(place, VERDICTS.index("slower")) if growth(found["counters"]) else place, -(
-        found["ratio"] or 0
-    )
-
-
-def _ab_line(row: Mapping[str, Any]) -> list[str]:
-    found = row["ab"]
-    notes = [f"{name} grew {words.percent(share)}" for name, share in growth(found["counters"]).items()]
-    if row["status"] != "ok":
-        return [row["name"], found["verdict"], "", "", "", row["error"]]
-    if found["verdict"] == "new":
-        return [row["name"], "new", "", "", "", f"base cannot run it: {found['why_new']}"]
-    confirmed = ["confirmed by a second look"] if found["confirmed"] else []
-    return [
-        row["name"],
-        found["verdict"],
-        change(found["ratio"]),
-        f"{change(found['low'])} … {change(found['high'])}",
-        words.percent(found["smallest"]),
-        ", ".join(confirmed + notes),
-    ]
-
-
-def change(ratio: float) -> str:
-    """A ratio of times in words, to a tenth of a per cent."""
-    share = f"{abs(ratio - 1) * 100:.1f} %"
-    return "the same" if share == "0.0 %" else f"{share} {'slower' if ratio > 1 else 'faster'}"
 
 
 def profile(result: Result, style: str = "simple") -> str:

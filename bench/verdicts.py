@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
-GROWTH = 0.02  # of a counter: there is no noise, so no more is forgiven
 MARGIN = 0.05  # below this a difference is not worth a word
 SUSPECT = 0.03  # a first look that differs by more is looked at again
 FALSE_ALARMS = 0.01  # of a whole suite in which nothing changed, at most
@@ -106,12 +105,3 @@ def smallest(first: Evidence, cases: int) -> float:
     needed = _quantile(1 - FALSE_ALARMS / cases / 2, SECOND_PAIRS - 1) * error
     slack = _quantile(POWER, SECOND_PAIRS - 1) * error
     return math.expm1(max(math.log1p(MARGIN), needed) + slack)
-
-
-def growth(counters: Mapping[str, Sequence[int]]) -> dict[str, float]:
-    """Counters of base and head that grew too much, and by which share; anything is too much for nothing."""
-    return {
-        name: after / before - 1 if before else math.inf
-        for name, (before, after) in counters.items()
-        if after - before > GROWTH * before
-    }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench import verdicts
-from bench.verdicts import FIRST_PAIRS, ROUNDS, SECOND_PAIRS, Evidence, Pair, evidence, growth, judge
+from bench.verdicts import FIRST_PAIRS, ROUNDS, SECOND_PAIRS, Evidence, Pair, evidence, judge
 
 CASES = 10
 
@@ -93,17 +93,3 @@ def test_smallest_effect_is_found_as_often_as_promised() -> None:
     effect = 1 + verdicts.smallest(error, CASES)
     found = [verdict(effect, seed, between=spread, within=0.0) for seed in range(n)]
     assert found.count("slower") >= 0.9 * n
-
-
-@pytest.mark.parametrize(
-    ("counters", "expected"),
-    [
-        ({"flops": (1000, 1020)}, {}),
-        ({"flops": (1000, 1021)}, {"flops": pytest.approx(0.021)}),
-        ({"flops": (1000, 900), "fusions": (3, 4)}, {"fusions": pytest.approx(1 / 3)}),
-        ({"host_callbacks": (0, 0)}, {}),
-        ({"host_callbacks": (0, 1)}, {"host_callbacks": math.inf}),
-    ],
-)
-def test_growth_of_counters(counters: dict[str, tuple[int, int]], expected: dict[str, float]) -> None:
-    assert growth(counters) == expected

@@ -13,7 +13,7 @@ import pytest
 
 from tests.ci.support import COMPILER, ROOT, calls, nox, stubs
 
-TOOLS = ("pytest", "ruff", "mypy", "zizmor", "check-jsonschema")
+TOOLS = ("pytest", "ruff", "mypy", "zizmor", "check-jsonschema", "chromium")
 GPU = ("tests-gpu", "bench-gpu")
 CPU_INSTEAD = {
     "tests-gpu": 'nox -s "tests(jax-cpu)"',
@@ -29,6 +29,7 @@ RUNS = {
     "oracles": ("pytest",),
     "examples(numpy)": ("pytest",),
     "examples(jax-cpu)": ("pytest",),
+    "browser": ("pytest",),
     "lint": ("ruff", "mypy"),
     "workflows": ("zizmor", "check-jsonschema", "pytest"),
 }
@@ -74,7 +75,7 @@ def test_sessions_pass_what_they_are_given(session: str, tmp_path: Path) -> None
 
 def test_tests_leave_out_only_what_another_session_runs(tmp_path: Path) -> None:
     path = stubs(tmp_path / "bin", dict.fromkeys(TOOLS, 0))
-    for session in ("tests(jax-cpu)", "oracles", "examples(jax-cpu)", "workflows"):
+    for session in ("tests(jax-cpu)", "oracles", "examples(jax-cpu)", "workflows", "browser"):
         assert nox("-s", session, *HERE, PATH=path).returncode == 0
     runs = [line.split() for line in calls(tmp_path / "bin") if line.startswith("pytest")]
     ignored = {word.removeprefix("--ignore=") for word in runs[0] if word.startswith("--ignore=")}
@@ -92,12 +93,23 @@ def test_a_missing_interpreter_is_an_error(tmp_path: Path) -> None:
     assert "3.99" in done.stderr
 
 
-@pytest.mark.parametrize("code", [0, 2, 22, 69])
+def test_without_a_browser_one_sentence_names_the_way_out(tmp_path: Path) -> None:
+    done = nox("-s", "browser", *HERE, PATH=str(tmp_path))
+    assert done.returncode == 1
+    sentence = "no Chromium was found: install one, for example with apt-get install chromium."
+    assert (done.stdout + done.stderr).count(sentence) == 1
+    assert "pip install" not in done.stderr
+
+
+@pytest.mark.parametrize("code", [0, 2, 20, 21, 22, 23, 69])
 def test_inner_exit_code_of_a_benchmark_reaches_the_shell(tmp_path: Path, code: int) -> None:
     path = stubs(tmp_path / "bin", {"python": code, "pytest": 0})
     done = nox("-s", "bench", *HERE, "--", "--full", PATH=path)
     assert done.returncode == code
-    assert [line for line in calls(tmp_path / "bin") if "bench run" in line] == ["python -m bench run --full"]
+    assert calls(tmp_path / "bin")[:2] == [
+        "python -m bench run --full",
+        "python -m bench report --html bench/results/report.html",
+    ], "the report also tells of what went wrong"
     assert any("benchmark_suite.py" in line for line in calls(tmp_path / "bin")) == (code == 0)
 
 
