@@ -96,7 +96,11 @@ def _run_against(options: argparse.Namespace) -> int:
         raise ResultError("--against compares the standard suite in one go: leave out --resume and --full.")
     chosen = [case for case in _chosen(options) if case.measure == "speed"]
     path, result = _planned("ab", chosen, Plan(ROUNDS), options)
-    result["configuration"]["against"] = {"revision": options.against, "sha": sha, "head": result["git"]}
+    result["configuration"]["against"] = {
+        "revision": options.against,
+        "sha": sha,
+        "head": (result["git"] or {}).get("sha"),
+    }
     progress = Progress()
     try:
         ab.run(result, path, sha, progress)

@@ -26,6 +26,7 @@ class Side:
     """The case that was prepared last."""
 
     def __init__(self) -> None:
+        self._cores = os.sched_getaffinity(0) if sys.platform == "linux" else set()
         self._stack = contextlib.ExitStack()
         self._turn: Callable[[], float] | None = None
 
@@ -33,6 +34,7 @@ class Side:
         """Make a case ready; the first time also compare it with NumPy, and count."""
         self._stack.close()
         self._turn = None  # frees the last one
+        _stay_on(self._cores)
         case = Case.of(parameters)
         prepared = ready(case)
         answer: Words = {"steps": case.steps * case.batch, "homes": homes()}
@@ -41,6 +43,8 @@ class Side:
             # What was seen and paid, and not how a state stores it: that may change between revisions.
             answer["checksum"] = checksum(prepared.path())
             answer["counters"] = dict(counters_of(case, prepared))
+        # One core, the same for both sides: they have the same neighbours.
+        _stay_on({max(self._cores, default=0)})
         self._turn = self._stack.enter_context(clock.in_turns(slowed(prepared.work, slow)))
         return answer
 
@@ -50,10 +54,11 @@ class Side:
         return {"seconds": self._turn()}
 
 
-def _stay_on_one_core() -> None:
-    """The same for both sides, so that they have the same neighbours (Linux)."""
-    if sys.platform == "linux":
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+def _stay_on(cores: set[int]) -> None:
+    """All threads of this process (Linux)."""
+    for thread in Path("/proc/self/task").glob("*"):
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            os.sched_setaffinity(int(thread.name), cores)
 
 
 def homes() -> list[str]:
@@ -73,7 +78,6 @@ def main() -> None:
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
         stand_below_the_runner()
-        _stay_on_one_core()
 
         def answer(words: Words) -> None:
             print(json.dumps(words), file=answers, flush=True)
