@@ -27,16 +27,16 @@ def one(before: dict[str, Any] | None, after: dict[str, Any], **changes: Any) ->
     [
         ((1.0, 0.98, 1.02), "same"),
         ((1.2, 1.15, 1.25), "same"),  # certain, but no more than another hour makes
-        ((1.4, 1.35, 1.45), "slower"),
-        ((1.4, 0.95, 1.6), "inconclusive"),
-        ((1.25, 1.2, 1.31), "inconclusive"),
-        ((0.7, 0.65, 0.75), "faster"),
-        ((0.7, 0.5, 1.1), "inconclusive"),
+        ((1.6, 1.55, 1.65), "slower"),
+        ((1.6, 0.95, 1.9), "inconclusive"),
+        ((1.45, 1.4, 1.51), "inconclusive"),
+        ((0.6, 0.55, 0.65), "faster"),
+        ((0.6, 0.5, 1.1), "inconclusive"),
         ((1.0, 0.5, 2.0), "inconclusive"),
     ],
 )
 def test_verdicts(ratio: tuple[float, float, float], verdict: str) -> None:
-    assert MARGIN == 0.30
+    assert MARGIN == 0.50
     assert verdict_of(Interval(*ratio)) == verdict
 
 
