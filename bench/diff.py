@@ -70,7 +70,9 @@ def counters(findings: Sequence[Finding]) -> str:
     if grown:
         return f"counters grew in {grown} of {len(findings)} cases"
     refused = sum(bool(finding.uncounted) for finding in findings)
-    return "no counter grew" + (f", those of {refused} cases are not compared" if refused else "")
+    return "no counter grew" + (
+        f", those of {refused} of {len(findings)} cases are not compared" if refused else ""
+    )
 
 
 def advice(findings: Sequence[Finding]) -> str:

@@ -14,8 +14,8 @@ from bench.results import PASSING
 from bench.sweeps import Result, Row, backend_of
 from bench.units import pace
 
-# Two runs of the same code differ by this on a shared machine, so that less says nothing (decision 008).
-MARGIN = 0.30
+# Runs of the same code in different hours differ by a third on a shared machine: less says nothing (008).
+MARGIN = 0.50
 # By verdict, worst first, what a row alone ends a command with. Slower than an old baseline is a suspicion,
 # which an A/B run confirms.
 CODES = {
@@ -131,15 +131,19 @@ def _timing(head: Result, row: Row, timings: Sequence[Result]) -> Finding:
         return _without_numbers(row, fitting)
     numbers = {"after": row["statistics"]["median"], "unit": row["unit"]}
     if doubt := words.doubt(row):
-        told = doubt if doubt == "unstable" else f"unstable: {doubt}"
-        return _finding(row, "unstable", told, **numbers)
+        return _finding(row, "unstable", _because("unstable", doubt), **numbers)
     if fitting:
         ratio = time_ratio(fitting[0], row)
         verdict, before = verdict_of(ratio), fitting[0]["statistics"]["median"]
-        return _finding(row, verdict, _told(verdict, ratio), ratio=ratio, before=before, **numbers)
+        told = f"same within {words.percent(MARGIN)}" if verdict == "same" else _told(verdict, ratio)
+        return _finding(row, verdict, told, ratio=ratio, before=before, **numbers)
     none = ("new", "no earlier row") if timings else ("not comparable", "no earlier times")
-    verdict, told = next(iter(refused), none)
-    return _finding(row, verdict, f"{verdict}: {told}", **numbers)
+    verdict, why = next(iter(refused), none)
+    return _finding(row, verdict, _because(verdict, why), **numbers)
+
+
+def _because(verdict: str, why: str) -> str:
+    return why if why.startswith(verdict) else f"{verdict}: {why}"
 
 
 def _without_numbers(row: Row, fitting: list[Row]) -> Finding:
