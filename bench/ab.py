@@ -82,37 +82,33 @@ class Processes:
     def __init__(self, sides: Sequence[Side]) -> None:
         self._sides = sides
         self._pool = ThreadPoolExecutor(len(sides))
-        self._workers: list[Worker] = []
+        self._workers: list[Worker | None] = [None for _ in sides]
 
     def __enter__(self) -> Processes:
-        self._workers = list(self._pool.map(Side.start, self._sides))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for worker in self._workers:
-            worker.close()
+            if worker:
+                worker.close()
         self._pool.shutdown()
 
     def measure(self, taken: Taken, pairs: list[Pair], slow: float) -> None:
         """Rounds of one case, after its first check; what goes wrong becomes a part of what was taken."""
         request = {"parameters": taken.case.parameters(), "checked": not taken.head}
-        factors = (1.0, slow)
-        answers = list(
-            self._pool.map(
-                lambda number: self._ask(number, {**request, "slow": factors[number]}), range(len(factors))
-            )
-        )
-        _note(taken, *answers)
-        if taken.failure:
-            return
+        asked = [(number, {**request, "slow": factor}) for number, factor in enumerate((1.0, slow))]
+        _note(taken, *self._pool.map(lambda one: self._ask(*one), asked))
         base, head = self._workers
+        if taken.failure or head is None:
+            return
+        takers = [head.sample] if taken.new or base is None else [base.sample, head.sample]
         try:
-            takers = [head.sample] if taken.new else [base.sample, head.sample]
             rounds, noise = clock.noted(lambda: in_turns(takers, ROUNDS))
         except Unable as failure:
-            taken.failure = (failure.status, f"{_who(failure, base)} stopped: {failure}")
+            who = "base" if failure.of is base else "head"
+            taken.failure = (failure.status, f"{who} stopped: {failure}")
             return
         taken.noise.append({name: noise[name] for name in ("steal", "pressure", "load")})
         if taken.new:
@@ -121,20 +117,18 @@ class Processes:
             pairs.append([[sample["seconds"] for sample in samples] for samples in rounds])
 
     def _ask(self, number: int, request: Words) -> Words | Unable:
-        """A side's answer, from a new process if the last case killed it."""
-        if not self._workers[number].is_alive:
-            self._workers[number].close()
-            self._workers[number] = self._sides[number].start()
+        """A side's answer, from a new process if there is none yet or the last case killed it."""
+        worker = self._workers[number]
         try:
-            answer = self._workers[number].ask(request)
+            if worker is None or not worker.is_alive:
+                if worker:
+                    worker.close()
+                worker = self._workers[number] = self._sides[number].start()
+            answer = worker.ask(request)
         except Unable as failure:
             return failure
         self._sides[number].prove(answer)
         return answer
-
-
-def _who(failure: Unable, base: Worker) -> str:
-    return "base" if failure.of is base else "head"
 
 
 def _note(taken: Taken, base: Words | Unable, head: Words | Unable) -> None:
