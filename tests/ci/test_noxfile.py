@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ci.support import ROOT, calls, driver, needs_driver, nox, stubs
+from tests.ci.support import ROOT, calls, driver, needs_driver, nox, start, stubs
 
 TOOLS = ("pytest", "ruff", "mypy", "zizmor", "check-jsonschema")
 GPU = ("tests-gpu", "bench-gpu")
@@ -93,6 +93,23 @@ def test_nox_must_be_as_new_as_pyproject_says() -> None:
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
     wanted = re.findall(r'^nox.needs_version = "(.*)"', (ROOT / "noxfile.py").read_text(), re.MULTILINE)
     assert [f"nox{version}" for version in wanted] == groups["nox"]
+
+
+def test_a_group_stays_on_one_worker(tmp_path: Path) -> None:
+    """Or every layout compiles on each of them: nothing fails then, it only takes longer."""
+    (tmp_path / "test_groups.py").write_text(
+        "import pytest\n"
+        "group = pytest.mark.xdist_group\n"
+        "cases = [pytest.param(n, k, marks=group(f'parity:{n}')) for n in 'ab' for k in range(6)]\n"
+        "@pytest.mark.parametrize(('name', 'k'), cases)\n"
+        "def test_case(name, k): pass\n",
+        encoding="utf-8",
+    )
+    options = ("-n", "2", "--dist", "loadgroup", "-v", "-p", "no:cacheprovider", "--rootdir", str(tmp_path))
+    done = start(sys.executable, "-m", "pytest", *options, str(tmp_path))
+    ran = re.findall(r"\[(gw\d)\].*test_case\[(\w)-\d\]", done.stdout)
+    assert len(ran) == 12, done.stdout
+    assert len(set(ran)) == 2, done.stdout
 
 
 def test_an_unknown_session_is_an_error() -> None:
