@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import nox
 from nox.command import CommandFailed
 
-nox.needs_version = ">=2025.2.9"
+# The first that tells the exit code of a failed command. nox reads this line before it runs the file.
+nox.needs_version = ">=2026.7.11"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.error_on_missing_interpreters = True
@@ -255,7 +256,7 @@ def bench_gpu(session: nox.Session, backend: str) -> None:
 
 @nox.session(venv_backend="none")
 def matrix(session: nox.Session) -> None:
-    """Print the sessions and Pythons that GitHub runs; -- --event push, --help."""
+    """Print the sessions and Pythons that GitHub runs; -- --event nightly, --help."""
     session.run(sys.executable, "ci/matrix.py", *session.posargs)
 
 
