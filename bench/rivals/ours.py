@@ -101,7 +101,7 @@ def _drawn(case: Case, staggered: bool = False) -> Prepared:
     env = CoGridEnv(case.spec, "jax")
     start = modes.jax_start(case, env, jax.vmap)
     if staggered:
-        start = start.evolve(time=jax.numpy.arange(case.batch, dtype=start.time.dtype) % case.spec.max_steps)
+        start = start.evolve(clock=jax.numpy.arange(case.batch, dtype=np.int32) % case.spec.max_steps)
 
     def one(carry: Any, _: Any) -> Any:
         state, key = carry
