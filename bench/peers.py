@@ -208,6 +208,7 @@ def _line(found: Found) -> Row:
         "samples": found.figures,
         "statistics": results.summarise(found.figures),
         "unit": found.target.unit,
+        "noise": {},
         "case": {"measure": "target"},
     }
 

@@ -122,16 +122,21 @@ WRONG_RULES = (
     Mutant(
         "swaps are allowed",
         MOVEMENT,
-        "return (mine == yours) | ((mine == pos[..., None, :]) & (pos[..., :, None] == yours))",
-        "return mine == yours",
+        "return (mine == want[..., None, :]) | (into & into.swapaxes(-1, -2))",
+        "return mine == want[..., None, :]",
     ),
-    Mutant("contests are ignored", MOVEMENT, "return (mine == yours) | (", "return (mine != mine) | ("),
+    Mutant(
+        "contests are ignored",
+        MOVEMENT,
+        "return (mine == want[..., None, :]) | (",
+        "return (mine != mine) | (",
+    ),
     Mutant("a bounce stops one in the queue", MOVEMENT, "stop, want, rules.n_agents - 1)", "stop, want, 1)"),
     Mutant(
         "a blocked agent does not turn",
         MOVEMENT,
-        "agent_dir=rules.lookup(rules.facing, turn)",
-        "agent_dir=xp.where(want != pos, rules.lookup(rules.facing, turn), state.agent_dir)",
+        "pose=state.pose + rules.lookup(rules.turn, choice)",
+        "pose=state.pose + xp.where(want != pos, rules.lookup(rules.turn, choice), 0)",
     ),
     Mutant(
         "nobody sees what the earlier one left",

@@ -126,12 +126,12 @@ def read(env: Any, state: Any) -> Any:
     if env.backend == "numpy":
         return state
     plain = on_numpy(env)
-    return _moved(state, plain, plain.reset_fn(np.asarray(env.rules.backend.words(state.rng_key)))[0])
+    return _moved(state, plain, plain.reset_fn(np.asarray(state.words))[0])
 
 
 def _moved(state: Any, env: Any, like: Any) -> Any:
     """The stored fields of a state as those of another backend's."""
-    names = [f.name for f in dataclasses.fields(state) if f.name not in ("rules", "rng_key")]
+    names = [f.name for f in dataclasses.fields(state) if f.name not in ("rules", "words")]
     stored = {name: np.asarray(getattr(state, name)) for name in names if getattr(state, name) is not None}
     return dataclasses.replace(
         like, **{k: env.rules.xp.asarray(v, getattr(like, k).dtype) for k, v in stored.items()}

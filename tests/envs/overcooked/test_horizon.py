@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from tests.envs.overcooked.boards import POTTING, ROOM, SHARED, each_backend, kitchen, start, state_of, step
@@ -44,9 +42,7 @@ def test_after_the_end_nothing_is_paid(backend) -> None:
     env = kitchen(SHARED, backend, shaping=1.0)
     state = state_of(env, POTTING)
     assert step(env, state, [INTERACT] * 2)[1] == [20.0, 23.0]
-    over = dataclasses.replace(
-        state, done=env.rules.xp.ones_like(state.done), time=env.rules.xp.full_like(state.time, 400)
-    )
+    over = env.replace(state, done=True, time=400)
     over, rewards = step(env, over, [INTERACT] * 2)
     assert rewards == [0.0, 0.0]
     assert (bool(over.done), int(over.time)) == (True, 400)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -147,7 +145,7 @@ def test_a_batch_mixes_layouts(backend) -> None:
 def with_onions(env, state):
     """Every hand full, so that something happens soon."""
     onion = list(env.spec.symbols.items).index("onion")
-    return dataclasses.replace(state, held=env.rules.xp.full_like(state.held, onion))
+    return env.replace(state, held=onion)
 
 
 @each_backend
