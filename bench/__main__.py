@@ -113,6 +113,8 @@ def _run_against(options: argparse.Namespace) -> int:
 
 def selfcheck_(options: argparse.Namespace) -> int:
     """Compare the checkout with itself many times: how often that cries wolf, and what it misses."""
+    if options.recompilations:
+        return _recompile(options.recompilations)
     if not options.replay:
         kinds = [kind._replace(runs=min(kind.runs, options.runs or kind.runs)) for kind in selfcheck.CAMPAIGN]
         progress = Progress()
@@ -121,6 +123,15 @@ def selfcheck_(options: argparse.Namespace) -> int:
         finally:
             progress.close()
     print(selfcheck.summary(selfcheck.load(options.log), options.suites, options.style))
+    return Code.FINE
+
+
+def _recompile(times: int) -> int:
+    progress = Progress()
+    try:
+        print(selfcheck.recompile(times, progress))
+    finally:
+        progress.close()
     return Code.FINE
 
 
@@ -406,6 +417,12 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--runs", type=_at_least(1), metavar="N", help="at most so many of each kind")
     added.add_argument("--suites", type=_at_least(1), default=2000, help="drawn again; default: %(default)s")
     added.add_argument("--replay", action="store_true", help="run nothing, only read the log")
+    added.add_argument(
+        "--recompilations",
+        type=_at_least(2),
+        metavar="N",
+        help="instead, compile N times and look at the counters",
+    )
     added.add_argument(
         "--style", default="simple", help="of the tables: simple, github; default: %(default)s"
     )

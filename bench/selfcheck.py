@@ -24,13 +24,15 @@ import numpy as np
 from scipy import stats
 from tabulate import tabulate
 
-from bench import ab, results, verdicts
+import cogrid
+from bench import ab, cases, counts, results, verdicts
 from bench.progress import Progress
 from bench.results import ROOT, ResultError
 from bench.trees import clean_sha, tree_of
 from bench.verdicts import FIRST_PAIRS, SECOND_PAIRS, Evidence, Pair
 from bench.words import percent
 from cogrid.benchmarks.case import Case
+from cogrid.benchmarks.counters import counters
 
 Run = dict[str, Any]  # a line of the log
 
@@ -76,7 +78,7 @@ def hog(share: float) -> Iterator[None]:
         process.wait()
 
 
-def campaign(log: Path, kinds: Sequence[Kind], cases: Sequence[Case], progress: Progress) -> None:
+def campaign(log: Path, kinds: Sequence[Kind], chosen: Sequence[Case], progress: Progress) -> None:
     """Do the runs that the log has not got yet; each is a line as soon as it is over."""
     sha, machine = clean_sha(), results.fingerprint(results.system())
     done = load(log) if log.exists() else []
@@ -92,13 +94,13 @@ def campaign(log: Path, kinds: Sequence[Kind], cases: Sequence[Case], progress: 
     with tree_of(sha) as base:
         for place, (kind, number) in enumerate(todo):
             # Every run slows another case.
-            slowed = cases[number % len(cases)].name if kind.factor != 1.0 else None
+            slowed = chosen[number % len(chosen)].name if kind.factor != 1.0 else None
             progress.start(f"{kind.name} {number + 1} of {kind.runs}", place, len(todo))
             start = time.monotonic()
             with hog(kind.hog):
                 slow = {slowed: kind.factor} if slowed else {}
-                found = ab.compare({"base": base, "head": ROOT}, cases, Silent(), slow)
-            judged = {taken.case.name: _line(taken, len(cases)) for taken in found}
+                found = ab.compare({"base": base, "head": ROOT}, chosen, Silent(), slow)
+            judged = {taken.case.name: _line(taken, len(chosen)) for taken in found}
             run = {
                 "kind": kind.name,
                 **kind._asdict(),
@@ -246,6 +248,8 @@ RULES: Mapping[str, Callable[..., Names]] = MappingProxyType(
     }
 )
 FACTORS = (1.0, 1.1, 1.2)
+BATCH = 64
+KINDS = ("none", "features", "lossless", "window")
 
 
 class Drawn(NamedTuple):
@@ -279,6 +283,35 @@ def redraw(runs: Sequence[Run], suites: int, seed: int = 0) -> list[Drawn]:
             hits += bool(slower) if factor == 1.0 else slowed in slower
         found.append(Drawn(rule, factor, suites, hits))
     return found
+
+
+# Counters, which have no noise: compiled again and again they must not change.
+
+
+def recompile(times: int, progress: Progress) -> str:
+    """Compile the vmapped step of every kind of observation anew, in turns; what became of the counters."""
+    import jax
+
+    seen: dict[str, dict[str, int]] = {}
+    alarms = changed = 0
+    for number in range(times):
+        kind = KINDS[number % len(KINDS)]
+        progress.start(f"compiling with observation={kind}", number, times)
+        env = cogrid.make(cases.CRAMPED, "jax", observation=kind)
+        state = jax.eval_shape(
+            jax.vmap(env.jax_reset), jax.eval_shape(lambda: jax.random.split(jax.random.key(0), 64))
+        )[0]
+        jax.clear_caches()
+        found = counters(
+            jax.vmap(env.jax_step), state, jax.ShapeDtypeStruct((64, env.spec.num_agents), np.int8)
+        )
+        changes = counts.changes(seen.setdefault(kind, found), found)
+        changed += bool(changes)
+        alarms += any(change.grew for change in changes)
+    return (
+        f"{times} compilations of the step with {len(KINDS)} kinds of observation: "
+        f"the counters changed in {changed}, {alarms} alarms."
+    )
 
 
 # What people read.
