@@ -12,9 +12,8 @@ from bench.canvas import COLOURS, GUIDE, SMALL, Look, columns, failed_bar, name_
 from bench.judge import COMPARED, judge_pair
 from bench.sweeps import Result, Row, is_ok, when
 from bench.units import more
+from bench.verdicts import MARGIN
 
-# The effect from which a verdict can be slower or faster (decision 008).
-BAND = 0.05
 LOOKS: dict[str, Look] = {
     "slower": {"color": COLOURS[1], "marker": "s"},
     "faster": {"color": COLOURS[2], "marker": "D"},
@@ -53,7 +52,7 @@ def compared(row: Row) -> bool:
 
 def draw(axis: Axes, rows: list[Row]) -> None:
     """The intervals around the line on which nothing changed, and the words of each verdict."""
-    axis.axvspan(1 / (1 + BAND), 1 + BAND, color="#767676", alpha=0.15, linewidth=0)
+    axis.axvspan(1 / (1 + MARGIN), 1 + MARGIN, color="#767676", alpha=0.15, linewidth=0)
     axis.axvline(1, **GUIDE)
     ends = [row["ab"][end] for row in rows if compared(row) for end in ("low", "high")]
     reach = max([1.12, *ends, *(1 / end for end in ends)]) ** 1.05
