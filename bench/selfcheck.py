@@ -292,19 +292,17 @@ def recompile(times: int, progress: Progress) -> str:
     """Compile the vmapped step of every kind of observation anew, in turns; what became of the counters."""
     import jax
 
+    envs = {kind: cogrid.make(cases.CRAMPED, "jax", observation=kind) for kind in KINDS}
+    keys = jax.random.split(jax.random.key(0), BATCH)
+    states = {kind: jax.vmap(env.jax_reset)(keys)[0] for kind, env in envs.items()}
+    actions = np.zeros((BATCH, envs[KINDS[0]].spec.num_agents), np.int8)
     seen: dict[str, dict[str, int]] = {}
     alarms = changed = 0
     for number in range(times):
         kind = KINDS[number % len(KINDS)]
         progress.start(f"compiling with observation={kind}", number, times)
-        env = cogrid.make(cases.CRAMPED, "jax", observation=kind)
-        state = jax.eval_shape(
-            jax.vmap(env.jax_reset), jax.eval_shape(lambda: jax.random.split(jax.random.key(0), 64))
-        )[0]
         jax.clear_caches()
-        found = counters(
-            jax.vmap(env.jax_step), state, jax.ShapeDtypeStruct((64, env.spec.num_agents), np.int8)
-        )
+        found = counters(jax.vmap(envs[kind].jax_step), states[kind], actions)
         changes = counts.changes(seen.setdefault(kind, found), found)
         changed += bool(changes)
         alarms += any(change.grew for change in changes)
