@@ -6,9 +6,28 @@ import numpy as np
 import pytest
 
 from bench import verdicts
-from bench.verdicts import FIRST_PAIRS, ROUNDS, SECOND_PAIRS, Evidence, Pair, evidence, judge
+from bench.verdicts import (
+    FIRST_PAIRS,
+    ROUNDS,
+    SECOND_PAIRS,
+    Estimate,
+    Evidence,
+    Pair,
+    estimate,
+    evidence,
+    judge,
+)
 
 CASES = 10
+
+
+def center(pair: Pair) -> float:
+    return estimate(pair).center
+
+
+def steady(*centers: float) -> Evidence:
+    """Pairs whose rounds do not differ."""
+    return Evidence(tuple(Estimate(one, 0.0) for one in centers))
 
 
 def pairs(factor: float, count: int, seed: int, between: float = 0.01, within: float = 0.05) -> list[Pair]:
@@ -33,14 +52,14 @@ def verdict(factor: float, seed: int, **noise: float) -> str:
 
 def test_center_is_the_log_ratio_and_ignores_outliers() -> None:
     calm = [(1.0, 1.1)] * 7
-    assert verdicts.center(calm) == pytest.approx(math.log(1.1))
-    assert verdicts.center([*calm, *[(1.0, 50.0)] * 5]) == pytest.approx(math.log(1.1))
+    assert center(calm) == pytest.approx(math.log(1.1))
+    assert center([*calm, *[(1.0, 50.0)] * 5]) == pytest.approx(math.log(1.1))
 
 
 def test_center_counts_both_directions_alike() -> None:
     pair = pairs(1.3, 1, seed=1)[0]
     swapped = [(head, base) for base, head in pair]
-    assert verdicts.center(swapped) == pytest.approx(-verdicts.center(pair))
+    assert center(swapped) == pytest.approx(-center(pair))
 
 
 @pytest.mark.parametrize(
@@ -64,20 +83,20 @@ def test_processes_that_differ_for_good_do_not_look_like_evidence() -> None:
 
 
 def test_nothing_is_called_slower_without_a_second_look() -> None:
-    first = Evidence((0.5, 0.5001, 0.4999, 0.5))
+    first = steady(0.5, 0.5001, 0.4999, 0.5)
     assert judge(first, None, CASES).verdict == "inconclusive"
-    second = Evidence((0.0, 0.01, -0.01) * 2)
+    second = steady(*(0.0, 0.01, -0.01) * 2)
     assert judge(first, second, CASES).verdict == "same"
 
 
 def test_an_effect_within_the_margin_is_no_regression_however_sure() -> None:
-    sure = Evidence((0.04, 0.0401, 0.0399, 0.04))
+    sure = steady(0.04, 0.0401, 0.0399, 0.04)
     assert judge(sure, sure, CASES).verdict == "same"
 
 
 def test_more_cases_ask_for_more_evidence() -> None:
-    first = Evidence((0.1,) * 4)
-    second = Evidence((0.02, 0.06, 0.1, 0.14, 0.18, 0.1, 0.05, 0.15))
+    first = steady(*(0.1,) * 4)
+    second = steady(0.02, 0.06, 0.1, 0.14, 0.18, 0.1, 0.05, 0.15)
     assert judge(first, second, 1).verdict == "slower"
     assert judge(first, second, 10_000).verdict == "inconclusive"
 
@@ -89,7 +108,23 @@ def test_smallest_effect_grows_with_the_noise_and_is_kept_at_that_power() -> Non
 
 def test_smallest_effect_is_found_as_often_as_promised() -> None:
     spread, n = 0.02, 400
-    error = Evidence((-spread, spread, -spread, spread))  # pairs differ by about the spread
+    error = steady(-spread, spread, -spread, spread)  # pairs differ by about the spread
     effect = 1 + verdicts.smallest(error, CASES)
     found = [verdict(effect, seed, between=spread, within=0.0) for seed in range(n)]
     assert found.count("slower") >= 0.9 * n
+
+
+def test_a_pair_whose_rounds_differ_wildly_weighs_less() -> None:
+    calm = [Estimate(0.1, 0.002)] * 7
+    found = Evidence((*calm, Estimate(-0.6, 0.3)))
+    assert found.effect == pytest.approx(0.1, abs=0.005)
+    assert judge(found, found, CASES).verdict == "slower"
+    unweighted = Evidence((*calm, Estimate(-0.6, 0.002)))
+    assert judge(unweighted, unweighted, CASES).verdict == "inconclusive"
+
+
+def test_the_error_of_a_pair_is_that_of_the_median_of_its_rounds() -> None:
+    draw = np.random.default_rng(0)
+    found = [estimate([(1.0, float(np.exp(x))) for x in draw.normal(0, 0.2, ROUNDS)]) for _ in range(300)]
+    spread = float(np.std([one.center for one in found]))
+    assert np.mean([one.error for one in found]) == pytest.approx(spread, rel=0.15)
