@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,7 +10,8 @@ from typing import Any, NamedTuple
 import nox
 from nox.command import CommandFailed
 
-nox.needs_version = ">=2025.2.9"
+# The first that tells the exit code of a failed command. nox reads this line before it runs the file.
+nox.needs_version = ">=2026.7.11"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.error_on_missing_interpreters = True
@@ -42,7 +44,9 @@ MATRIX = {
     "cuda13": Row(extra="cuda13", env=CUDA, runner="gpu", workers="0"),
 }
 # What other sessions run, and `tests` leaves to them.
-ELSEWHERE = ("tests/oracles", "tests/ci", "tests/test_examples.py")
+ELSEWHERE = ("tests/oracles", "tests/ci", "tests/browser", "tests/test_examples.py")
+# The names that a Chromium goes by.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The older implementation on PyPI: its import name is ours, so it never shares an environment with us.
 OLDER = "cogrid==0.3.2"
 NO_JAX = "import sys, importlib.util as u; sys.exit('JAX is installed here' if u.find_spec('jax') else 0)"
@@ -124,7 +128,8 @@ def tests(session: nox.Session, backend: str) -> None:
     left_out = list(ELSEWHERE)
     if row.extra is None:
         session.run("python", "-c", NO_JAX)
-        left_out += ["tests/bench/test_plots.py", "tests/bench/test_peers.py"]  # the same with JAX
+        same = ("plots", "forest", "report", "peers")  # with JAX and without
+        left_out += [f"tests/bench/test_{name}.py" for name in same]
     pytest(session, row, *(f"--ignore={path}" for path in left_out))
 
 
@@ -174,6 +179,16 @@ def workflows(session: nox.Session) -> None:
     pytest(session, MATRIX["numpy"], "tests/ci")
 
 
+@nox.session(tags=["ci"])
+def browser(session: nox.Session) -> None:
+    """Open the benchmarks' HTML report in Chromium: both themes, desktop and phone, scripts on and off."""
+    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if chromium is None:
+        session.error("no Chromium was found: install one, for example with apt-get install chromium.")
+    install(session, "tests", "browser")
+    pytest(session, Row(extra=None, env={"COGRID_BROWSER": chromium}, workers="0"), "tests/browser")
+
+
 @nox.session(tags=["nightly"])
 def mutants(session: nox.Session) -> None:
     """Plant wrong rules in a copy and see the tests catch each; what follows -- goes to ci/mutants.py."""
@@ -182,13 +197,25 @@ def mutants(session: nox.Session) -> None:
     session.run("python", "ci/mutants.py", *session.posargs, env=row.env)
 
 
+def measure(session: nox.Session, *arguments: str, env: dict[str, str]) -> None:
+    """Run a suite, write the report whatever came of it, and let the exit code reach the shell."""
+    try:
+        run_through(session, "python", "-m", "bench", "run", *arguments, *session.posargs, env=env)
+    finally:
+        try:
+            session.run("python", "-m", "bench", "report", "--html", "bench/results/report.html", env=env)
+        except CommandFailed:
+            session.warn("no report was written.")
+
+
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure all backends, one case after the other; -- --quick, --full, --help."""
+    """Measure all backends and compare with the baselines; -- --quick, --full, --strict, --help."""
     install(session, "tests", extra="jax")
     env = {"JAX_PLATFORMS": "cpu"}  # unlike the tests it may use every core, and compiles everything anew
-    run_through(session, "python", "-m", "bench", "run", *session.posargs, env=env)
-    if set(session.posargs) <= {"--quick", "--full"}:  # a whole suite: also see whether it can be repeated
+    measure(session, env=env)
+    # After a whole suite also see whether it can be repeated.
+    if set(session.posargs) <= {"--quick", "--full", "--strict"}:
         session.run("pytest", "-p", "no:xdist", "cogrid/benchmarks/benchmark_suite.py", env=env)
 
 
@@ -222,15 +249,14 @@ def older_python(session: nox.Session) -> tuple[str, ...]:
 @nox.session(name="bench-gpu", tags=["gpu"])
 @backends("gpu")
 def bench_gpu(session: nox.Session, backend: str) -> None:
-    """Measure JAX on an NVIDIA GPU; exits 69 where there is none; -- --full, --help."""
+    """Measure JAX on an NVIDIA GPU and compare; exits 69 where there is none; -- --full, --help."""
     row = gpu_environment(session, backend, instead="nox -s bench")
-    command = ("python", "-m", "bench", "run", "--require-platform", "gpu", "--backend", "jax")
-    run_through(session, *command, *session.posargs, env=row.env)
+    measure(session, "--require-platform", "gpu", "--backend", "jax", env=row.env)
 
 
 @nox.session(venv_backend="none")
 def matrix(session: nox.Session) -> None:
-    """Print the sessions and Pythons that GitHub runs; -- --event push, --help."""
+    """Print the sessions and Pythons that GitHub runs; -- --event nightly, --help."""
     session.run(sys.executable, "ci/matrix.py", *session.posargs)
 
 

@@ -5,21 +5,26 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tabulate import tabulate
+
 import cogrid
-from bench import cases, history, peers, results, runner, tables
+from bench import ab, baselines, cases, diff, history, judge, peers, results, runner, selfcheck, tables, trees
+from bench.codes import Code, described, worst
 from bench.export import to_csv, to_pyperf
+from bench.judge import Earlier, Finding
 from bench.progress import Progress
 from bench.results import RESULTS, NoDevice, ResultError
+from bench.verdicts import ROUNDS
+from ci import summary
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Plan
-
-FINE, FAILED, USAGE, MISMATCH, NO_DEVICE = 0, 1, 2, 22, 69
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,16 +34,19 @@ def main(arguments: list[str] | None = None) -> int:
         return int(parsed.command(parsed))
     except ResultError as error:
         print(f"bench: {error}", file=sys.stderr)
-        return NO_DEVICE if isinstance(error, NoDevice) else USAGE
+        return Code.NO_DEVICE if isinstance(error, NoDevice) else Code.USAGE
     except KeyboardInterrupt:
         print("bench: interrupted; `python -m bench run --resume` goes on.", file=sys.stderr)
-        return 130
+        return Code.INTERRUPTED
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, write the file, print the table."""
+    """Measure, write the file, print the table and what changed against the baselines."""
     if options.require_platform and (found := results.system()["platform"]) != options.require_platform:
         raise NoDevice(f"the platform is {found}, and {options.require_platform} was required.")
+    if options.against:
+        return _run_against(options)
+    earlier = baselines.earlier(options.baseline or baselines.files())  # says what is wrong before the work
     if options.resume:
         path, result = _unfinished(options)
     else:
@@ -46,9 +54,85 @@ def run(options: argparse.Namespace) -> int:
         chosen = [dataclasses.replace(case, seed=options.seed) for case in _chosen(options)]
         path, result = _planned("full" if options.full else "quick", chosen, plan, options)
     _measure(path, result)
-    is_profile = result["configuration"]["suite"] == "profile"
-    print(tables.profile(result) if is_profile else tables.summary(result))
-    return exit_code(result)
+    if result["configuration"]["suite"] == "profile":
+        print(tables.profile(result))
+        return exit_code(result)
+    print(tables.summary(result))
+    return _judged(result, earlier, options.strict)
+
+
+def _judged(result: dict[str, Any], earlier: Earlier, strict: bool) -> Code:
+    """Print what changed, also for GitHub; the exit code."""
+    findings = judge.judge(result, earlier)
+    if earlier.timings or earlier.counts or any("ab" in row for row in result["rows"]):
+        print(f"\n{diff.text(findings)}")
+    else:
+        print("\nThere is no baseline to compare with: `python -m bench baseline accept FILE` makes one.")
+    _publish(findings)
+    return worst(judge.codes(findings), strict)
+
+
+def _publish(findings: list[Finding]) -> None:
+    if place := os.environ.get("GITHUB_STEP_SUMMARY"):
+        summary.publish("Benchmarks", [f"{diff.text(findings, 'github')}\n"], Path(place))
+
+
+def diff_(options: argparse.Namespace) -> int:
+    """Print what changed from one result to another, or from the baselines to one."""
+    *before, path = options.files
+    if len(before) > 1:
+        raise ResultError(f"a diff takes one or two files, and here are {len(options.files)}.")
+    head = results.load(path)
+    findings = judge.judge(head, baselines.earlier(before or baselines.files()), whole=bool(before))
+    print(diff.text(findings, options.format))
+    _publish(findings)
+    return worst(judge.codes(findings), options.strict)
+
+
+def _run_against(options: argparse.Namespace) -> int:
+    """Compare with a revision: the gate of a pull request."""
+    sha = trees.sha_of(options.against)
+    if options.resume or options.full:
+        raise ResultError("--against compares the standard suite in one go: leave out --resume and --full.")
+    chosen = [case for case in _chosen(options) if case.measure == "speed"]
+    path, result = _planned("ab", chosen, Plan(ROUNDS), options)
+    result["configuration"]["against"] = {
+        "revision": options.against,
+        "sha": sha,
+        "head": (result["git"] or {}).get("sha"),
+    }
+    progress = Progress()
+    try:
+        ab.run(result, path, sha, progress)
+    finally:
+        progress.close()
+    print(f"bench: results are in {_short(path)}", file=sys.stderr)
+    print(tables.machine(result))
+    return _judged(result, Earlier(), options.strict)
+
+
+def selfcheck_(options: argparse.Namespace) -> int:
+    """Compare the checkout with itself many times: how often that cries wolf, and what it misses."""
+    if options.recompilations:
+        return _recompile(options.recompilations)
+    if not options.replay:
+        kinds = [kind._replace(runs=min(kind.runs, options.runs or kind.runs)) for kind in selfcheck.CAMPAIGN]
+        progress = Progress()
+        try:
+            selfcheck.campaign(options.log, kinds, _installed(cases.standard()), progress)
+        finally:
+            progress.close()
+    print(selfcheck.summary(selfcheck.load(options.log), options.suites, options.style))
+    return Code.FINE
+
+
+def _recompile(times: int) -> int:
+    progress = Progress()
+    try:
+        print(selfcheck.recompile(times, progress))
+    finally:
+        progress.close()
+    return Code.FINE
 
 
 def profile(options: argparse.Namespace) -> int:
@@ -89,15 +173,15 @@ def _measure(path: Path, result: dict[str, Any]) -> None:
     print(f"bench: results are in {_short(path)}", file=sys.stderr)
 
 
-def exit_code(result: dict[str, Any]) -> int:
-    """A wrong result outranks a failure; running out of memory is a finding and not a failure."""
-    statuses = {row["status"] for row in result["rows"]}
-    return MISMATCH if "mismatch" in statuses else FAILED if "failed" in statuses else FINE
+def exit_code(result: dict[str, Any]) -> Code:
+    """What the rows say by themselves; running out of memory is a finding and not a failure."""
+    told = {"mismatch": Code.MISMATCH, "failed": Code.FAILED}
+    return worst(told.get(row["status"], Code.FINE) for row in result["rows"])
 
 
 def _chosen(options: argparse.Namespace) -> list[Case]:
     arena = {"num_agents": options.agents, "map_size": options.map_size, "density": options.density}
-    suite = cases.full(arena) if options.full else cases.quick(arena)
+    suite = _suite(options)(arena)
     _refuse_strange(options)
     with _usage():
         chosen = cases.select(suite, options.only, options.layout, options.backend, options.batch)
@@ -107,6 +191,12 @@ def _chosen(options: argparse.Namespace) -> list[Case]:
     if not chosen:
         raise ResultError("no case fits what was asked for: `python -m bench list --full` shows their names.")
     return chosen
+
+
+def _suite(options: argparse.Namespace) -> Callable[[dict[str, Any]], list[Case]]:
+    if getattr(options, "against", None):
+        return cases.standard
+    return cases.full if options.full else cases.quick
 
 
 def _refuse_strange(options: argparse.Namespace) -> None:
@@ -158,7 +248,7 @@ def _unfinished(options: argparse.Namespace) -> tuple[Path, dict[str, Any]]:
     """The named file, or the newest that lacks rows; its own plan, on its own machine and revision."""
     given = vars(_parser().parse_args(["run"]))
     strange = [name for name, value in given.items() if getattr(options, name) != value]
-    if other := sorted(set(strange) - {"resume", "output", "require_platform"}):
+    if other := sorted(set(strange) - {"resume", "output", "require_platform", "baseline", "strict"}):
         raise ResultError(f"--resume finishes what was planned, so leave out --{other[0].replace('_', '-')}.")
     found = sorted(RESULTS.glob("benchmark_*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
     for path in [options.output] if options.output else found:
@@ -197,13 +287,13 @@ def list_(options: argparse.Namespace) -> int:
     """Print the names of a suite's cases."""
     for case in _chosen(options):
         print(case.name)
-    return FINE
+    return Code.FINE
 
 
 def compare(options: argparse.Namespace) -> int:
     """Print the history of a folder."""
     print(history.history(options.folder, options.batch_size, options.scaling_only))
-    return FINE
+    return Code.FINE
 
 
 def export(options: argparse.Namespace) -> int:
@@ -215,7 +305,7 @@ def export(options: argparse.Namespace) -> int:
         print(f"bench: written to {_short(options.output)}", file=sys.stderr)
     else:
         print(text, end="")
-    return FINE
+    return Code.FINE
 
 
 def plot(options: argparse.Namespace) -> int:
@@ -227,7 +317,21 @@ def plot(options: argparse.Namespace) -> int:
         )
     for path in drawn:
         print(_short(path))
-    return FINE
+    return Code.FINE
+
+
+def report_(options: argparse.Namespace) -> int:
+    """Write the results of a folder as one HTML file."""
+    from bench import report  # matplotlib takes a second to import
+
+    found = [result for result in history.read(options.folder) if result["rows"]]
+    if not found:
+        raise ResultError(f"{options.folder} holds no results: `python -m bench run` writes them.")
+    page = report.page(found, baselines.earlier(baselines.files()))
+    options.html.parent.mkdir(parents=True, exist_ok=True)
+    options.html.write_text(page, encoding="utf-8")
+    print(_short(options.html))
+    return Code.FINE
 
 
 def _draw(found: list[dict[str, Any]], folder: Path) -> list[Path]:
@@ -237,12 +341,32 @@ def _draw(found: list[dict[str, Any]], folder: Path) -> list[Path]:
 
 
 def baseline_show(options: argparse.Namespace) -> int:
-    """Print the fingerprint of this machine and what it is made of."""
+    """Print this machine's fingerprint, what it is made of, and which committed baselines fit it."""
     machine = results.system()
     for name, value in machine.items():
         print(f"{name:13} {value}{'  (not part of the fingerprint)' if name in results.PASSING else ''}")
-    print(f"fingerprint   {results.fingerprint(machine)}")
-    return FINE
+    print(f"fingerprint   {results.fingerprint(machine)}\n")
+    lines = [baselines.described(path, machine) for path in baselines.files()]
+    print(tabulate(lines, baselines.COLUMNS, disable_numparse=True) if lines else "No baseline is committed.")
+    return Code.FINE
+
+
+def baseline_accept(options: argparse.Namespace) -> int:
+    """Put the rows of result files into the committed baselines."""
+    accepted = baselines.accept(options.files, options.reason, options.allow_dirty)
+    for why in accepted.left_out:
+        print(f"bench: left out: {why}", file=sys.stderr)
+    for path in accepted.written:
+        print(_short(path))
+    return Code.FINE
+
+
+def baseline_check(options: argparse.Namespace) -> int:
+    """See whether every committed baseline is valid and can still be compared with."""
+    found = {path: baselines.troubles(path) for path in baselines.files()}
+    for path, troubles in found.items():
+        print("\n".join(troubles or [f"{path.name} is fine."]))
+    return Code.NOT_COMPARABLE if any(found.values()) else Code.FINE
 
 
 def _at_least(least: int) -> Callable[[str], int]:
@@ -260,7 +384,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description="Measure cogrid, and read the results.",
-        epilog="Exit codes: 0 fine, 1 a case failed, 2 usage, 22 wrong results, 69 required device absent.",
+        epilog=f"Exit codes: {described()}.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -282,6 +406,30 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--quick", action="store_true", help=f"{peers.QUICK_ROUNDS} rounds")
     added.add_argument("--older", metavar="PYTHON", help="the Python of an environment with cogrid 0.3.2")
     _add_file(added)
+    added = command("selfcheck", selfcheck_)
+    added.add_argument(
+        "log",
+        type=Path,
+        nargs="?",
+        default=RESULTS / "selfcheck.jsonl",
+        help="is continued; default: %(default)s",
+    )
+    added.add_argument("--runs", type=_at_least(1), metavar="N", help="at most so many of each kind")
+    added.add_argument("--suites", type=_at_least(1), default=2000, help="drawn again; default: %(default)s")
+    added.add_argument("--replay", action="store_true", help="run nothing, only read the log")
+    added.add_argument(
+        "--recompilations",
+        type=_at_least(2),
+        metavar="N",
+        help="instead, compile N times and look at the counters",
+    )
+    added.add_argument(
+        "--style", default="simple", help="of the tables: simple, github; default: %(default)s"
+    )
+    added = command("diff", diff_)
+    added.add_argument("files", type=Path, nargs="+", metavar="FILE", help="[before] after")
+    added.add_argument("--format", choices=diff.FORMATS, default="terminal", help="default: %(default)s")
+    _add_strict(added)
     added = command("compare", compare)
     added.add_argument("folder", type=Path, nargs="?", default=RESULTS, help="default: bench/results")
     added.add_argument("--batch-size", type=_at_least(1), metavar="N", help="only rows of this batch")
@@ -293,10 +441,18 @@ def _parser() -> argparse.ArgumentParser:
     added = command("plot", plot)
     added.add_argument("files", type=Path, nargs="+", metavar="FILE", help="result files")
     added.add_argument("--folder", type=Path, default=RESULTS / "plots", help="default: bench/results/plots")
+    added = command("report", report_)
+    added.add_argument("folder", type=Path, nargs="?", default=RESULTS, help="default: bench/results")
+    added.add_argument("--html", type=Path, required=True, metavar="FILE", help="the file to write")
     baseline = commands.add_parser("baseline", help="the committed baselines").add_subparsers(
         required=True, metavar="COMMAND"
     )
     command("show", baseline_show, baseline)
+    added = command("accept", baseline_accept, baseline)
+    added.add_argument("files", type=Path, nargs="+", metavar="FILE", help="result files")
+    added.add_argument("--reason", required=True, help="why these numbers are right; kept in the file")
+    added.add_argument("--allow-dirty", action="store_true", help="also from a checkout with changes")
+    command("check", baseline_check, baseline)
     return parser
 
 
@@ -326,6 +482,7 @@ def _add_file(parser: argparse.ArgumentParser) -> None:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     _add_selection(parser)
+    parser.add_argument("--against", metavar="REV", help="compare with this revision, in turns (A/B)")
     sampling = parser.add_argument_group("sampling (by default as many steps as fill the time)")
     plan = Plan()
     sampling.add_argument(
@@ -344,6 +501,14 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     _add_file(parser)
     parser.add_argument("--resume", action="store_true", help="finish the newest file that lacks rows")
     parser.add_argument("--require-platform", metavar="NAME", help="exit 69 unless JAX runs on it")
+    parser.add_argument(
+        "--baseline", type=Path, nargs="+", metavar="FILE", help="default: the committed ones"
+    )
+    _add_strict(parser)
+
+
+def _add_strict(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--strict", action="store_true", help="exit 21 or 23 for what is in doubt")
 
 
 EXPORTS = {"csv": to_csv, "pyperf": to_pyperf}

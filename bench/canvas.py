@@ -16,6 +16,7 @@ from bench.units import engineering
 # Okabe and Ito's colours, which people with any colour vision tell apart; their yellow is too pale for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 PALE = COLOURS[3:6]
+INK = "#101010"  # for words on a pale colour: nearly black, and dark also where a page turns black to white
 DASHES = ("-", "--", "-.", ":")
 MARKERS = {"numpy-single": "v", "numpy-batch": "s", "jax-single": "^", "jax-vmap": "D", "jax-scan": "o"}
 CROSS: dict[str, Any] = {"linestyle": "", "marker": "x", "markersize": 7, "markeredgewidth": 2}

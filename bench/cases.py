@@ -42,6 +42,23 @@ def quick(arena: dict[str, Any] = TOY) -> list[Case]:
     return [Case(CRAMPED, mode, batch, workload="cooperative") for mode, batch in ALL_MODES] + toy(arena)
 
 
+def standard(arena: dict[str, Any] = TOY) -> list[Case]:
+    """The suite of an A/B, whose sides take turns of some milliseconds: short passes."""
+    lossless, toy = options(observation="lossless"), options(**arena)
+    return [
+        Case(CRAMPED, "numpy-single", steps=64, workload="cooperative"),
+        Case(CRAMPED, "numpy-batch", 1024, 4, workload="cooperative"),
+        Case(CRAMPED, "jax-single", steps=64, workload="cooperative"),
+        Case(CRAMPED, "jax-vmap", 1024, 16, workload="cooperative"),
+        Case(CRAMPED, "jax-scan", 1024, 32, workload="cooperative"),
+        Case(CRAMPED, "jax-scan", 1024, 32, workload="cooperative", options=lossless),
+        Case("Arena-V0", "numpy-single", steps=8, options=toy),
+        Case("Arena-V0", "numpy-batch", 256, 1, options=toy),
+        Case("Arena-V0", "jax-vmap", 1024, 2, options=toy),
+        Case("Arena-V0", "jax-scan", 1024, 2, options=toy),
+    ]
+
+
 def profile(ids: Sequence[str], batch: int) -> list[Case]:
     """The phases of a step and the parts of the flat observation, in all modes that differ in them."""
     ways = (("numpy-single", 1), ("numpy-batch", batch), ("jax-single", 1), ("jax-vmap", batch))

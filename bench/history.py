@@ -9,7 +9,8 @@ from pathlib import Path
 from tabulate import tabulate
 
 from bench import words
-from bench.results import PASSING, ResultError, load
+from bench.judge import refusal
+from bench.results import ResultError, load
 from bench.sweeps import Result, Row, batch_sweeps, efficiency, is_ok, when
 from bench.units import change, engineering
 
@@ -45,7 +46,7 @@ def read(folder: Path) -> list[Result]:
         try:
             runs.append(load(path))
         except (ResultError, OSError) as error:
-            print(f"bench: left out of the history: {error}", file=sys.stderr)
+            print(f"bench: left out: {error}", file=sys.stderr)
     return sorted(runs, key=when)
 
 
@@ -89,24 +90,10 @@ def cell(earlier: list[Result], run: Result, row: Row) -> str:
 
 def verdict(other: Result, before: Row, run: Result, row: Row) -> str:
     """The change from a row before, or why there is none to tell."""
-    if run["fingerprint"] != other["fingerprint"]:
-        return f"{REFUSED}: other {' and '.join(differing(other, run)) or 'machine'}"
-    if row["identity"] != before["identity"]:
-        return f"{REFUSED}: measured differently"
-    if row["checksum"] != before["checksum"]:
-        return f"{REFUSED}: other trajectory"
-    if words.doubt(before):
-        return f"{REFUSED}: {words.doubt(before)} before"
+    refused, why = refusal(other, before, run, row)
+    if refused:
+        return f"{REFUSED}: {why}"
     return change(before["statistics"]["median"], row["statistics"]["median"], row["unit"])
-
-
-def differing(other: Result, run: Result) -> list[str]:
-    """The parts of the fingerprint that are not the same."""
-    return [
-        name
-        for name, value in run["system"].items()
-        if name not in PASSING and other["system"][name] != value
-    ]
 
 
 def scaling(run: Result) -> Cells:

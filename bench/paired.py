@@ -7,6 +7,11 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from cogrid.benchmarks.clock import Sample
+
+#: How what disturbed single samples becomes what disturbed a row.
+NOISE = dict.fromkeys(Sample._fields[1:], statistics.fmean) | {"dropped": sum, "disturbed": sum}
+
 Take = Callable[[], dict[str, Any]]
 CONFIDENCE = 0.95
 
@@ -36,6 +41,15 @@ def in_turns(takers: Sequence[Take], rounds: int) -> list[list[dict[str, Any]]]:
         else:
             kept.append([taken[number] for number in range(len(takers))])
     return kept
+
+
+def noise_of(samples: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """What disturbed them all."""
+    return {
+        name: how([sample[name] for sample in samples])
+        for name, how in NOISE.items()
+        if samples and name in samples[0]
+    }
 
 
 def interval(figures: Sequence[float]) -> Interval:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import statistics
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,13 +13,13 @@ from typing import Any, NamedTuple
 from tabulate import tabulate
 
 from bench import results, tables
-from bench.paired import Interval, in_turns, interval
+from bench.codes import Code, worst
+from bench.paired import Interval, in_turns, interval, noise_of
 from bench.progress import Progress
 from bench.results import ROOT, Result, ResultError
 from bench.sides import Sides, Unable, Worker, workers
 from bench.targets import TARGETS, Side, Target, alone, exponent
 from bench.units import engineering
-from cogrid.benchmarks import clock
 from cogrid.benchmarks.workloads import checksum
 
 ROUNDS, QUICK_ROUNDS = 20, 6  # six are the fewest that have an interval
@@ -28,8 +27,6 @@ COLUMNS = ("what", "against", "ours", "theirs", "measured", "95 % interval", "ta
 #: What a library is called before it told its version.
 LIBRARIES = {"ours": "cogrid", "lineage": "overcooked", "older": "cogrid 0.3.2"}
 #: How what was noted beside the samples is summed up; C notes nothing.
-NOISE = dict.fromkeys(clock.Sample._fields[1:], statistics.fmean) | {"dropped": sum, "disturbed": sum}
-
 Row = dict[str, Any]
 Samples = Sequence[dict[str, Any]]
 Ended = dict[str, list[Any]]  # by name, for every lane of the tape
@@ -134,15 +131,12 @@ def agree(first: Side, end: Ended, other: Side, other_end: Ended) -> None:
 
 def _measured(side: Side, worker: Worker, samples: Samples) -> Row:
     values = [sample["value"] for sample in samples]
-    noise = {
-        name: how([sample[name] for sample in samples]) for name, how in NOISE.items() if name in samples[0]
-    }
     end = worker.ready["end"]
     return _row(side, worker.ready["library"] + side.label) | {
         "unit": worker.ready["unit"],
         "samples": values,
         "statistics": results.summarise(values),
-        "noise": noise,
+        "noise": noise_of(samples),
         "checksum": checksum(end) if end else None,
         "parts": {"start": worker.start_seconds},
     }
@@ -214,16 +208,17 @@ def _line(found: Found) -> Row:
         "samples": found.figures,
         "statistics": results.summarise(found.figures),
         "unit": found.target.unit,
+        "noise": {},
         "case": {"measure": "target"},
     }
 
 
-def exit_code(found: Sequence[Found]) -> int:
+def exit_code(found: Sequence[Found]) -> Code:
     """22 where sides disagree about the game, 1 where cogrid failed; a peer's absence is a finding."""
     rows = [(side, row) for one in found for side, row in zip(one.target.sides, one.rows, strict=True)]
-    if any(row["status"] == "mismatch" for _, row in rows):
-        return 22
-    return int(any(side.who == "ours" and row["status"] == "failed" for side, row in rows))
+    wrong = [Code.MISMATCH for _, row in rows if row["status"] == "mismatch"]
+    broken = [Code.FAILED for side, row in rows if side.who == "ours" and row["status"] == "failed"]
+    return worst(wrong + broken)
 
 
 def table(result: Result, found: Sequence[Found], style: str = "simple") -> str:

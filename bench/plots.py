@@ -20,6 +20,7 @@ from matplotlib.ticker import FixedLocator
 from bench.canvas import (
     COLOURS,
     GUIDE,
+    INK,
     PALE,
     SMALL,
     Look,
@@ -37,6 +38,7 @@ from bench.canvas import (
     panels,
     spread,
 )
+from bench.forest import forest
 from bench.sweeps import (
     Result,
     Row,
@@ -222,7 +224,7 @@ def phase_bar(axis: Axes, y: int, row: Row, looks: dict[str, Look]) -> None:
         share = 100 * seconds / whole
         axis.barh(y, share, left=left, height=0.7, edgecolor="white", linewidth=0.5, **looks[part])
         if share >= 8:
-            ink = "black" if looks[part]["color"] in PALE else "white"
+            ink = INK if looks[part]["color"] in PALE else "white"
             axis.text(
                 left + share / 2, y, f"{share:.0f}", ha="center", va="center", color=ink, fontsize=SMALL
             )
@@ -295,26 +297,32 @@ FIGURES: dict[str, Callable[[Iterable[Result]], Figure | None]] = {
     "chunks": chunks,
     "phases": phases,
     "libraries": libraries,
+    "forest": forest,
 }
 
 
-def svg(figure: Figure, name: str) -> str:
+def svg(figure: Figure, name: str, transparent: bool = False) -> str:
     """The figure as SVG, the same text each time: no date, and ids that follow from what is drawn."""
     text = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": name}):
-        figure.savefig(text, format="svg", metadata={"Date": None})
+        figure.savefig(text, format="svg", metadata={"Date": None}, transparent=transparent)
     return text.getvalue()
+
+
+def drawn(results: Sequence[Result]) -> dict[str, Figure]:
+    """Every figure that the results have data for, by name."""
+    # A person's own matplotlibrc must not change the pictures.
+    with style.context("default"):
+        return {name: figure for name, draw in FIGURES.items() if (figure := draw(results))}
 
 
 def draw_all(results: Sequence[Result], folder: Path) -> list[Path]:
     """Draw every figure that the results have data for, as PNG and SVG; the files that were written."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, draw in FIGURES.items():
-        # A person's own matplotlibrc must not change the pictures.
+    for name, figure in drawn(results).items():
+        written += [folder / f"{name}.png", folder / f"{name}.svg"]
         with style.context("default"):
-            if figure := draw(results):
-                written += [folder / f"{name}.png", folder / f"{name}.svg"]
-                figure.savefig(written[-2], dpi=300)
-                written[-1].write_text(svg(figure, name))
+            figure.savefig(written[-2], dpi=300)
+            written[-1].write_text(svg(figure, name))
     return written

@@ -86,32 +86,41 @@ def write(path: Path, result: Result) -> None:
 
 def load(path: Path) -> Result:
     """A valid result; a ResultError says in one sentence why a file is none."""
+    result = parsed(path)
+    validate(result, str(path))
+    return result
+
+
+def parsed(path: Path) -> dict[str, Any]:
+    """The JSON object of a file that has our version, not validated yet."""
     try:
-        result = json.loads(Path(path).read_text())
+        found = json.loads(Path(path).read_text())
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror}.") from None
     except ValueError as error:
         raise ResultError(f"{path} is damaged, it holds no JSON: {error}.") from None
-    found = result.get("schema") if isinstance(result, dict) else None
-    if found != SCHEMA_VERSION:
+    version = found.get("schema") if isinstance(found, dict) else None
+    if version != SCHEMA_VERSION:
         raise ResultError(
-            f"{path} has schema version {found!r} and this program reads {SCHEMA_VERSION}: measure anew."
+            f"{path} has schema version {version!r} and this program reads {SCHEMA_VERSION}: measure anew."
         )
-    validate(result, str(path))
-    return dict(result)
+    return dict(found)
 
 
-def validate(result: Result, name: str = "the result") -> None:
-    """Hold a result to the JSON Schema."""
-    errors = sorted(_validator().iter_errors(result), key=lambda error: list(map(str, error.absolute_path)))
+def validate(result: Result, name: str = "the result", kind: str = "") -> None:
+    """Hold a result, or what a definition of the JSON Schema describes, to it."""
+    found = _validator(kind).iter_errors(result)
+    errors = sorted(found, key=lambda error: list(map(str, error.absolute_path)))
     if errors:
         place = "/".join(map(str, errors[0].absolute_path)) or "top"
         raise ResultError(f"{name} is damaged at {place}: {errors[0].message[:200]}.")
 
 
 @functools.cache
-def _validator() -> Any:
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+def _validator(kind: str) -> Any:
+    whole = json.loads(SCHEMA.read_text())
+    part = {"$defs": whole["$defs"], "$ref": f"#/$defs/{kind}"} if kind else whole
+    return jsonschema.Draft202012Validator(part)
 
 
 def summarise(samples: list[float]) -> dict[str, float] | None:
@@ -144,16 +153,20 @@ def identity(case: Case, plan: Plan) -> str:
     return hashlib.sha256(parameters.encode() + measuring_code()).hexdigest()[:12]
 
 
-@functools.cache
-def measuring_code() -> bytes:
-    """The source of everything between a case and its numbers."""
-    package = Path(cogrid.__file__).parent
+def measuring_files() -> list[Path]:
+    """Everything between a case and its numbers but the engine, seen from the top of the checkout."""
     measuring = ("case", "clock", "counters", "measures", "modes", "phases", "workloads")
     playing = ("floor_plan", "planning", "policies")  # the cooks of the cooperative tapes
+    package = Path("cogrid")
     files = [package / "benchmarks" / f"{name}.py" for name in measuring]
     files += [package / "envs" / "overcooked" / f"{name}.py" for name in playing]
-    files += [package / "testing.py", package / "core" / "profiling.py"]
-    return b"".join(file.read_bytes() for file in files)
+    return [*files, package / "testing.py", package / "core" / "profiling.py"]
+
+
+@functools.cache
+def measuring_code() -> bytes:
+    """Their source."""
+    return b"".join((Path(cogrid.__file__).parents[1] / file).read_bytes() for file in measuring_files())
 
 
 def system() -> dict[str, Any]:

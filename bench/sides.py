@@ -60,11 +60,20 @@ class Worker:
             raise
         self.start_seconds = time.perf_counter() - started
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be asked."""
+        return self._process.poll() is None
+
     def sample(self) -> dict[str, Any]:
         """The next one: its value, and what disturbed it."""
+        return self.ask(None)
+
+    def ask(self, request: Any) -> dict[str, Any]:
+        """The answer to a line of JSON."""
         assert self._process.stdin
         with contextlib.suppress(BrokenPipeError):  # the missing answer says it
-            self._process.stdin.write("\n")
+            self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
         return self._answer()
 

@@ -22,6 +22,11 @@ def is_ok(row: Row) -> bool:
     return bool(row["status"] == "ok")
 
 
+def backend_of(row: Row) -> str:
+    """numpy or jax."""
+    return str(row["case"]["mode"]).partition("-")[0]
+
+
 def same_but(row: Row, *parameters: str) -> str:
     """What rows share that differ in nothing but these: parameters of the case, or "library"."""
     facts = {"library": row["library"], **row["case"]}

@@ -270,6 +270,22 @@ TARGETS: tuple[Target, ...] = (
         note="no target",
     ),
     Target(
+        "bytes accessed of the vmapped lossless step",
+        "JaxMARL V1 step_env",
+        duel("jaxmarl", "bytes", scan(**LOSSLESS), "bytes", measure="bytes accessed", mode="jax-vmap"),
+        most=True,
+        rounds=COUNTED,
+        note="no target",
+    ),
+    Target(
+        "fusions of the vmapped lossless step",
+        "JaxMARL V1 step_env",
+        duel("jaxmarl", "fusions", scan(**LOSSLESS), "fusions", measure="fusions", mode="jax-vmap"),
+        most=True,
+        rounds=COUNTED,
+        note="no target",
+    ),
+    Target(
         "equations of the vmapped step, features",
         "",
         (Side("ours", "equations", VMAPPED, facts=(("measure", "equations"),)),),
@@ -326,6 +342,18 @@ TARGETS: tuple[Target, ...] = (
         "linear in the batch",
         tuple(Side("ours", "play", scan(batch=batch, steps=steps)) for batch, steps in BATCHES),
         **LINEAR,
+    ),
+    Target(
+        "JAX scan@1024, features",
+        "lossless",
+        (Side("ours", "play", scan()), Side("ours", "play", scan(**LOSSLESS))),
+        note="no target",
+    ),
+    Target(
+        "JAX scan@1024, window of 5 × 5",
+        "lossless",
+        (Side("ours", "play", scan(observation="window", window=5)), Side("ours", "play", scan(**LOSSLESS))),
+        note="no target",
     ),
     Target(
         "five layouts mixed in a batch, lossless",

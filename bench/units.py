@@ -20,10 +20,18 @@ def engineering(value: float, unit: str = "") -> str:
     return f"{value / 10**exponent:.3g} {PREFIXES[exponent]}{glue}{unit}".rstrip().replace("  ", " ")
 
 
+def pace(ratio: float) -> str:
+    """A ratio of times in words: 1.12 is '12 % slower', so much more time; its inverse is '12 % faster'."""
+    percent = round((max(ratio, 1 / ratio) - 1) * 100)
+    return f"{percent} % {'slower' if ratio > 1 else 'faster'}" if percent else "the same"
+
+
+def more(ratio: float) -> str:
+    """A ratio as so much more or less: '+8 %', '−3 %', '0 %'."""
+    percent = round((ratio - 1) * 100)
+    return f"{percent:+d} %".replace("-", "−") if percent else "0 %"
+
+
 def change(before: float, after: float, unit: str) -> str:
-    """How far the second number is from the first: '12 % slower' for fewer steps/s or for more seconds."""
-    percent = round((after / before - 1) * 100)
-    if percent == 0:
-        return "the same"
-    faster = (percent > 0) == unit.endswith("/s")
-    return f"{abs(percent)} % {'faster' if faster else 'slower'}"
+    """How far the second number is from the first: fewer steps/s and more seconds are both slower."""
+    return pace(before / after if unit.endswith("/s") else after / before)

@@ -24,11 +24,11 @@ def main() -> None:
     request = json.load(sys.stdin)
     with os.fdopen(os.dup(1), "w") as answer:
         os.dup2(2, 1)
-        _stand_below_the_runner()
+        stand_below_the_runner()
         json.dump(row_of(Case.of(request["case"]), Plan(**request["plan"])), answer)
 
 
-def _stand_below_the_runner() -> None:
+def stand_below_the_runner() -> None:
     """If memory runs out this process goes first, and if the runner is killed this one goes too (Linux)."""
     with contextlib.suppress(OSError, AttributeError):
         Path("/proc/self/oom_score_adj").write_text("1000")
@@ -37,15 +37,13 @@ def _stand_below_the_runner() -> None:
 
 def row_of(case: Case, plan: Plan) -> dict[str, Any]:
     """The case's part of a row; what goes wrong is a part of it too."""
+    status: str = "ok"
+    error: str | None = None
     try:
-        measured, status, error = measure(case, plan), "ok", None
-    except Mismatch as mismatch:
-        measured, status, error = Measured("steps/s", []), "mismatch", str(mismatch)
+        measured = measure(case, plan)
     except Exception as failure:  # any library may raise anything; the row says what, the others go on
-        out_of_memory = isinstance(failure, MemoryError) or "RESOURCE_EXHAUSTED" in str(failure)
-        first = (str(failure).splitlines() or [""])[0]
-        status = "out of memory" if out_of_memory else "failed"
-        measured, error = Measured("steps/s", []), f"{type(failure).__name__}: {first}"
+        measured = Measured("steps/s", [])
+        status, error = failure_of(failure)
     return {
         "agents": case.spec.num_agents,
         "status": status,
@@ -53,6 +51,15 @@ def row_of(case: Case, plan: Plan) -> dict[str, Any]:
         **measured._asdict(),
         "memory": {**measured.memory, "peak_rss_bytes": _peak_rss(), "device_peak_bytes": _device_peak()},
     }
+
+
+def failure_of(failure: Exception) -> tuple[str, str]:
+    """The status of a row that failed, and why."""
+    if isinstance(failure, Mismatch):
+        return "mismatch", str(failure)
+    out_of_memory = isinstance(failure, MemoryError) or "RESOURCE_EXHAUSTED" in str(failure)
+    first = (str(failure).splitlines() or [""])[0]
+    return "out of memory" if out_of_memory else "failed", f"{type(failure).__name__}: {first}"
 
 
 def _peak_rss() -> int:

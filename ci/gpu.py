@@ -8,6 +8,7 @@ import os
 import sys
 
 UNAVAILABLE = 69  # EX_UNAVAILABLE of sysexits.h
+LIBRARY = "libcuda.so.1"
 # The CUDA version that a variant is built for: 12.0 came with driver 525, 13.0 with driver 580.
 NEEDS = {"cuda12": (12, 0), "cuda13": (13, 0)}
 CAUSES = {
@@ -65,16 +66,15 @@ def jax_device() -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, epilog=f"Exits {UNAVAILABLE} where none can run.")
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        epilog=f"Exits {UNAVAILABLE} where none can run. $COGRID_LIBCUDA replaces {LIBRARY}.",
+    )
     parser.add_argument(
         "variants", nargs="*", default=list(NEEDS), help=f"of {', '.join(NEEDS)}; default all"
     )
     parser.add_argument("--jax", action="store_true", help="after the install: print the GPU that JAX uses")
     parser.add_argument("--instead", default='nox -s "tests(jax-cpu)"', help="what to run on the CPU instead")
-    library = os.environ.get("COGRID_LIBCUDA", "libcuda.so.1")
-    parser.add_argument(
-        "--library", default=library, help="of the driver; default $COGRID_LIBCUDA, %(default)s"
-    )
     arguments = parser.parse_args()
     if unknown := set(arguments.variants) - set(NEEDS):
         parser.error(f"unknown variant {min(unknown)!r}: choose from {', '.join(NEEDS)}")
@@ -82,7 +82,8 @@ def main() -> int:
         print(jax_device())
         return 0
     try:
-        print("\n".join(check(arguments.variants, arguments.library)))
+        library = os.environ.get("COGRID_LIBCUDA", LIBRARY)
+        print("\n".join(check(arguments.variants, library)))
     except NoGpu as cause:
         print(f"No GPU to run on: {cause}; on the CPU, run {arguments.instead}", file=sys.stderr)
         return UNAVAILABLE

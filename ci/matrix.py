@@ -45,7 +45,9 @@ def matrix(sessions: list[dict[str, Any]], versions: list[str]) -> dict[str, lis
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--event", choices=EVENTS, required=True, help="what GitHub runs for")
+    parser.add_argument(
+        "--event", choices=EVENTS, default="pull_request", help="what GitHub runs for; default %(default)s"
+    )
     parser.add_argument("--output", type=Path, help="append matrix=… to this file ($GITHUB_OUTPUT)")
     arguments = parser.parse_args()
     text = json.dumps(matrix(listed(*EVENTS[arguments.event]), pythons()))

@@ -85,6 +85,16 @@ def fitted(text: str, limit: int = LIMIT) -> str:
     return kept[: kept.rfind(b"\n") + 1].decode() + CUT
 
 
+def publish(title: str, parts: Iterable[str], output: Path | None) -> None:
+    """Append the parts under a heading to a file, or print them."""
+    text = fitted("\n".join(part for part in (f"## {cell(title)}\n", *parts) if part))
+    if output is None:
+        print(text, end="")
+    else:
+        with output.open("a", encoding="utf-8") as file:
+            file.write(text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__,
@@ -102,17 +112,12 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     results = {job: need["result"] for job, need in arguments.needs.items()}
-    parts = [f"## {cell(arguments.title)}\n"]
+    parts = []
     if results:
         parts.append(table([{"job": job, "result": result} for job, result in results.items()]))
     parts += [table(json.loads(path.read_text(encoding="utf-8"))) for path in arguments.json]
     parts.append(junit(reports(arguments.reports)))
-    text = fitted("\n".join(part for part in parts if part))
-    if arguments.output is None:
-        print(text, end="")
-    else:
-        with arguments.output.open("a", encoding="utf-8") as file:
-            file.write(text)
+    publish(arguments.title, parts, arguments.output)
     missed = [f"{job}: {result}" for job, result in results.items() if result != "success"]
     if missed:
         print(f"not every job succeeded ({', '.join(missed)})", file=sys.stderr)

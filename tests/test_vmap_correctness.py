@@ -195,7 +195,7 @@ if HAS_JAX:
             )  # rules of its own: what others cached is no help
             state, _ = jax.eval_shape(jax.vmap(env.jax_reset), keys(8))
             after, *_ = jax.eval_shape(jax.vmap(env.jax_step), state, random_actions(1, 8)[0])
-        assert after.time.shape == (8,)
+        assert after.clock.shape == (8,)
 
     @over_layouts
     def test_batch_of_one(id: str) -> None:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.rivals import compiled
-from bench.rivals.ours import actions, case_of, witness
+from bench.rivals.ours import actions, case_of, counter, witness
 from bench.rivals.protocol import Job, Prepared, speed
 from cogrid.benchmarks import clock
 from cogrid.benchmarks.case import Case
@@ -123,9 +123,23 @@ def _staggered(case: Case) -> Prepared:
 
 def _compile(case: Case) -> Prepared:
     """Seconds until the vmapped `step_env` is compiled."""
+    return Prepared(_name(), "s", compiled.compilation(clock, *_vmapped(case)))
+
+
+def _bytes(case: Case) -> Prepared:
+    """Bytes that the compiled vmapped `step_env` reads and writes."""
+    return Prepared(_name(), "B", counter("bytes_accessed", *_vmapped(case)))
+
+
+def _fusions(case: Case) -> Prepared:
+    """Fusions of the compiled vmapped `step_env`."""
+    return Prepared(_name(), "fusions", counter("fusions", *_vmapped(case)))
+
+
+def _vmapped(case: Case) -> tuple[Any, Any, Any]:
+    """The vmapped `step_env` and arguments for it."""
     game = _game(case)
-    joint = jnp.zeros((case.batch, len(AGENTS)), np.int32)
-    return Prepared(_name(), "s", compiled.compilation(clock, _stepper(game), _start(game, case), joint))
+    return _stepper(game), _start(game, case), jnp.zeros((case.batch, len(AGENTS)), np.int32)
 
 
 def _state_bytes(case: Case) -> Prepared:
@@ -140,5 +154,7 @@ _WAYS: Mapping[str, Callable[[Case], Prepared]] = {
     "drawn": _drawn,
     "staggered": _staggered,
     "compile": _compile,
+    "bytes": _bytes,
+    "fusions": _fusions,
     "state bytes": _state_bytes,
 }

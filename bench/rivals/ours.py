@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from bench.rivals.protocol import Job, Prepared, speed
+from bench.rivals.protocol import Job, Prepared, Sample, speed
 from bench.worker import row_of
 from cogrid.backend.array import Array
 from cogrid.benchmarks import clock, modes
 from cogrid.benchmarks.case import Case
-from cogrid.benchmarks.counters import equations
+from cogrid.benchmarks.counters import counters, equations
 from cogrid.benchmarks.measures import Plan
 from cogrid.benchmarks.workloads import spread, tape
 from cogrid.cogrid_env import CoGridEnv
@@ -67,6 +67,12 @@ def witness(positions: Any, facings: Any, rewards: Any, planes: Any = None) -> d
     return end
 
 
+def counter(name: str, function: Any, *arguments: Any) -> Callable[[], Sample]:
+    """A number of the compiled function, the same each time."""
+    count = counters(function, *arguments)[name]
+    return lambda: {"value": count}
+
+
 def prepare(job: Job) -> Prepared:
     """What the job asks for."""
     return _WAYS[job["how"]](case_of(job["case"]))
@@ -101,7 +107,7 @@ def _drawn(case: Case, staggered: bool = False) -> Prepared:
     env = CoGridEnv(case.spec, "jax")
     start = modes.jax_start(case, env, jax.vmap)
     if staggered:
-        start = start.evolve(time=jax.numpy.arange(case.batch, dtype=start.time.dtype) % case.spec.max_steps)
+        start = start.evolve(clock=jax.numpy.arange(case.batch, dtype=np.int32) % case.spec.max_steps)
 
     def one(carry: Any, _: Any) -> Any:
         state, key = carry
@@ -183,6 +189,16 @@ def _equations(case: Case) -> Prepared:
     return Prepared(NAME, "equations", lambda: {"value": count})
 
 
+def _bytes(case: Case) -> Prepared:
+    """Bytes that the compiled vmapped step reads and writes."""
+    return Prepared(NAME, "B", counter("bytes_accessed", *_vmapped(case)))
+
+
+def _fusions(case: Case) -> Prepared:
+    """Fusions of the compiled vmapped step."""
+    return Prepared(NAME, "fusions", counter("fusions", *_vmapped(case)))
+
+
 def _state_bytes(case: Case) -> Prepared:
     """Bytes of a state without its key."""
     prepared = modes.ready(case)
@@ -208,6 +224,8 @@ _WAYS: Mapping[str, Callable[[Case], Prepared]] = {
     "sharded": _sharded,
     "compile": _compile,
     "equations": _equations,
+    "bytes": _bytes,
+    "fusions": _fusions,
     "state bytes": _state_bytes,
     "memory": _memory,
 }

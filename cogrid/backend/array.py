@@ -73,6 +73,8 @@ class Backend(Protocol):
 
 def lift(constant: np.ndarray[Any, Any], ndim: int) -> np.ndarray[Any, Any]:
     """The constant with leading axes of one, so that it meets a batch without implicit rank promotion."""
+    if constant.ndim == ndim:
+        return constant
     return constant.reshape((1,) * (ndim - constant.ndim) + constant.shape)
 
 

@@ -24,6 +24,8 @@ class Tables(Protocol):
     types: Array  # (symbols,) type id of the thing
     lying: Array  # (symbols,) type id of the item that lies on it, 0 none
     item_types: Array  # (items,) type id of a held item, −1 for the empty hand
+    facing: Array  # (poses,)
+    held: Array  # (poses,) number of the item
     n_walkable: int
 
     def symbols(self, function: Callable[[Any], Any]) -> Array:
@@ -37,20 +39,31 @@ class Tables(Protocol):
 class EnvState:
     """One environment, or a batch of them (*B leads every shape). Fields are stored, properties are views.
 
-    A cell is one symbol: the number of the thing in it, the thing's own state included.
+    A cell is one symbol: the number of the thing in it, the thing's own state included. Every field is one
+    more array that JAX hands over at each call, which for a single environment is most of a step's time.
     """
 
     cells: Array  # (*B, H·W) symbol of each cell
     pos: Array  # (*B, n) cell of each agent, row · W + column
-    agent_dir: Array  # (*B, n) 0 right, 1 down, 2 left, 3 up
-    held: Array  # (*B, n) number of the held item, 0 nothing
-    time: Array  # (*B,) int32 steps since reset
-    done: Array  # (*B,) bool the episode is over
-    shaping_weight: Array  # (*B,) float32 weight of the shaping terms
-    rng_key: Array  # (*B,) key on JAX, (*B, 2) uint32 on NumPy
+    pose: Array  # (*B, n) facing and held item of each agent, facing · items + item
+    clock: Array  # (*B,) int32 steps since reset; ~steps, so below zero, when the episode is over
+    words: Array  # (*B, 2) uint32 of the key
+    weight: Array | None  # (*B,) float32 of the shaping terms, where the spec has them
     layout: Array | None  # (*B,) number of the layout, where the spec has several
     ended: Array | None  # (*B, n) bool the agent's own end, where the spec has one
     rules: Tables = dataclasses.field(metadata={"static": True}, repr=False)
+
+    #: The attributes that, with the key, tell all of a state, in whatever form they are stored.
+    told: ClassVar[tuple[str, ...]] = (
+        *("cells", "pos", "agent_dir", "held", "time", "done", "shaping_weight", "layout", "ended"),
+    )
+
+    def plain(self) -> dict[str, np.ndarray[Any, Any]]:
+        """All that the state tells, as NumPy arrays by attribute; the key by its words."""
+        fields = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "rules")
+        host = self.evolve(**{name: np.asarray(value) for name, value in fields if value is not None})
+        told = {"rng_key": host.words} | {name: getattr(host, name) for name in self.told}
+        return {name: np.asarray(value) for name, value in told.items() if value is not None}
 
     def evolve(self, **changes: Array) -> Self:
         """The state with stored fields changed; `dataclasses.replace`, without its cost in every phase."""
@@ -86,10 +99,42 @@ class EnvState:
         return self.rules.action_set
 
     @property
+    def time(self) -> Array:
+        """(*B,) int32 steps since reset."""
+        return self.clock ^ (self.clock >> 31)
+
+    @property
+    def done(self) -> Array:
+        """(*B,) bool the episode is over."""
+        return self.clock < 0
+
+    @property
+    def shaping_weight(self) -> Array:
+        """(*B,) float32 weight of the shaping terms."""
+        if self.weight is None:
+            return self.rules.backend.xp.zeros(self.clock.shape, np.float32)
+        return self.weight
+
+    @property
+    def rng_key(self) -> Array:
+        """(*B,) key on JAX, (*B, 2) uint32 on NumPy."""
+        return self.rules.backend.key(self.words)
+
+    @property
     def agent_pos(self) -> Array:
         """(*B, n, 2) row and column."""
         width = self.width
         return self.rules.backend.xp.stack((self.pos // width, self.pos % width), axis=-1)
+
+    @property
+    def agent_dir(self) -> Array:
+        """(*B, n) 0 right, 1 down, 2 left, 3 up."""
+        return self.rules.backend.lookup(self.rules.facing, self.pose)
+
+    @property
+    def held(self) -> Array:
+        """(*B, n) number of the held item, 0 nothing."""
+        return self.rules.backend.lookup(self.rules.held, self.pose)
 
     @property
     def agent_inv(self) -> Array:
@@ -133,8 +178,13 @@ class EnvState:
     def _cells_of(self, kind: str) -> Array:
         xp, table = self.rules.backend.xp, self.rules.cells_of(kind)
         if self.layout is None:
-            return xp.broadcast_to(xp.asarray(table[0]), (*self.time.shape, table.shape[1]))
+            return xp.broadcast_to(xp.asarray(table[0]), (*self.clock.shape, table.shape[1]))
         return self.rules.backend.lookup(table, self.layout)
+
+
+def clock_of(time: Array, done: Array) -> Array:
+    """The stored form of the two: ~time where done."""
+    return time ^ -done.astype(np.int32)
 
 
 class Events(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 import os
 import statistics
 import sys
@@ -14,6 +15,8 @@ from typing import Any, NamedTuple
 
 SAMPLE_SECONDS = 0.05  # a shorter sample measures the scheduler
 WARMUP_SECONDS = 0.2
+TURN_SECONDS = 0.003
+WARM_TURNS = 20
 LOOKS = 20  # at the clock in a sample: few enough to cost nothing, enough to end it in time
 # Above these a sample says more about the neighbours than about us. What others use is counted in ticks of
 # 10 ms, so that 50 ms tell it to about a fifth of a core; it disturbs where hardly a core is left free.
@@ -133,6 +136,25 @@ def take(work: Pass, count: int, length: Length = LENGTH, warmup: Length = WARMU
             else:
                 kept.append(sample)
     return Samples(kept, dropped)
+
+
+@contextlib.contextmanager
+def in_turns(work: Pass) -> Iterator[Callable[[], float]]:
+    """Seconds per pass whenever they are asked for, by who takes turns with another process.
+
+    A turn is short: what disturbs the machine lasts longer, and so falls on both. It begins with a pass that
+    is not timed, because the other one had the caches in between.
+    """
+    with guarded(work.transfers):
+        calls = math.ceil(TURN_SECONDS / min(_seconds(work, 1) for _ in range(WARM_TURNS)))
+        # A preparation goes before every call.
+        turns, calls = (calls, 1) if work.prepare else (1, calls)
+
+        def turn() -> float:
+            _seconds(work, 1)
+            return sum(_seconds(work, calls) for _ in range(turns)) / (calls * turns)
+
+        yield turn
 
 
 def per_call(function: Callable[[], Any], *, seconds: float = 0.3) -> Samples:

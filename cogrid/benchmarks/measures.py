@@ -72,14 +72,15 @@ def _speed(case: Case, plan: Plan) -> Measured:
     return Measured(
         unit="steps/s",
         samples=[steps / seconds for seconds in taken.seconds],
-        counters=_counters(case, prepared),
+        counters=counters_of(case, prepared),
         memory=memory,
         noise=taken.noise(),
         checksum=digest,
     )
 
 
-def _counters(case: Case, prepared: Ready) -> Mapping[str, int]:
+def counters_of(case: Case, prepared: Ready) -> Mapping[str, int]:
+    """Those of the compiled pass, or of one NumPy step."""
     if prepared.compiled:
         return compiled_counters(prepared.traced, prepared.compiled)
     env = CoGridEnv(case.spec)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -75,7 +76,8 @@ def _end(end: End, single: bool) -> dict[str, Array]:
 def bytes_per_environment(case: Case, end: End) -> dict[str, int]:
     """What a state without its key, and what all its agents see, take."""
     state, obs, _ = end
-    stored = sum(value.nbytes for name, value in state_fields(state).items() if name != "rng_key")
+    fields = (getattr(state, f.name) for f in dataclasses.fields(state) if f.name not in ("rules", "words"))
+    stored = sum(value.nbytes for value in fields if value is not None)
     return {"state_bytes": stored // case.batch, "observation_bytes": obs.nbytes // case.batch}
 
 

@@ -18,9 +18,8 @@ def renew(rules: Rules, state: EnvState, obs: Array, over: Array) -> tuple[EnvSt
     """
 
     def renewed() -> tuple[EnvState, Array]:
-        fresh = reset(rules, state.rng_key)
-        if rules.spec.shaping:  # an annealed weight outlives the episode
-            fresh = dataclasses.replace(fresh, shaping_weight=state.shaping_weight)
+        fresh = reset(rules, state.words)
+        fresh = fresh.evolve(weight=state.weight)  # an annealed weight outlives the episode
         return choose(rules, over, fresh, state), _pick(rules, over, observe(rules, fresh), obs)
 
     result: tuple[EnvState, Array] = rules.backend.when(over.any(), renewed, lambda: (state, obs))
@@ -34,7 +33,7 @@ def choose(rules: Rules, test: Array, then: EnvState, otherwise: EnvState) -> En
         for field in dataclasses.fields(otherwise)
         if field.name != "rules" and getattr(otherwise, field.name) is not None
     }
-    return dataclasses.replace(otherwise, **changes)
+    return otherwise.evolve(**changes)
 
 
 def _pick(rules: Rules, test: Array, then: Array, otherwise: Array) -> Array:

@@ -53,7 +53,7 @@ class Agents:
         offsets = _Offsets(rules)
 
         def agents(state: EnvState) -> Array:
-            own = rules.lookup(table, state.agent_dir * rules.n_items + state.held)  # (*B, n, 4 + labels)
+            own = rules.lookup(table, state.pose)  # (*B, n, 4 + labels)
             if n == 1:
                 return own
             block = xp.concatenate((offsets.between(state.pos, who), rules.pick(own, who, axis=-2)), axis=-1)
@@ -78,7 +78,7 @@ class Faced:
         table = rules.symbols(self.of_thing, np.float32)
 
         def faced(state: EnvState) -> Array:
-            ahead = state.pos + rules.lookup(rules.ahead, state.agent_dir)
+            ahead = state.pos + rules.lookup(rules.front, state.pose)
             return rules.lookup(table, rules.at(state.cells, ahead))
 
         return faced

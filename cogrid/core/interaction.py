@@ -7,23 +7,23 @@ from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.rules import Rules
 
 
-def interact(rules: Rules, state: EnvState, actions: Array) -> tuple[EnvState, Events]:
+def interact(rules: Rules, state: EnvState, choice: Array) -> tuple[EnvState, Events]:
     """Play every agent's line of the rule tables; all who face one cell end up writing the same symbol."""
     xp, lookup = rules.xp, rules.lookup
-    faced = state.pos + lookup(rules.ahead, state.agent_dir)  # (*B, n)
-    first = lookup(rules.first_row, actions)  # (*B, n) 0 for those who only walk
+    faced = state.pos + lookup(rules.front, state.pose)  # (*B, n)
     if rules.guarded:
-        first = xp.where(_occupied(faced, state.pos), 0, first)
-    hand = first + state.held.astype(rules.row_dtype) * rules.n_things
-    seen = rules.at(state.cells, faced).astype(rules.row_dtype)  # (*B, n)
+        idle = rules.noop * rules.n_poses + xp.asarray(state.pose, rules.choice_dtype)
+        choice = xp.where(_occupied(faced, state.pos), idle, choice)
+    hand = lookup(rules.hand, choice)  # (*B, n) the first row of what is asked, the held item's line in it
+    seen = xp.asarray(rules.at(state.cells, faced), rules.row_dtype)  # (*B, n)
     rows = []
     for i in range(rules.n_agents):
         me = slice(i, i + 1)
         rows.append(hand[..., me] + seen[..., me])  # (*B, 1)
         seen = xp.where(faced == faced[..., me], lookup(rules.left, rows[i]), seen)
     row = xp.concatenate(rows, axis=-1)
-    cells = rules.put(state.cells, faced, seen.astype(rules.cell_dtype))
-    return state.evolve(cells=cells, held=lookup(rules.kept, row)), Events(row)
+    cells = rules.put(state.cells, faced, xp.asarray(seen, rules.cell_dtype))
+    return state.evolve(cells=cells, pose=state.pose + lookup(rules.swap, row)), Events(row)
 
 
 def _occupied(faced: Array, pos: Array) -> Array:

@@ -7,11 +7,10 @@ from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.rules import Rules
 
 
-def move(rules: Rules, state: EnvState, actions: Array, events: Events) -> tuple[EnvState, Events]:
+def move(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[EnvState, Events]:
     """Turn, then walk to the cell ahead if it is free of things and, after all have chosen, of others."""
     xp, pos = rules.xp, state.pos
-    turn = actions * 4 + state.agent_dir
-    stride = rules.lookup(rules.stride, turn)  # (*B, n)
+    stride = rules.lookup(rules.stride, choice)  # (*B, n)
     ahead = pos + stride
     want = xp.where(rules.at(state.cells, ahead) < rules.n_walkable, ahead, pos)
     if rules.n_agents > 1:
@@ -21,7 +20,7 @@ def move(rules: Rules, state: EnvState, actions: Array, events: Events) -> tuple
             return xp.where(rules.backend.any(_conflicts(pos, want) & other), pos, want)
 
         want = rules.backend.settle(stop, want, rules.n_agents - 1)
-    state = state.evolve(pos=want, agent_dir=rules.lookup(rules.facing, turn))
+    state = state.evolve(pos=want, pose=state.pose + rules.lookup(rules.turn, choice))
     return state, Events(events.row, stride, want != pos)
 
 
@@ -31,5 +30,6 @@ def _conflicts(pos: Array, want: Array) -> Array:
     Every pass that changes something stops one agent for good, and the first stops two or runs into one that
     stands, so n − 1 passes settle all.
     """
-    mine, yours = want[..., :, None], want[..., None, :]
-    return (mine == yours) | ((mine == pos[..., None, :]) & (pos[..., :, None] == yours))
+    mine = want[..., :, None]
+    into = mine == pos[..., None, :]  # i wants the cell of j
+    return (mine == want[..., None, :]) | (into & into.swapaxes(-1, -2))

@@ -35,13 +35,14 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
     middle = np.arange(rules.spec.window**2) == rules.spec.window**2 // 2
 
     def see(state: EnvState) -> Array:
-        facing, held = state.agent_dir.astype(dtype), state.held.astype(dtype)
-        agent = facing * rules.n_items + held + rules.n_things  # (*B, n)
-        board = rules.put(state.cells.astype(dtype), state.pos, agent)  # (*B, cells) agents are symbols too
+        agent = xp.asarray(state.pose, dtype) + rules.n_things  # (*B, n)
+        board = rules.put(
+            xp.asarray(state.cells, dtype), state.pos, agent
+        )  # (*B, cells) agents are symbols too
         mine = agent + dtype.type(len(agents))  # (*B, n) as each sees itself
         if game.countdown is not None:
             left = rules.spec.max_steps - state.time
-            late = xp.where(left < game.countdown[1], dtype.type(size), dtype.type(0))[..., None]
+            late = (left < game.countdown[1]).astype(dtype)[..., None] * dtype.type(size)
             board, mine = board + late, mine + late
         if crop is None:
             own = lift(every, state.pos.ndim + 1) == state.pos[..., None]  # (*B, n, cells)

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from cogrid.backend.array import Array
-from cogrid.backend.env_state import EnvState
+from cogrid.backend.env_state import EnvState, clock_of
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
 from cogrid.core.spec import MAX_WEIGHT
 
-#: Attributes that are stored as they are read.
+#: Attributes that are given as they are read.
 _STORED = ("agent_dir", "cells", "done", "ended", "held", "layout", "pos", "time")
 #: Attributes that are stored in another form, and where.
 _HOMES = MappingProxyType(
-    {"agent_pos": "pos", "agent_inv": "held", "shaping_weight": "shaping_weight", "rng_key": "rng_key"}
+    {"agent_pos": "pos", "agent_inv": "held", "shaping_weight": "weight", "rng_key": "words"}
 )
 #: Attributes that are views of the cells.
 _MAPS = ("object_type_map", "object_state_map", "wall_map")
@@ -37,25 +37,28 @@ def replace(rules: Rules, state: EnvState, **changes: Any) -> EnvState:
                 f"a state has no attribute {name!r} to replace: valid ones are {', '.join(known)}."
             )
     plain = [name for name in changes if name not in (*_MAPS, *family)]
-    new = state.evolve(
-        **{_HOMES.get(name, name): _stored(rules, state, name, changes[name]) for name in plain}
-    )
+    stored = {_HOMES.get(name, name): _stored(rules, state, name, changes[name]) for name in plain}
+    if "time" in stored or "done" in stored:
+        stored["clock"] = clock_of(stored.pop("time", state.time), stored.pop("done", state.done))
+    if "agent_dir" in stored or "held" in stored:
+        facing, held = stored.pop("agent_dir", state.agent_dir), stored.pop("held", state.held)
+        stored["pose"] = facing * rules.n_items + held
+    new = state.evolve(**stored)
     views = {name: _view(rules, state, name, changes[name]) for name in changes if name not in plain}
     if any(name in _MAPS for name in views):
         new = new.evolve(cells=rules.xp.asarray(_cells(rules, new, views), rules.cell_dtype))
     if any(name in family for name in views):
         new = new.evolve(cells=rules.xp.asarray(new.write(views), rules.cell_dtype))
-    if all(rules.backend.is_concrete(value) for value in (new.pos, new.agent_dir, new.cells, new.layout)):
+    if all(rules.backend.is_concrete(value) for value in (new.pos, new.pose, new.cells, new.layout)):
         check(rules, new)
     return new
 
 
 def _stored(rules: Rules, state: EnvState, name: str, value: Any) -> Array:
     """The stored form of one attribute, in the type and shape of the old one."""
-    batch = state.time.shape
+    batch = state.clock.shape
     if name == "rng_key":
-        words = rules.backend.words(value)
-        return rules.backend.key(_fitted(rules, name, words, (*batch, 2)))
+        return _fitted(rules, name, rules.backend.words(value), (*batch, 2))
     if name == "shaping_weight":
         if not rules.spec.shaping:
             raise ValueError(
@@ -191,11 +194,7 @@ def _possible(rules: Rules) -> np.ndarray[Any, Any]:
 
 
 def check(rules: Rules, state: EnvState) -> None:
-    """Numbers in their range, every thing where it can be, every agent on a cell of its own."""
-    for name in ("agent_dir", "cells", "held", "layout", "time"):
-        value = getattr(state, name)
-        if value is not None:
-            check_range(rules, name, value)
+    """Every thing where it can be, every agent on a cell of its own."""
     cells, pos = (np.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (state.cells, state.pos))
     layout = np.zeros(len(cells), int) if state.layout is None else np.asarray(state.layout).reshape(-1)
     impossible = ~_possible(rules)[layout[:, None], np.arange(rules.n_cells), cells]

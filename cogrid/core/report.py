@@ -32,15 +32,14 @@ def report(rules: Rules, before: EnvState, state: EnvState, events: Events) -> d
 def action_mask(rules: Rules, state: EnvState) -> Array:
     """(*B, n, actions) whether the action would change anything, were the agent alone; always the noop."""
     lookup, n_actions = rules.lookup, rules.n_actions
-    every = lift(np.arange(n_actions, dtype=rules.agent_dtype), state.pos.ndim + 1)
-    turn = every * 4 + state.agent_dir[..., None]  # (*B, n, actions)
-    stride = lookup(rules.stride, turn)
+    every = lift(np.arange(n_actions, dtype=rules.choice_dtype), state.pos.ndim + 1)
+    choice = every * rules.n_poses + state.pose.astype(rules.choice_dtype)[..., None]  # (*B, n, actions)
+    stride = lookup(rules.stride, choice)
     ahead = (state.pos[..., None] + stride).reshape(*state.pos.shape[:-1], -1)
     open_ = rules.at(state.cells, ahead).reshape(stride.shape) < rules.n_walkable
-    turned = lookup(rules.facing, turn) != state.agent_dir[..., None]
-    seen = rules.at(state.cells, state.pos + lookup(rules.ahead, state.agent_dir))  # (*B, n)
-    hand = state.held.astype(rules.row_dtype) * rules.n_things + seen.astype(rules.row_dtype)
-    acted = lookup(rules.verb, lift(rules.first_row[:n_actions], hand.ndim + 1) + hand[..., None]) != 0
+    turned = lookup(rules.turn, choice) != 0
+    seen = rules.at(state.cells, state.pos + lookup(rules.front, state.pose))  # (*B, n)
+    acted = lookup(rules.verb, lookup(rules.hand, choice) + seen.astype(rules.row_dtype)[..., None]) != 0
     useful = turned | acted | ((stride != 0) & open_)
     if state.ended is not None:
         useful = useful & ~state.ended[..., None]

@@ -38,12 +38,10 @@ def reset(rules: Rules, key: Array) -> EnvState:
     return spec.game.state_type(
         cells=cells,
         pos=pos,
-        agent_dir=facing,
-        held=xp.zeros((*batch, rules.n_agents), rules.agent_dtype),
-        time=xp.zeros(batch, np.int32),
-        done=xp.zeros(batch, bool),
-        shaping_weight=xp.full(batch, exact_weight(spec.shaping), np.float32),
-        rng_key=rules.backend.key(words),
+        pose=facing * rules.n_items,  # with empty hands
+        clock=xp.zeros(batch, np.int32),
+        words=words,
+        weight=xp.full(batch, exact_weight(spec.shaping), np.float32) if spec.shaping else None,
         layout=layout,
         ended=xp.zeros((*batch, rules.n_agents), bool) if spec.game.final_verbs else None,
         rules=rules,

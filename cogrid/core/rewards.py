@@ -20,7 +20,7 @@ class Scarcity(NamedTuple):
     """Tables of a term that is paid while supply < demand."""
 
     balance: np.ndarray[Any, Any]  # (things,) supply − demand of a thing, as the step begins
-    in_hand: np.ndarray[Any, Any]  # (items,) supply of a held item
+    in_hand: np.ndarray[Any, Any]  # (poses,) supply of a held item
     change: np.ndarray[Any, Any]  # (rows,) what an interaction adds to the supply
     cells: np.ndarray[Any, Any]  # the cells whose balance can differ from 0
 
@@ -77,7 +77,10 @@ def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
     change = [lying(o.thing) - lying(t) + carried(o.held) - carried(h) for h, t, o in rules.spec.symbols.rows]
     cells = rules.cells_where(lambda thing: balance(thing) != 0)
     return Scarcity(
-        rules.symbols(balance, np.int32), rules.items(carried, np.int32), np.array(change, np.int32), cells
+        rules.symbols(balance, np.int32),
+        rules.items(carried, np.int32)[rules.held],
+        np.array(change, np.int32),
+        cells,
     )
 
 
@@ -94,14 +97,14 @@ def score(rules: Rules, before: EnvState, events: Events) -> Array:
             plain = points if plain is None else plain + points
     if shaped is not None:
         shaped = before.shaping_weight[..., None] * shaped  # exact, so a fused multiply-add changes nothing
-    zero = lift(np.zeros(rules.n_agents, np.float32), before.pos.ndim)
+    zero = lift(rules.nothing, before.pos.ndim)
     total = [part for part in (plain, shaped) if part is not None] or [zero]
     return xp.where(before.done[..., None], zero, sum(total[1:], total[0]))
 
 
 def components(rules: Rules, before: EnvState, events: Events) -> dict[str, Array]:
     """Term by term, before the shaping weight: name -> (*B, n)."""
-    over, zero = before.done[..., None], lift(np.zeros(rules.n_agents, np.float32), before.pos.ndim)
+    over, zero = before.done[..., None], lift(rules.nothing, before.pos.ndim)
     return {
         term.reward.name: rules.xp.where(over, zero, _paid(rules, term, before, events))
         for term in terms(rules)
@@ -125,7 +128,7 @@ def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> A
     """(*B, n) whether supply < demand at the moment the agent acts."""
     lookup = rules.lookup
     things = lookup(scarcity.balance, rules.pick(before.cells, scarcity.cells))  # (*B, cells)
-    hands = lookup(scarcity.in_hand, before.held)  # (*B, n)
+    hands = lookup(scarcity.in_hand, before.pose)  # (*B, n)
     change = lookup(scarcity.change, row)  # (*B, n)
     balance = [things.sum(axis=-1, keepdims=True) + hands.sum(axis=-1, keepdims=True)]
     for i in range(rules.n_agents - 1):

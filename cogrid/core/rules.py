@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cogrid.backend.array import Array, Backend, get_backend
-from cogrid.core.actions import ACTION_SETS, STRIDES, Action
+from cogrid.core.actions import ACTION_SETS, STRIDES
 from cogrid.core.game import Event, Item, Thing
 from cogrid.core.layout import FLOOR
 from cogrid.core.spec import Spec
@@ -35,7 +35,6 @@ class Rules:
         self.n_walkable = spec.symbols.n_walkable
         self.cell_dtype = backend.index_dtype(self.n_things)
         self.pos_dtype = backend.index_dtype(self.n_cells)
-        self.agent_dtype = backend.index_dtype(4 * max(8, self.n_items))
         self.row_dtype = backend.index_dtype(len(spec.symbols.rows))
         self._hash = hash((spec, backend.name))
         self._compile_actions()
@@ -56,30 +55,38 @@ class Rules:
         return compile_rules, (self.spec, self.backend.name)
 
     def _compile_actions(self) -> None:
-        """Tables over actions; one more row than there are actions, for whatever is out of range."""
-        actions = (*ACTION_SETS[self.action_set], Action("out of range"))
-        self.n_actions = len(actions) - 1
-        self.noop = self.n_actions - 1
-        intents = self.spec.symbols.intents
-        block = self.n_items * self.n_things
-        first_row = [intents.index(a.intent) * block if a.intent in intents else 0 for a in actions]
-        turned = [a.facing_after(d) for a in actions for d in range(4)]
-        strides = [r * self.width + c for r, c in STRIDES]
-        walked = [strides[a.facing_after(d)] if a.walks else 0 for a in actions for d in range(4)]
-        self.first_row = np.array(first_row, self.row_dtype)  # (actions + 1,)
-        self.facing = np.array(turned, self.agent_dtype)  # (4 · (actions + 1),) by action and facing
-        self.stride = np.array(
-            walked, self.pos_dtype
-        )  # (4 · (actions + 1),) 0 where the action does not walk
+        """Tables over poses, and over choices: an action and the pose in which it is taken.
+
+        A *pose* is the number `facing · items + item`, a *choice* is `action · poses + pose`.
+        """
+        actions, strides = ACTION_SETS[self.action_set], [r * self.width + c for r, c in STRIDES]
+        self.n_actions, self.noop = len(actions), len(actions) - 1
+        self.n_poses = 4 * self.n_items
+        self.agent_dtype = self.backend.index_dtype(self.n_poses)
+        self.choice_dtype = self.backend.index_dtype(self.n_actions * self.n_poses)
+        facing, held = np.divmod(np.arange(self.n_poses), self.n_items)
+        self.facing, self.held = facing.astype(self.agent_dtype), held.astype(self.agent_dtype)  # (poses,)
         self.ahead = np.array(strides, self.pos_dtype)  # (4,) by facing
+        self.front = self.ahead[facing]  # (poses,)
+        after = np.array([[a.facing_after(d) for d in facing] for a in actions])  # (actions, poses)
+        walks = np.array([a.walks for a in actions])[:, None]
+        self.stride = np.where(walks, self.ahead[after], 0).astype(self.pos_dtype).reshape(-1)  # (choices,)
+        self.turn = ((after - facing) * self.n_items).astype(self.agent_dtype).reshape(-1)  # (choices,)
+        intents, block = self.spec.symbols.intents, self.n_items * self.n_things
+        rows = np.array([intents.index(a.intent) * block if a.intent in intents else 0 for a in actions])
+        hand = rows[:, None] + held * self.n_things
+        self.hand = hand.astype(self.row_dtype).reshape(-1)  # (choices,) the row, but for the thing
         self.others = ~np.eye(self.n_agents, dtype=bool)  # (n, n)
+        self.nothing = np.zeros(self.n_agents, np.float32)  # (n,) what all are paid after the end
 
     def _compile_rows(self) -> None:
         symbols = self.spec.symbols
         rows = symbols.rows
         self.verbs = tuple(dict.fromkeys(["", *(outcome.verb for _, _, outcome in rows)]))
         self.left = np.array([symbols.number[o.thing] for _, _, o in rows], self.row_dtype)  # (rows,)
-        self.kept = np.array([symbols.item_number[o.held] for _, _, o in rows], self.agent_dtype)  # (rows,)
+        number = symbols.item_number
+        swap = [number[o.held] - number[held] for held, _, o in rows]
+        self.swap = np.array(swap, self.agent_dtype)  # (rows,) what changes in the hand, and so in the pose
         self.verb = np.array([self.verbs.index(o.verb) for _, _, o in rows], np.int16)  # (rows,)
         walkable = self.spec.game.walkable
         #: Some interaction closes a walkable thing, so a cell where an agent stands must be left alone.
@@ -121,8 +128,8 @@ class Rules:
         free = [cell for cell, letter in enumerate(letters) if letter == FLOOR and cell not in marked]
         return (marked + free)[: self.n_agents]
 
-    def stored_shapes(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-        """Shape and type of every field that a single state of this spec stores, but for the key."""
+    def told_shapes(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        """Shape and type of all that a single state of this spec tells; the key by its words."""
         one, each = (), (self.n_agents,)
         shapes: dict[str, tuple[tuple[int, ...], Any]] = {
             "cells": ((self.n_cells,), self.cell_dtype),
@@ -132,6 +139,7 @@ class Rules:
             "time": (one, np.int32),
             "done": (one, bool),
             "shaping_weight": (one, np.float32),
+            "rng_key": ((2,), np.uint32),
         }
         if len(self.boards) > 1:
             shapes["layout"] = (one, np.int32)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from cogrid.backend.env_state import EnvState
-from cogrid.core.replace import check
+from cogrid.backend.env_state import EnvState, clock_of
+from cogrid.core.replace import check, check_range
 from cogrid.core.rules import Rules
 
 VERSION = 1
@@ -22,10 +21,8 @@ def fingerprint(rules: Rules) -> str:
 
 
 def to_plain(rules: Any, state: EnvState) -> dict[str, Any]:
-    """Everything that the state stores, as lists and numbers."""
-    values = {f.name: getattr(state, f.name) for f in dataclasses.fields(state) if f.name != "rules"}
-    values["rng_key"] = rules.backend.words(state.rng_key)
-    plain = {name: np.asarray(value).tolist() for name, value in values.items() if value is not None}
+    """Everything that the state tells, as lists and numbers."""
+    plain = {name: value.tolist() for name, value in state.plain().items()}
     return {"version": VERSION, "spec": fingerprint(rules), "state": plain}
 
 
@@ -49,7 +46,7 @@ def from_plain(rules: Rules, snapshot: Mapping[str, Any]) -> EnvState:
 
 def _stored(rules: Rules, values: Mapping[str, Any]) -> dict[str, Any]:
     """The stored fields, in the backend's arrays; refuses what is missing, strange or misshapen."""
-    shapes = rules.stored_shapes() | {"rng_key": ((2,), np.dtype(np.uint32))}
+    shapes = rules.told_shapes()
     if not isinstance(values, Mapping) or set(values) != set(shapes):
         raise ValueError(f"the snapshot is damaged: its fields are not {', '.join(shapes)}.")
     arrays: dict[str, Any] = {"layout": None, "ended": None}
@@ -61,6 +58,12 @@ def _stored(rules: Rules, values: Mapping[str, Any]) -> dict[str, Any]:
             exact = False
         if not exact:
             raise ValueError(f"the snapshot is damaged: {name} is not {dtype} of shape {shape}.")
+        check_range(rules, name, value)
         arrays[name] = rules.xp.asarray(value)
-    arrays["rng_key"] = rules.backend.key(arrays["rng_key"])
-    return arrays
+    weight = arrays.pop("shaping_weight")
+    return arrays | {
+        "pose": arrays.pop("agent_dir") * rules.n_items + arrays.pop("held"),
+        "clock": clock_of(arrays.pop("time"), arrays.pop("done")),
+        "words": arrays.pop("rng_key"),
+        "weight": weight if rules.spec.shaping else None,
+    }

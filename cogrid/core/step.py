@@ -25,9 +25,9 @@ StepResult = tuple[EnvState, Array, Array, Array, dict[str, Array]]
 
 def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> StepResult:
     """One step of the world: new state, what every agent sees, rewards, whether all is over, infos."""
-    before, actions = state, awake(rules, state, known(rules, state, actions))
-    state, events = interact(rules, state, actions)  # agents in order; each sees what the earlier one left
-    state, events = move(rules, state, actions, events)  # turn always; contests and swaps stay in place
+    before, choice = state, chosen(rules, state, awake(rules, state, known(rules, state, actions)))
+    state, events = interact(rules, state, choice)  # agents in order; each sees what the earlier one left
+    state, events = move(rules, state, choice, events)  # turn always; contests and swaps stay in place
     state = tick(rules, state)  # cooking, clocks
     rewards = score(rules, before, events)
     state, done = finish(rules, state, events)
@@ -35,7 +35,7 @@ def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> 
 
 
 def known(rules: Rules, state: EnvState, actions: Array) -> Array:
-    """The actions as table indices; what is out of range becomes the row behind the last action, a noop."""
+    """The actions as table indices; what is out of range becomes the last action, the noop."""
     if state.rules is not rules and state.rules != rules:
         raise ValueError("this state belongs to another environment: step it with the one that made it.")
     actions = actions if hasattr(actions, "dtype") else np.asarray(actions)
@@ -48,7 +48,12 @@ def known(rules: Rules, state: EnvState, actions: Array) -> Array:
         )
     unsigned = actions.astype(f"u{actions.dtype.itemsize}")  # a negative action becomes a large one
     xp = np if isinstance(actions, np.ndarray) else rules.xp  # JAX would cut 64 bits of a NumPy array
-    return rules.xp.asarray(xp.minimum(unsigned, unsigned.dtype.type(rules.n_actions)), rules.agent_dtype)
+    return rules.xp.asarray(xp.minimum(unsigned, unsigned.dtype.type(rules.noop)), rules.choice_dtype)
+
+
+def chosen(rules: Rules, state: EnvState, actions: Array) -> Array:
+    """(*B, n) action and pose in one number, which the tables over agents take."""
+    return actions * rules.n_poses + rules.xp.asarray(state.pose, rules.choice_dtype)
 
 
 class Functions(NamedTuple):

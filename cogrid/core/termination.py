@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cogrid.backend.array import Array
-from cogrid.backend.env_state import EnvState, Events
+from cogrid.backend.env_state import EnvState, Events, clock_of
 from cogrid.core.rules import Rules
 
 
@@ -18,11 +18,12 @@ def awake(rules: Rules, state: EnvState, actions: Array) -> Array:
 
 def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Array]:
     """Advance the clock (it stops at the end) and say whether the episode is over."""
-    time = state.time + (~state.done).astype(np.int32)
-    done = state.done | (time >= rules.spec.max_steps)
+    time = state.clock + 1 + (state.clock >> 31)  # a clock that has stopped is below zero, and stays
+    over = time >= rules.spec.max_steps
     ended = state.ended
     if ended is not None:
         final = np.array([verb in rules.spec.game.final_verbs for verb in rules.verbs])
         ended = ended | rules.lookup(final, rules.lookup(rules.verb, events.row))
-        done = done | ended.all(axis=-1)
-    return state.evolve(time=time, done=done, ended=ended), done
+        over = over | (ended.all(axis=-1) & (time >= 0))
+    clock = clock_of(time, over)
+    return state.evolve(clock=clock, ended=ended), clock < 0

@@ -100,8 +100,23 @@ def row(**changes: Any) -> dict[str, Any]:
         "checksum": "0123456789abcdef",
         "parts": {},
     }
-    unknown = changes.keys() - facts.keys()
+    unknown = changes.keys() - facts.keys() - {"ab"}
     assert not unknown, f"a row has no {unknown}"
+    return facts | changes
+
+
+def paired(ratio: float = 1.0, verdict: str = "same", **changes: Any) -> dict[str, Any]:
+    """What an A/B run says of a row; the interval reaches 2 % to both sides."""
+    facts = {
+        "verdict": verdict,
+        "ratio": ratio,
+        "low": ratio * 0.98,
+        "high": ratio * 1.02,
+        "smallest": 0.03,
+        "confirmed": verdict == "slower",
+        "pairs": [[[0.1, 0.1 * ratio]] * 3] * 3,
+        "counters": {},
+    }
     return facts | changes
 
 

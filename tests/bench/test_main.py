@@ -11,7 +11,7 @@ from bench import __main__ as command
 from bench import cases, results, runner
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Plan
-from tests.bench.support import result, row
+from tests.bench.support import around, paired, result, row
 from tests.bench.test_runner import fake
 from tests.support import HAS_JAX
 
@@ -46,7 +46,8 @@ def test_a_run_prints_the_table_on_stdout_and_progress_on_stderr(
     path = tmp_path / "r.json"
     assert bench("run", "-o", path, "-t", "mine", "-d", "why", "--seed", 7, "--rounds", 5) == 0
     out, err = capsys.readouterr()
-    assert out.splitlines()[-1] == f"{len(measured)} measured, 0 unstable; all checksums agree."
+    assert f"\n{len(measured)} measured, 0 unstable; all checksums agree.\n" in out
+    assert out.splitlines()[-1].startswith("There is no baseline to compare with")
     assert out.count("too few samples") == len(measured)
     assert "[1/" in err
     assert "results are in" in err
@@ -78,6 +79,146 @@ def test_the_toy_is_changed_by_its_options(measured: Measured, tmp_path: Path) -
 def test_exit_codes_of_a_run(measured: Measured, tmp_path: Path, planted: dict[str, Any], code: int) -> None:
     measured.planted = planted
     assert bench("run", "-o", tmp_path / "r.json", "--backend", "numpy") == code
+
+
+# Exit codes of a diff, and of a run that ends with one
+
+SLOW, SHAKY = row(speed=0.5e6), row(samples=around(1e6, 0.5))
+GROWN = row(counters={"equations": 153, "flops": 1020, "bytes_accessed": 2000})
+WRONG, BROKEN = row(checksum="f" * 16), row(error="broken")
+ELSEWHERE = row(identity="f" * 12)
+
+
+@pytest.mark.parametrize(
+    ("rows", "plain", "strict"),
+    [
+        ([row()], 0, 0),
+        ([SLOW], 0, 21),
+        ([SHAKY], 0, 21),
+        ([ELSEWHERE], 0, 23),
+        ([SHAKY, ELSEWHERE], 0, 23),
+        ([BROKEN, ELSEWHERE, SHAKY], 1, 1),
+        ([GROWN], 20, 20),
+        ([GROWN, BROKEN, ELSEWHERE, SHAKY], 20, 20),
+        ([row(ab=paired(1.2, "slower")), SHAKY], 20, 20),
+        ([WRONG], 22, 22),
+        ([SHAKY, WRONG, GROWN, BROKEN, ELSEWHERE], 22, 22),
+        ([{**SHAKY, "checksum": "f" * 16}], 22, 22),
+    ],
+)
+def test_exit_codes_of_a_diff(tmp_path: Path, rows: list[dict[str, Any]], plain: int, strict: int) -> None:
+    names = [f"case {number}" for number in range(len(rows))]
+    before = [row(name=name) for name in names]
+    after = [{**found, "name": name} for found, name in zip(rows, names, strict=True)]
+    results.write(tmp_path / "a.json", result(before))
+    results.write(tmp_path / "b.json", result(after))
+    assert bench("diff", tmp_path / "a.json", tmp_path / "b.json") == plain
+    assert bench("diff", tmp_path / "a.json", tmp_path / "b.json", "--strict") == strict
+
+
+def test_a_diff_of_one_file_is_against_the_baselines(
+    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results.write(folder / "mine.json", result([row(name="a", speed=2e6)]))
+    results.write(tmp_path / "b.json", result([row(name="a"), row(name="b")]))
+    assert bench("diff", tmp_path / "b.json") == 0
+    first = capsys.readouterr().out
+    assert "100 % slower" in first
+    assert bench("diff", tmp_path / "b.json") == 0
+    assert capsys.readouterr().out == first
+    assert bench("diff", *[tmp_path / "b.json"] * 3) == 2
+    assert "takes one or two files, and here are 3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("style", "start"), [("json", "{"), ("github", "| case"), ("terminal", "case")])
+def test_formats_of_a_diff(
+    tmp_path: Path, style: str, start: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results.write(tmp_path / "a.json", result())
+    assert bench("diff", tmp_path / "a.json", tmp_path / "a.json", "--format", style) == 0
+    assert capsys.readouterr().out.startswith(start)
+
+
+def test_another_machine_is_reported_and_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results.write(tmp_path / "a.json", result(cpu="another"))
+    results.write(tmp_path / "b.json", result([row(speed=1.0)]))
+    assert bench("diff", tmp_path / "a.json", tmp_path / "b.json") == 0
+    out = capsys.readouterr().out
+    assert "not comparable: other cpu" in out
+    assert "% slower" not in out
+    assert bench("diff", tmp_path / "a.json", tmp_path / "b.json", "--strict") == 23
+
+
+@pytest.mark.parametrize("text", ["{", '{"schema": 0}', '{"schema": 1}'])
+def test_a_damaged_or_older_file_is_a_sentence_and_left_untouched(
+    tmp_path: Path, text: str, measured: Measured, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad, good = tmp_path / "bad.json", tmp_path / "good.json"
+    bad.write_text(text)
+    results.write(good, result())
+    run = ("run", "--backend", "numpy", "-o", tmp_path / "new.json")
+    for arguments in (("diff", bad, good), ("diff", good, bad), (*run, "--baseline", bad)):
+        assert bench(*arguments) == 2
+        assert f"{bad} " in capsys.readouterr().err
+    assert bad.read_text() == text
+    assert not measured, "a run says it before it measures"
+    assert not (tmp_path / "new.json").exists()
+
+
+def test_a_run_ends_with_what_changed(
+    measured: Measured, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [*around(1000.0), *around(1000.0)]
+    run, against = ("run", "--backend", "numpy", "-o"), ("--baseline", tmp_path / "a.json")
+    measured.planted = {"samples": many, "counters": {"operations": 100}}
+    assert bench(*run, tmp_path / "a.json", "--strict") == 23, "no baseline"
+    capsys.readouterr()
+    assert bench(*run, tmp_path / "b.json", *against, "--strict") == 0
+    last = "0 slower, 0 faster, 4 same, 0 inconclusive; no counter grew."
+    assert capsys.readouterr().out.splitlines()[-1] == last
+    measured.planted = {"samples": many, "counters": {"operations": 102}}
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    (tmp_path / "summary.md").write_text("# before\n")
+    assert bench(*run, tmp_path / "c.json", *against) == 20
+    assert "operations grew 2.0 %" in capsys.readouterr().out
+    summary = (tmp_path / "summary.md").read_text()
+    assert summary.startswith("# before\n## Benchmarks\n\n| case | verdict |")
+    assert "operations grew 2.0 %" in summary
+    measured.planted = {"samples": [value / 2 for value in many], "counters": {"operations": 100}}
+    assert bench(*run, tmp_path / "d.json", *against, "--strict") == 21
+    assert bench(*run, tmp_path / "e.json", *against) == 0
+    assert "SLOWER than the baseline: 4." in capsys.readouterr().out
+
+
+def test_baselines_are_accepted_shown_and_checked(
+    measured: Measured, tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured.planted = {"samples": around(1000.0), "counters": {"operations": 100}}
+    path = tmp_path / "r.json"
+    assert bench("run", "--backend", "numpy", "-o", path) == 0
+    assert bench("baseline", "accept", path, "--reason", "a first set", "--allow-dirty") == 0
+    written = capsys.readouterr().out.splitlines()[-2:]
+    assert {Path(line).name for line in written} == {file.name for file in folder.iterdir()}
+    assert bench("baseline", "check") == 0
+    assert capsys.readouterr().out.count(" is fine.") == 2
+    assert bench("baseline", "show") == 0
+    out = capsys.readouterr().out
+    assert out.count("  fits  ") == 2
+    assert out.count("a first set") == 2
+    assert bench("diff", path, "--strict") == 0
+    (folder / "damaged.json").write_text("{")
+    assert bench("baseline", "check") == 23
+    assert "is damaged" in capsys.readouterr().out
+    assert bench("diff", path) == 2
+
+
+def test_a_baseline_needs_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        bench("baseline", "accept", tmp_path / "r.json")
+    assert ended.value.code == 2
+    assert "--reason" in capsys.readouterr().err
 
 
 def test_a_wrong_result_outranks_a_failure() -> None:
@@ -236,12 +377,13 @@ def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_fingerprint_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert bench("baseline", "show") == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[-1] == f"fingerprint   {results.fingerprint(results.system())}"
+    assert f"fingerprint   {results.fingerprint(results.system())}\n" in out
+    assert out.splitlines()[-1] == "No baseline is committed."
     assert "memory_bytes" in out
 
 
 def test_help_helps(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in ((), ("run",), ("compare",), ("export",), ("plot",), ("baseline",)):
+    for arguments in ((), ("run",), ("diff",), ("compare",), ("export",), ("plot",), ("baseline",)):
         with pytest.raises(SystemExit) as ended:
             bench(*arguments, "--help")
         assert ended.value.code == 0

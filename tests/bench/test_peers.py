@@ -285,6 +285,14 @@ def bench(*arguments: object) -> int:
     return command.main(["peers", *map(str, arguments)])
 
 
+def test_progress_tells_a_steady_target(
+    fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.planted = {"ours": speaker({}, (24,) * 6), "peer": speaker({}, (6,) * 6)}
+    assert bench("--rounds", 6, "-o", tmp_path / "p.json") == 0
+    assert "[1/2] fast vs a peer: 4 × ± 0.0 %\n" in capsys.readouterr().err
+
+
 def test_the_command_prints_the_table_and_writes_file_and_plots(
     fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from PIL import Image
 
 from bench import plots
-from tests.bench.support import GPU, around, result, row
+from tests.bench.support import GPU, around, paired, result, row
 
 MODES = ("numpy-batch", "jax-vmap", "jax-scan")
 BATCHES = (1, 10, 100, 1000)
@@ -31,7 +31,7 @@ def everything() -> list[dict[str, Any]]:
     """Rows for each figure."""
     chunks = [row(batch=4096, steps=steps, speed=1e5 * steps) for steps in (1, 16, 256)]
     profile = row(measure="profile", mode="numpy-batch", samples=[1.0], parts={"move": 0.5})
-    return [*sweep(), *chunks, profile, row(library="jaxmarl 0.2.0")]
+    return [*sweep(), *chunks, profile, row(library="jaxmarl 0.2.0"), row(name="pair", ab=paired())]
 
 
 def line(figure: Figure, name: str, panel: int = 0) -> list[list[float]]:
@@ -112,6 +112,7 @@ def test_the_legend_is_outside_the_data(name: str) -> None:
 def test_a_figure_of_nothing_but_failures(draw: Any) -> None:
     rows = [row(batch=batch, steps=steps, **OUT_OF_MEMORY) for batch in (10, 100) for steps in (1, 2)]
     bars = [row(measure="profile", **OUT_OF_MEMORY), row(library="jaxmarl 0.2.0", **OUT_OF_MEMORY)]
+    bars.append(row(name="pair", ab=paired(verdict="mismatch"), **OUT_OF_MEMORY))
     figure = drawn(draw([result([*rows, *bars])]))
     assert any(marks(figure, panel) for panel in range(len(figure.axes)))
     figure = drawn(draw([result([*rows, *bars]), result(everything(), **GPU)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.units import change, engineering
+from bench.units import change, engineering, more
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,21 @@ def test_engineering_notation(value: float, unit: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "unit", "text"),
     [
-        (100, 88, "steps/s", "12 % slower"),
+        (112, 100, "steps/s", "12 % slower"),
         (100, 130, "steps/s", "30 % faster"),
         (100, 112, "s", "12 % slower"),
-        (100, 50, "s", "50 % faster"),
+        (130, 100, "s", "30 % faster"),
+        (100, 50, "s", "100 % faster"),
+        (100, 200, "s", "100 % slower"),
         (100, 100.3, "s", "the same"),
     ],
 )
 def test_changes_in_words(before: float, after: float, unit: str, text: str) -> None:
     assert change(before, after, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"), [(1.08, "+8 %"), (0.97, "−3 %"), (0.999, "0 %"), (1.0, "0 %"), (3.0, "+200 %")]
+)
+def test_more_and_less(ratio: float, text: str) -> None:
+    assert more(ratio) == text

@@ -34,7 +34,7 @@ def test_a_pass_can_be_repeated_and_ends_like_numpys_batch(mode: str) -> None:
     assert len(checksums) == 1
     found = bytes_per_environment(case, prepared.end(prepared.work.once()))
     assert found["observation_bytes"] == 2 * 4 * len(cogrid.make(ROOM).feature_names)
-    assert 30 < found["state_bytes"] < 500
+    assert 20 < found["state_bytes"] < 500
 
 
 def test_modes_of_the_same_game_have_the_same_checksum() -> None:

@@ -80,5 +80,11 @@ def test_matrix_is_appended_to_the_output_file(tmp_path: Path) -> None:
     assert [(row["session"], row["python"]) for row in json.loads(value)["include"]] == printed("push")
 
 
+def test_plain_matrix_is_that_of_a_pull_request() -> None:
+    done = nox("-s", "matrix")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == script("matrix.py", "--event", "pull_request").stdout
+
+
 def test_an_unknown_event_is_an_error() -> None:
     assert script("matrix.py", "--event", "issue_comment").returncode == 2

@@ -13,14 +13,36 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 import cogrid
 from cogrid.backend import rng
 from cogrid.render import ansi
 from tests.episodes import jitted
+from tests.support import BACKENDS
+
+ROOM = "Overcooked-CrampedRoom-V0"
+#: Two rooms that share a counter and a pot.
+SHARED = """
+    X X X P X
+    O > X < S
+    X   P   X
+    X D X D X
+"""
+#: The same board with a soup to deliver and an onion to pot.
+POTTING = """
+    X X X P X
+    O   X >sS
+    X >oP1  X
+    X D X D X
+"""
 
 ARROWS = ">v<^"
 ITEMS = {"o": "onion", "t": "tomato", "d": "dish"}
+
+each_backend = pytest.mark.parametrize(  # tests of one backend share a worker, and so its compiled functions
+    "backend", [pytest.param(b, marks=pytest.mark.xdist_group(f"kitchen rules:{b}")) for b in BACKENDS]
+)
 
 
 def cells_of(drawing: str) -> list[list[str]]:
@@ -37,9 +59,7 @@ def picture(drawing: str) -> str:
 
 @functools.cache
 def _kitchen(layout: str, num_agents: int, backend: str, options: tuple[Any, ...]) -> cogrid.CoGridEnv:
-    return cogrid.make(
-        "Overcooked-CrampedRoom-V0", backend=backend, layout=layout, num_agents=num_agents, **dict(options)
-    )
+    return cogrid.make(ROOM, backend=backend, layout=layout, num_agents=num_agents, **dict(options))
 
 
 def kitchen(drawing: str, backend: str, **options: Any) -> cogrid.CoGridEnv:
@@ -106,12 +126,12 @@ def read(env: Any, state: Any) -> Any:
     if env.backend == "numpy":
         return state
     plain = on_numpy(env)
-    return _moved(state, plain, plain.reset_fn(np.asarray(env.rules.backend.words(state.rng_key)))[0])
+    return _moved(state, plain, plain.reset_fn(np.asarray(state.words))[0])
 
 
 def _moved(state: Any, env: Any, like: Any) -> Any:
     """The stored fields of a state as those of another backend's."""
-    names = [f.name for f in dataclasses.fields(state) if f.name not in ("rules", "rng_key")]
+    names = [f.name for f in dataclasses.fields(state) if f.name not in ("rules", "words")]
     stored = {name: np.asarray(getattr(state, name)) for name in names if getattr(state, name) is not None}
     return dataclasses.replace(
         like, **{k: env.rules.xp.asarray(v, getattr(like, k).dtype) for k, v in stored.items()}
@@ -127,3 +147,10 @@ def step(env: Any, state: Any, actions: Sequence[int]) -> tuple[Any, list[float]
     """The state after one step, and what it paid to each agent."""
     state, _, rewards, _, _ = jitted(env)(state, np.array(actions, np.int32))
     return state, np.asarray(rewards).tolist()
+
+
+def check(env: Any, before: str, actions: Sequence[int], after: str, paid: list[float], **more: Any) -> None:
+    """One step from picture to picture, and what it pays to each agent."""
+    state, rewards = step(env, state_of(env, before, **more), actions)
+    assert draw(env, state) == picture(after)
+    assert rewards == paid

@@ -1,0 +1,238 @@
+"""The judge: what the rows of a result say beside earlier numbers, and the exit codes that follow."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from bench import counts, words
+from bench.codes import Code
+from bench.counts import Change, Counts
+from bench.paired import Interval, interval
+from bench.results import PASSING
+from bench.sweeps import Result, Row, backend_of
+from bench.units import pace
+
+# Runs of the same code in different hours differ by a third on a shared machine: less says nothing (008).
+MARGIN = 0.50
+# By verdict, worst first, what a row alone ends a command with. Slower than an old baseline is a suspicion,
+# which an A/B run confirms.
+CODES = {
+    "mismatch": Code.MISMATCH,
+    "failed": Code.FAILED,
+    "slower": Code.INCONCLUSIVE,
+    "out of memory": Code.INCONCLUSIVE,
+    "inconclusive": Code.INCONCLUSIVE,
+    "unstable": Code.INCONCLUSIVE,
+    "not comparable": Code.NOT_COMPARABLE,
+    "gone": Code.NOT_COMPARABLE,
+    "new": Code.NOT_COMPARABLE,
+    "same": Code.FINE,
+    "faster": Code.FINE,
+}
+VERDICTS = tuple(CODES)
+WRONG = "other results than before"
+COMPARED = ("slower", "faster", "same", "inconclusive")
+
+
+class Finding(NamedTuple):
+    """What is said of one row."""
+
+    name: str
+    backend: str
+    verdict: str
+    told: str  # the verdict with its number or its reason: "12 % slower", "not comparable: other cpu"
+    code: Code
+    ratio: Interval | None = None  # of times, now to before
+    before: float | None = None
+    after: float | None = None
+    unit: str = ""
+    changes: tuple[Change, ...] = ()  # of counters
+    uncounted: str = ""  # why counters are not compared
+    note: str = ""
+
+    @property
+    def grown(self) -> list[Change]:
+        """The counters that are a regression."""
+        return [change for change in self.changes if change.grew]
+
+    @property
+    def codes(self) -> set[Code]:
+        """The verdict's and those of the counters."""
+        found = {self.code}
+        if self.grown:
+            found.add(Code.REGRESSION)
+        if self.uncounted or any(change.vanished for change in self.changes):
+            found.add(Code.NOT_COMPARABLE)
+        return found
+
+
+class Earlier(NamedTuple):
+    """What a result is held against."""
+
+    timings: Sequence[Result] = ()
+    counts: Sequence[Counts] = ()
+
+    @classmethod
+    def of(cls, result: Result) -> Earlier:
+        """One earlier result with its counters."""
+        return cls([result], counts.counts_of(result))
+
+
+def judge(head: Result, earlier: Earlier, whole: bool = False) -> list[Finding]:
+    """A finding for each row, worst first; `whole` also names earlier rows that are not there any more."""
+    found = [judge_pair(row) if "ab" in row else _of_row(head, row, earlier) for row in head["rows"]]
+    if whole:
+        here = {_key(row) for row in head["rows"]}
+        gone = [row for result in earlier.timings for row in result["rows"] if _key(row) not in here]
+        found += [_finding(row, "gone", "gone: measured only before") for row in gone]
+    return sorted(found, key=_badness)
+
+
+def _badness(finding: Finding) -> tuple[float, float, float, str]:
+    """A counter that grew is certain, so it goes before a row that seems slower."""
+    rank: float = VERDICTS.index(finding.verdict)
+    if finding.grown:
+        rank = min(rank, VERDICTS.index("slower") - 0.5)
+    growth = max((change.growth for change in finding.grown), default=0.0)
+    return rank, -growth, -finding.ratio.median if finding.ratio else 0.0, finding.name
+
+
+def _key(row: Row) -> tuple[str, str]:
+    return row["library"], row["name"]
+
+
+def _finding(row: Row, verdict: str, told: str, **more: Any) -> Finding:
+    return Finding(row["name"], backend_of(row), verdict, told, CODES[verdict], **more)
+
+
+# A row beside an earlier one
+
+
+def _of_row(head: Result, row: Row, earlier: Earlier) -> Finding:
+    """Wrong results first; then the counters, and the times where they can be compared."""
+    if row["status"] in ("mismatch", "failed"):
+        return _finding(row, row["status"], words.reading(row))
+    finding = _timing(head, row, earlier.timings)
+    counted = counts.compare(head, row, earlier.counts)
+    if counted.wrong:
+        finding = _finding(row, "mismatch", f"mismatch: {WRONG}")
+    return finding._replace(changes=counted.changes, uncounted=counted.refused)
+
+
+def _timing(head: Result, row: Row, timings: Sequence[Result]) -> Finding:
+    pairs = [(base, before) for base in timings for before in base["rows"] if _key(before) == _key(row)]
+    refused = [refusal(base, before, head, row) for base, before in pairs]
+    if ("mismatch", WRONG) in refused:
+        return _finding(row, "mismatch", f"mismatch: {WRONG}")
+    fitting = [before for (_, before), (verdict, _) in zip(pairs, refused, strict=True) if not verdict]
+    if row["status"] != "ok":
+        return _without_numbers(row, fitting)
+    numbers = {"after": row["statistics"]["median"], "unit": row["unit"]}
+    if doubt := words.doubt(row):
+        return _finding(row, "unstable", _because("unstable", doubt), **numbers)
+    if fitting:
+        ratio = time_ratio(fitting[0], row)
+        verdict, before = verdict_of(ratio), fitting[0]["statistics"]["median"]
+        told = f"same within {words.percent(MARGIN)}" if verdict == "same" else _told(verdict, ratio)
+        return _finding(row, verdict, told, ratio=ratio, before=before, **numbers)
+    none = ("new", "no earlier row") if timings else ("not comparable", "no earlier times")
+    verdict, why = next(iter(refused), none)
+    return _finding(row, verdict, _because(verdict, why), **numbers)
+
+
+def _because(verdict: str, why: str) -> str:
+    return why if why.startswith(verdict) else f"{verdict}: {why}"
+
+
+def _without_numbers(row: Row, fitting: list[Row]) -> Finding:
+    """Running out of memory is a finding; where memory was enough before, it is a doubt."""
+    if not fitting:
+        return _finding(row, "out of memory", row["status"])._replace(code=Code.FINE)
+    return _finding(row, "out of memory", f"{row['status']}, which it was not before")
+
+
+def refusal(base: Result, before: Row, run: Result, row: Row) -> tuple[str, str]:
+    """Why a row is not compared with an earlier one: a verdict and its reason, both "" if it is.
+
+    A trajectory is the same on every machine, so it is looked at before the machine.
+    """
+    if row["identity"] != before["identity"]:
+        return "not comparable", "measured in another way"
+    if counts.other_results(before, row):
+        return "mismatch", WRONG
+    if run["fingerprint"] != base["fingerprint"]:
+        return "not comparable", f"other {' and '.join(differing(base, run)) or 'machine'}"
+    if before["status"] != "ok":
+        return "not comparable", f"{before['status']} before"
+    doubt = words.doubt(before)
+    return ("unstable", f"{doubt} before") if doubt else ("", "")
+
+
+def differing(base: Result, run: Result) -> list[str]:
+    """The parts of the fingerprint that are not the same."""
+    return [
+        name for name, value in run["system"].items() if name not in PASSING and base["system"][name] != value
+    ]
+
+
+def time_ratio(before: Row, after: Row) -> Interval:
+    """Time now over time before; the interval is as wide as the two intervals of the medians allow."""
+    old, new = (interval(_seconds(row)) for row in (before, after))
+    return Interval(new.median / old.median, new.low / old.high, new.high / old.low)
+
+
+def _seconds(row: Row) -> list[float]:
+    return [1 / value for value in row["samples"]] if row["unit"].endswith("/s") else row["samples"]
+
+
+def verdict_of(ratio: Interval) -> str:
+    """Slower and faster exclude 1 and lie beyond the margin; what is the same lies within it as a whole."""
+    limit = 1 + MARGIN
+    if ratio.low > 1 and ratio.median > limit:
+        return "slower"
+    if ratio.high < 1 and ratio.median < 1 / limit:
+        return "faster"
+    return "same" if 1 / limit < ratio.low and ratio.high < limit else "inconclusive"
+
+
+def _told(verdict: str, ratio: Interval) -> str:
+    seen = pace(ratio.median)
+    return {"same": "the same", "inconclusive": f"inconclusive: {seen}"}.get(verdict, seen)
+
+
+# A/B, and all rows together
+
+
+def judge_pair(row: Row) -> Finding:
+    """What an A/B run has judged: its verdict stands, and a confirmed one is a regression."""
+    ab = row["ab"]
+    if row["status"] != "ok":
+        return _finding(row, row["status"], words.reading(row))
+    verdict = ab["verdict"]
+    finding = _finding(row, verdict, verdict)
+    if verdict in COMPARED:
+        ratio = Interval(ab["ratio"], ab["low"], ab["high"])
+        note = f"{words.percent(ab['smallest'])} would be seen"
+        finding = _finding(row, verdict, _told(verdict, ratio), ratio=ratio, note=note)
+    if verdict == "slower" and ab["confirmed"]:
+        finding = finding._replace(told=f"{finding.told}, confirmed", code=Code.REGRESSION)
+    if verdict == "new":  # the base cannot run it, and need not
+        finding = finding._replace(code=Code.FINE, note=f"base cannot run it: {ab.get('why_new')}")
+    before, after = ({name: both[side] for name, both in ab["counters"].items()} for side in (0, 1))
+    return finding._replace(changes=counts.changes(before, after))
+
+
+def means(findings: Iterable[Finding]) -> dict[str, tuple[float, int]]:
+    """By backend, the geometric mean of the ratios of times, and of how many."""
+    ratios: dict[str, list[float]] = {}
+    for finding in findings:
+        if finding.ratio:
+            ratios.setdefault(finding.backend, []).append(finding.ratio.median)
+    return {name: (statistics.geometric_mean(ratios[name]), len(ratios[name])) for name in sorted(ratios)}
+
+
+def codes(findings: Iterable[Finding]) -> set[Code]:
+    """All that apply."""
+    return {code for finding in findings for code in finding.codes}

@@ -1,0 +1,62 @@
+"""Trees: another revision of the project in a folder of its own, measured by this one's measuring code."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.results import ROOT, ResultError, git_state, measuring_files
+
+
+def sha_of(revision: str) -> str:
+    """The commit that a name stands for."""
+    try:
+        return _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
+    except subprocess.CalledProcessError:
+        raise ResultError(
+            f"--against {revision!r} is no revision of this checkout: name a branch, a tag or a commit."
+        ) from None
+    except OSError:
+        raise ResultError("--against needs git, which is not installed.") from None
+
+
+def clean_sha() -> str:
+    """The commit that this checkout is, unchanged."""
+    state = git_state()
+    if state is None or state["dirty"]:
+        raise ResultError("the checkout must be as committed, because it is compared with its commit.")
+    return str(state["sha"])
+
+
+@contextlib.contextmanager
+def tree_of(sha: str) -> Iterator[Path]:
+    """A worktree of the commit that ends with the block, its measuring code replaced by ours."""
+    with tempfile.TemporaryDirectory(prefix="cogrid-base-") as folder:
+        tree = Path(folder).resolve() / "base"
+        _git("worktree", "add", "--detach", "--force", str(tree), sha)
+        try:
+            _overlay(tree)
+            yield tree
+        finally:
+            _git("worktree", "remove", "--force", str(tree))
+
+
+def _overlay(tree: Path) -> None:
+    """Both sides are timed in one way, and a revision from before the benchmarks can be measured too."""
+    for folder in ("bench", "cogrid/benchmarks"):
+        shutil.rmtree(tree / folder, ignore_errors=True)
+        shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("results", "__pycache__"))
+    for file in measuring_files():
+        # These know the inside of an engine: its own version is right, where it has one.
+        inside = file.parts[1] in ("core", "testing.py")
+        if not inside or not (tree / file).exists():
+            shutil.copyfile(ROOT / file, tree / file)
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,18 @@
+"""Nothing that is committed or set outside changes a test: no baselines, no job summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench import baselines
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder in the place of bench/baselines."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    place = tmp_path_factory.mktemp("baselines")
+    monkeypatch.setattr(baselines, "FOLDER", place)
+    return place

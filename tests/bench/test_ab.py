@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import ab, judge
+from bench.ab import Side, Taken, row_of
+from bench.codes import Code
+from bench.judge import Earlier
+from bench.results import ROOT, ResultError
+from bench.sides import Unable
+from bench.verdicts import FIRST_PAIRS, ROUNDS, SECOND_PAIRS
+from cogrid.benchmarks.case import Case
+from cogrid.benchmarks.measures import Plan
+
+ONE = Case("Overcooked-CrampedRoom-V0", "numpy-single", steps=8)
+TWO = Case("Overcooked-CrampedRoom-V0", "numpy-batch", 4, steps=8)
+Words = dict[str, Any]
+
+
+class Quiet:
+    """A progress that only counts."""
+
+    def __init__(self) -> None:
+        self.looks: list[str] = []
+
+    def start(self, name: str, number: int, total: int) -> None:
+        self.looks.append(name)
+
+
+class FakeWorker:
+    """Answers as a worker does; what it says of a case is made up by `prepare`."""
+
+    def __init__(self, prepare: Callable[[Words], Words | Unable], seconds: Callable[[str], float]) -> None:
+        self._prepare, self._seconds = prepare, seconds
+        self._mode = ""
+        self.is_alive = True
+
+    def ask(self, request: Words) -> Words:
+        self._mode = request["parameters"]["mode"]
+        answer = self._prepare(request)
+        if isinstance(answer, Unable):
+            raise answer
+        return {"steps": 8, "checksum": "0" * 16, "counters": {"operations": 100}, **answer}
+
+    def sample(self) -> Words:
+        seconds = self._seconds(self._mode)
+        if seconds < 0:
+            self.is_alive = False
+            raise Unable("killed.", "out of memory", self)  # type: ignore[arg-type]  # stands for a Worker
+        return {"seconds": seconds}
+
+    def close(self) -> None:
+        self.is_alive = False
+
+
+Play = Callable[..., tuple[list[Taken], list[str]]]
+
+
+@pytest.fixture
+def play(monkeypatch: pytest.MonkeyPatch) -> Play:
+    """An A/B of two cases with made-up sides."""
+
+    def run(
+        times: Callable[[str, str], float],
+        answers: Callable[[str, Words], Words | Unable] = lambda side, request: {},
+    ) -> tuple[list[Taken], list[str]]:
+        def start(side: Side) -> Any:
+            def prepare(request: Words) -> Words | Unable:
+                answer = answers(side.name, request)
+                return answer if isinstance(answer, Unable) else {"homes": [str(side.tree)], **answer}
+
+            return FakeWorker(prepare, lambda mode: times(side.name, mode))
+
+        monkeypatch.setattr(Side, "start", start)
+        progress = Quiet()
+        trees = {"base": Path("/base"), "head": Path("/head")}
+        return ab.compare(trees, [ONE, TWO], progress, {}), progress.looks  # type: ignore[arg-type]
+
+    return run
+
+
+def row(taken: Taken) -> Words:
+    return row_of(taken, Plan(ROUNDS), 2)
+
+
+def codes(found: list[Taken]) -> set[Code]:
+    return judge.codes(judge.judge({"rows": [row(taken) for taken in found]}, Earlier()))
+
+
+def test_equal_sides_need_one_look(play: Play) -> None:
+    found, looks = play(lambda side, mode: 0.003)
+    assert len(looks) == FIRST_PAIRS
+    assert [len(taken.first) for taken in found] == [FIRST_PAIRS, FIRST_PAIRS]
+    assert [len(pair) for pair in found[0].first] == [ROUNDS] * FIRST_PAIRS
+    assert [row(taken)["ab"]["verdict"] for taken in found] == ["same", "same"]
+    assert codes(found) == {Code.FINE}
+
+
+def test_only_the_suspect_gets_a_second_look_and_is_a_regression(play: Play) -> None:
+    found, looks = play(lambda side, mode: 0.0033 if (side, mode) == ("head", ONE.mode) else 0.003)
+    assert len(looks) == FIRST_PAIRS + SECOND_PAIRS
+    assert [len(taken.second) for taken in found] == [SECOND_PAIRS, 0]
+    ours, other = (row(taken)["ab"] for taken in found)
+    assert (ours["verdict"], ours["confirmed"], other["verdict"]) == ("slower", True, "same")
+    assert ours["ratio"] == pytest.approx(1.1)
+    assert codes(found) == {Code.FINE, Code.REGRESSION}
+
+
+def test_faster_is_confirmed_and_fine(play: Play) -> None:
+    found, _ = play(lambda side, mode: 0.0027 if side == "head" else 0.003)
+    assert [row(taken)["ab"]["verdict"] for taken in found] == ["faster", "faster"]
+    assert codes(found) == {Code.FINE}
+
+
+def test_a_first_look_that_a_second_one_does_not_confirm_is_no_regression(play: Play) -> None:
+    turns: dict[str, int] = {}
+
+    def times(side: str, mode: str) -> float:
+        turns[side + mode] = turns.get(side + mode, 0) + 1
+        first = turns[side + mode] <= FIRST_PAIRS * ROUNDS
+        return 0.004 if first and side == "head" and mode == ONE.mode else 0.003
+
+    found, looks = play(times)
+    assert len(looks) == FIRST_PAIRS + SECOND_PAIRS
+    assert row(found[0])["ab"]["verdict"] == "same"
+    assert codes(found) == {Code.FINE}
+
+
+def test_a_grown_counter_is_a_regression_without_any_time(play: Play) -> None:
+    grown = {"counters": {"operations": 103}}
+    found, _ = play(lambda side, mode: 0.003, lambda side, request: grown if side == "head" else {})
+    assert row(found[0])["ab"]["counters"] == {"operations": [100, 103]}
+    assert codes(found) == {Code.FINE, Code.REGRESSION}
+
+
+def test_what_base_cannot_run_is_new_and_measured_alone(play: Play) -> None:
+    def answers(side: str, request: Words) -> Words | Unable:
+        unknown = side == "base" and request["parameters"]["mode"] == ONE.mode
+        return Unable("ValueError: it is unknown.") if unknown else {}
+
+    found, _ = play(lambda side, mode: 0.003, answers)
+    new = row(found[0])
+    assert (new["ab"]["verdict"], new["status"]) == ("new", "ok")
+    assert "it is unknown" in new["ab"]["why_new"]
+    assert len(new["samples"]) == FIRST_PAIRS * ROUNDS
+    assert codes(found) == {Code.FINE}
+
+
+def test_another_trajectory_is_a_mismatch_and_not_timed(play: Play) -> None:
+    found, _ = play(
+        lambda side, mode: 0.003, lambda side, request: {"checksum": "1" * 16} if side == "head" else {}
+    )
+    assert [row(taken)["status"] for taken in found] == ["mismatch", "mismatch"]
+    assert found[0].first == []
+    assert codes(found) == {Code.MISMATCH}
+
+
+@pytest.mark.parametrize("dying", ["base", "head"])
+def test_a_side_that_dies_fails_its_case_alone(play: Play, dying: str) -> None:
+    found, _ = play(lambda side, mode: -1.0 if (side, mode) == (dying, ONE.mode) else 0.003)
+    first, second = map(row, found)
+    assert (first["status"], second["status"]) == ("out of memory", "ok")
+    assert first["error"] == f"{dying} stopped: killed."
+    assert second["ab"]["verdict"] == "same"
+
+
+def test_code_of_another_tree_is_refused() -> None:
+    side = Side("base", ROOT, {})
+    side.prove({"homes": [str(ROOT)]})
+    for homes in ([str(ROOT), "/elsewhere"], ["/elsewhere"], []):
+        with pytest.raises(ResultError, match="worker of base runs code from"):
+            side.prove({"homes": homes})
+
+
+# Real processes, on a copy of the project with a history of its own.
+
+GIT = shutil.which("git")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    copy = tmp_path_factory.mktemp("project") / "cogrid"  # the folder has the package's name
+    without = shutil.ignore_patterns("__pycache__", "results")
+    for folder in ("cogrid", "bench", "ci"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=without)
+    (copy / ".gitignore").write_text("__pycache__/\nbench/results/\n")
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "as it is"]):
+        git(copy, *command)
+    return copy
+
+
+def git(folder: Path, *arguments: str) -> str:
+    assert GIT
+    who = ["-c", "user.name=Somebody", "-c", "user.email=somebody@localhost"]
+    return subprocess.run(
+        [GIT, *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def against(project: Path, revision: str) -> tuple[subprocess.CompletedProcess[str], Path]:
+    output = project / "bench" / "results" / "ab.json"
+    output.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "bench", "run", "--against", revision, "--output", str(output)]
+    command += ["--backend", "numpy", "--only", "CrampedRoom numpy-single"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}  # a path that leads to another tree
+    return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False), output
+
+
+@pytest.mark.skipif(GIT is None, reason="needs git")
+class TestWithRealProcesses:
+    def test_a_checkout_against_itself(self, project: Path) -> None:
+        done, output = against(project, "HEAD")
+        (found,) = json.loads(output.read_text())["rows"]
+        assert found["status"] == "ok", done.stderr
+        assert found["ab"]["verdict"] not in ("new", "mismatch")
+        assert len(found["ab"]["pairs"]) == FIRST_PAIRS
+        assert all(before == after for before, after in found["ab"]["counters"].values())
+        assert git(project, "worktree", "list").count("\n") == 1  # nothing is left behind
+
+    def test_a_changed_game_is_a_mismatch(self, project: Path) -> None:
+        rewards = project / "cogrid" / "core" / "rewards.py"
+        text = rewards.read_text()
+        rewards.write_text(text.replace("def score(", "def _score(", 1) + DOUBLED)
+        assert rewards.read_text() != text
+        done, _ = against(project, "HEAD")
+        rewards.write_text(text)
+        assert done.returncode == Code.MISMATCH, done.stdout + done.stderr
+        assert "the game has changed" in done.stdout
+
+    def test_an_unknown_revision_is_refused_before_any_work(self, project: Path) -> None:
+        done, output = against(project, "no-such-branch")
+        assert done.returncode == Code.USAGE
+        assert "'no-such-branch' is no revision" in done.stderr
+        assert not output.exists()
+
+
+DOUBLED = '''
+
+
+def score(*arguments: object) -> object:
+    """Twice of what it should be."""
+    return _score(*arguments) * 2
+'''
