@@ -129,10 +129,11 @@ def selfcheck_(options: argparse.Namespace) -> int:
 def _recompile(times: int) -> int:
     progress = Progress()
     try:
-        print(selfcheck.recompile(times, progress))
+        told, alarms = selfcheck.recompile(times, progress)
     finally:
         progress.close()
-    return Code.FINE
+    print(told)
+    return Code.REGRESSION if alarms else Code.FINE
 
 
 def profile(options: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ from bench.verdicts import FIRST_PAIRS, ROUNDS, SECOND_PAIRS, Judged, Pair
 from cogrid.benchmarks import clock
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Plan
+from cogrid.core.profiling import VARIABLE as PROFILING
 
 COMMAND = (sys.executable, "-m", "bench.ab_worker")
 NOT_SLOWED: Mapping[str, float] = MappingProxyType({})
@@ -64,7 +65,11 @@ class Side(NamedTuple):
     def start(self) -> Worker:
         """A process whose code is proved to be that of the tree."""
         worker = Worker(COMMAND, self.env, self.tree)
-        self.prove(worker.ready)
+        try:
+            self.prove(worker.ready)
+        except ResultError:
+            worker.close()
+            raise
         return worker
 
     def prove(self, words: Words) -> None:
@@ -98,8 +103,12 @@ class Processes:
     def measure(self, taken: Taken, pairs: list[Pair], slow: float) -> None:
         """Rounds of one case, after its first check; what goes wrong becomes a part of what was taken."""
         request = {"parameters": taken.case.parameters(), "checked": not taken.head}
-        asked = [(number, {**request, "slow": factor}) for number, factor in enumerate((1.0, slow))]
-        _note(taken, *self._pool.map(lambda one: self._ask(*one), asked))
+        # What base could not run once stays new: it is not asked again.
+        asked = [(1, {**request, "slow": slow})]
+        if not taken.new:
+            asked.insert(0, (0, {**request, "slow": 1.0}))
+        answers = list(self._pool.map(lambda one: self._ask(*one), asked))
+        _note(taken, answers[0] if len(answers) > 1 else None, answers[-1])
         base, head = self._workers
         if taken.failure or head is None:
             return
@@ -131,14 +140,19 @@ class Processes:
         return answer
 
 
-def _note(taken: Taken, base: Words | Unable, head: Words | Unable) -> None:
-    """Keep what the sides said of a case that they prepared."""
+def _note(taken: Taken, base: Words | Unable | None, head: Words | Unable) -> None:
+    """Keep what the sides said of a case that they prepared; base is not asked about what is new."""
     if isinstance(head, Unable):
         taken.failure = (head.status, str(head))
         return
     taken.head = taken.head or head
+    if base is None:
+        return
     if isinstance(base, Unable):
-        taken.new = str(base)
+        if taken.base:  # it ran before, so it is not new
+            taken.failure = (base.status, f"base stopped: {base}")
+        else:
+            taken.new = str(base)
         return
     taken.base = taken.base or base
     before, after = taken.base["checksum"], taken.head["checksum"]
@@ -210,6 +224,8 @@ def _environment(cache: Path) -> dict[str, str]:
         "JAX_ENABLE_COMPILATION_CACHE": "1",
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # two processes share a GPU
+        PROFILING: "",
         "PYTHONPATH": "",
         "PYTHONSAFEPATH": "",
     }
@@ -249,5 +265,5 @@ def _ab(taken: Taken, cases: int) -> Words:
         "why_new": taken.new,
         "pairs": taken.first,
         "second": taken.second,
-        "counters": {name: [before[name], after[name]] for name in before if name in after},
+        "counters": {name: [before.get(name), after.get(name)] for name in before | after if before},
     }

@@ -206,22 +206,30 @@ def _told(verdict: str, ratio: Interval) -> str:
 
 
 def judge_pair(row: Row) -> Finding:
-    """What an A/B run has judged: its verdict stands, and a confirmed one is a regression."""
+    """What an A/B run has judged: its verdict stands, and a confirmed one is a regression.
+
+    Rounds may differ by more than 20 %: what disturbs one side disturbs its partner, and the verdict knows.
+    """
     ab = row["ab"]
+    before, after = ({name: both[side] for name, both in ab["counters"].items()} for side in (0, 1))
+    return _pair_finding(row, ab)._replace(changes=counts.changes(before, after))
+
+
+def _pair_finding(row: Row, ab: dict[str, Any]) -> Finding:
+    verdict = ab["verdict"]
     if row["status"] != "ok":
         return _finding(row, row["status"], words.reading(row))
-    verdict = ab["verdict"]
-    finding = _finding(row, verdict, verdict)
-    if verdict in COMPARED:
-        ratio = Interval(ab["ratio"], ab["low"], ab["high"])
-        note = f"{words.percent(ab['smallest'])} would be seen"
-        finding = _finding(row, verdict, _told(verdict, ratio), ratio=ratio, note=note)
+    if verdict == "new":  # the base cannot run it, and need not
+        note = f"base cannot run it: {ab.get('why_new')}"
+        return _finding(row, verdict, verdict, note=note)._replace(code=Code.FINE)
+    if verdict not in COMPARED:
+        return _finding(row, verdict, verdict)
+    ratio = Interval(ab["ratio"], ab["low"], ab["high"])
+    note = f"{words.percent(ab['smallest'])} would be seen"
+    finding = _finding(row, verdict, _told(verdict, ratio), ratio=ratio, note=note)
     if verdict == "slower" and ab["confirmed"]:
         finding = finding._replace(told=f"{finding.told}, confirmed", code=Code.REGRESSION)
-    if verdict == "new":  # the base cannot run it, and need not
-        finding = finding._replace(code=Code.FINE, note=f"base cannot run it: {ab.get('why_new')}")
-    before, after = ({name: both[side] for name, both in ab["counters"].items()} for side in (0, 1))
-    return finding._replace(changes=counts.changes(before, after))
+    return finding
 
 
 def means(findings: Iterable[Finding]) -> dict[str, tuple[float, int]]:

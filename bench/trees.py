@@ -37,12 +37,18 @@ def tree_of(sha: str) -> Iterator[Path]:
     """A worktree of the commit that ends with the block, its measuring code replaced by ours."""
     with tempfile.TemporaryDirectory(prefix="cogrid-base-") as folder:
         tree = Path(folder).resolve() / "base"
-        _git("worktree", "add", "--detach", "--force", str(tree), sha)
+        _git("worktree", "prune")  # those of runs that were killed
+        try:
+            _git("worktree", "add", "--detach", "--force", str(tree), sha)
+        except subprocess.CalledProcessError as error:
+            last = (error.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise ResultError(f"git cannot check out {sha[:10]} beside this checkout: {last}") from None
         try:
             _overlay(tree)
             yield tree
         finally:
-            _git("worktree", "remove", "--force", str(tree))
+            with contextlib.suppress(subprocess.CalledProcessError):  # the folder goes in any case
+                _git("worktree", "remove", "--force", str(tree))
 
 
 def _overlay(tree: Path) -> None:
@@ -54,6 +60,7 @@ def _overlay(tree: Path) -> None:
         # These know the inside of an engine: its own version is right, where it has one.
         inside = file.parts[1] in ("core", "testing.py")
         if not inside or not (tree / file).exists():
+            (tree / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / file, tree / file)
 
 

@@ -155,6 +155,40 @@ def test_what_base_cannot_run_is_new_and_measured_alone(play: Play) -> None:
     assert codes(found) == {Code.FINE}
 
 
+def only_in(look: int, side: str) -> Callable[[str, Words], Words | Unable]:
+    """One preparation of the first case that fails, counted from 0."""
+    asked: dict[str, int] = {}
+
+    def answers(who: str, request: Words) -> Words | Unable:
+        if request["parameters"]["mode"] != ONE.mode:
+            return {}
+        number = asked[who] = asked.get(who, -1) + 1
+        return Unable("a passing fault.") if (who, number) == (side, look) else {}
+
+    return answers
+
+
+def test_what_is_new_once_stays_new(play: Play) -> None:
+    found, _ = play(lambda side, mode: 0.003, only_in(0, "base"))
+    assert [row(taken)["ab"]["verdict"] for taken in found] == ["new", "same"]
+    assert len(found[0].alone) == FIRST_PAIRS * ROUNDS
+
+
+def test_a_base_that_stops_running_a_case_fails_it(play: Play) -> None:
+    found, _ = play(lambda side, mode: 0.003, only_in(1, "base"))
+    first = row(found[0])
+    assert (first["status"], first["error"]) == ("failed", "base stopped: a passing fault.")
+    assert codes(found) == {Code.FAILED, Code.FINE}
+
+
+def test_counters_that_grew_are_not_hidden_by_a_failure(play: Play) -> None:
+    def answers(side: str, request: Words) -> Words | Unable:
+        return {"counters": {"operations": 110}} if side == "head" else {}
+
+    found, _ = play(lambda side, mode: -1.0 if (side, mode) == ("head", ONE.mode) else 0.003, answers)
+    assert Code.REGRESSION in judge.judge_pair(row(found[0])).codes
+
+
 def test_another_trajectory_is_a_mismatch_and_not_timed(play: Play) -> None:
     found, _ = play(
         lambda side, mode: 0.003, lambda side, request: {"checksum": "1" * 16} if side == "head" else {}
