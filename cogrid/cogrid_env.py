@@ -18,6 +18,7 @@ from cogrid.core import profiling, snapshot
 from cogrid.core.actions import ACTION_SETS
 from cogrid.core.observation import observer
 from cogrid.core.replace import replace
+from cogrid.core.report import counters
 from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import StepResult, functions
@@ -75,6 +76,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         self._state: EnvState | None = None
         self._obs: Any = None
         self._key: Array = None
+        self._totals = self._no_totals()
 
     # The functional environment
 
@@ -131,6 +133,11 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         return self.rules.verbs
 
     @property
+    def counters(self) -> tuple[str, ...]:
+        """Names of the last axis of the counts in the infos."""
+        return counters(self.rules)
+
+    @property
     def action_names(self) -> tuple[str, ...]:
         """Names of the action numbers."""
         return tuple(action.name for action in ACTION_SETS[self.spec.action_set])
@@ -181,7 +188,9 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         self._key = self._state.rng_key
         self.agents = list(self.possible_agents)
         self._obs = obs
-        infos = self._report(self._state) if self._infos else {}
+        infos: dict[str, Array] = {}
+        if self._infos:
+            self._totals, infos = self._no_totals(), self._report(self._state)
         return dict(enumerate(np.array(obs))), self._infos_by_agent(infos)
 
     def step(
@@ -206,13 +215,31 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             truncations = {a: over and not ended[a] for a in living}
             self.agents = [] if over else [a for a in living if not ended[a]]
         seen = np.array(obs)  # the caller's own to write into
+        told = self._infos_by_agent(infos, living)
+        if self._infos:
+            self._add_totals(told, rewards, infos["counts"])
         return (
             {a: seen[a] for a in living},
             {a: points[a] for a in living},
             terminations,
             truncations,
-            self._infos_by_agent(infos, living),
+            told,
         )
+
+    def _no_totals(self) -> tuple[Any, Any]:
+        """Returns (n,) and counts (n, counters) of an episode that begins."""
+        n = self.spec.num_agents
+        return np.zeros(n, np.float32), np.zeros((n, len(self.counters)), np.int32)
+
+    def _add_totals(self, infos: dict[int, dict[str, Any]], rewards: Array, counts: Array) -> None:
+        """Put the counts so far into the infos, and all of the episode into those of agents that end now."""
+        self._totals = (self._totals[0] + np.asarray(rewards), self._totals[1] + np.asarray(counts))
+        returns, totals = (total.tolist() for total in self._totals)
+        for agent, info in infos.items():
+            info["counts"] = dict(zip(self.counters, totals[agent], strict=True))
+            if agent not in self.agents:
+                length = int(self.env_state.time)
+                info["episode"] = {"r": returns[agent], "l": length, "counts": dict(info["counts"])}
 
     def _checked(self, actions: Mapping[int, int]) -> list[int]:
         """The joint action, a noop for agents that have ended."""
@@ -292,7 +319,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles carry the spec and the episode; compiled functions are found again."""
         options = {"render_mode": self.render_mode, "infos": self._infos}
-        return _revive, (self.spec, self.backend, options, self._state and self.get_state())
+        return _revive, (self.spec, self.backend, options, self._state and self.get_state(), self._totals)
 
     @property
     def env_state(self) -> EnvState:
@@ -310,16 +337,19 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         if isinstance(snapshot_, EnvState):
             snapshot_ = snapshot.to_plain(snapshot_.rules, snapshot_)
         state = snapshot.from_plain(self.rules, snapshot_)
-        self._state, self._key = state, state.rng_key
+        self._state, self._key, self._totals = state, state.rng_key, self._no_totals()
         self._obs = self._see(state)
         ended = [False] * self.spec.num_agents if state.ended is None else np.asarray(state.ended).tolist()
         self.agents = [] if bool(state.done) else [a for a in self.possible_agents if not ended[a]]
 
 
-def _revive(spec: Spec, backend: str, options: dict[str, Any], state: dict[str, Any] | None) -> CoGridEnv:
+def _revive(
+    spec: Spec, backend: str, options: dict[str, Any], state: dict[str, Any] | None, totals: tuple[Any, Any]
+) -> CoGridEnv:
     env = CoGridEnv(spec, backend, **options)
     if state is not None:
         env.set_state(state)
+        env._totals = totals
     return env
 
 

@@ -12,7 +12,7 @@ def move(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
     xp, pos = rules.xp, state.pos
     stride = rules.lookup(rules.stride, choice)  # (*B, n)
     ahead = pos + stride
-    want = xp.where(rules.at(state.cells, ahead) < rules.n_walkable, ahead, pos)
+    want = wish = xp.where(rules.at(state.cells, ahead) < rules.n_walkable, ahead, pos)
     if rules.n_agents > 1:
 
         def stop(want: Array) -> Array:
@@ -20,7 +20,7 @@ def move(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
 
         want = rules.backend.settle(stop, want, rules.n_agents - 1)
     state = state.evolve(pos=want, pose=state.pose + rules.lookup(rules.turn, choice))
-    return state, Events(events.row, stride, want != pos)
+    return state, Events(events.row, stride, want != pos, wish)
 
 
 def _meet(mine: list[Array], theirs: list[Array]) -> Array:
