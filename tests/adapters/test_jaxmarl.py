@@ -40,7 +40,8 @@ if HAS_JAX:
         space = env.observation_space("agent_0")
         assert space.shape == env.env.observation_space(0).shape
         assert env.action_space("agent_1").n == 7
-        some = {int(env.action_space("agent_0").sample(jax.random.key(i))) for i in range(9)}
+        sample = jax.vmap(env.action_space("agent_0").sample)
+        some = {*np.asarray(sample(jax.random.split(jax.random.key(0), 9))).tolist()}
         assert some <= set(range(7))
         assert len(some) > 2
 
