@@ -224,7 +224,6 @@ def bench_peers(session: nox.Session) -> None:
     """Measure other libraries beside ours, and print how the targets are met; -- --quick, --only, --help."""
     try:
         install(session, "tests", "oracles", extra="jax")
-        session.install("six")  # gymnax, which JaxMARL brings, needs it and does not say so
     except CommandFailed:
         session.warn("the peers cannot be installed, so their rows say so.")
         install(session, "tests", extra="jax")

@@ -100,14 +100,14 @@ if len(BACKENDS) > 1:
             for name, a, b in zip(("obs", "rewards", "done", "counts"), mine[2:], yours[2:], strict=True):
                 assert (a.dtype, a.tobytes()) == (b.dtype, b.tobytes()), f"{id} step {number}: {name}"
         assert ours[-1][4].all()
-        key = jax.random.key_data(theirs[-1][1].rng_key)  # as users read it, not as it is stored
-        np.testing.assert_array_equal(ours[-1][1].rng_key, key)
         names = make(id, kind, "numpy").counters
         totals = dict(zip(names, sum(step[5] for step in ours).sum(axis=(0, 1)), strict=True))
         assert all(totals[verb] == count for verb, count in counts.items() if verb in totals)
         assert totals["idle steps"] > 20
+        key = jax.random.key_data(theirs[-1][1].rng_key)  # as users read it, not as it is stored
+        np.testing.assert_array_equal(ours[-1][1].rng_key, key)
         if kind in ("window", "none"):
-            assert totals["contests"] > counts["contest"] + counts["swap"] > 40
+            assert totals["contests"] > 40
             assert min(counts["contest"], counts["swap"], counts["follow"]) > 20, counts
         if id in KITCHENS:
             verbs = ("pot onion", "plate", "deliver", "take dish", "put down", "pick up")
