@@ -129,7 +129,7 @@ def log_prob(logits: Array, actions: Array) -> Array:
 
 
 class Run(NamedTuple):
-    """All that training is at one moment, as plain arrays; under `vmap` a leading axis is that of the seeds."""
+    """All that training is at one moment, as plain arrays; under `vmap` seeds are a leading axis."""
 
     seed: Array  # ()
     update: Array  # () updates so far
@@ -412,7 +412,8 @@ class Telling:
         """A chunk is there; the first one was compiled meanwhile, so its speed says nothing."""
         speed = self.options.seeds * self.each / (time.perf_counter() - self.began)
         score, soups = np.mean(scores), np.mean(scores) / soup_value(self.options)
-        told = f"{done * self.each / 1e6:.2f} M steps, return {score:.1f} ({soups:.1f} soups), {speed:,.0f} steps/s"
+        steps = done * self.each / 1e6
+        told = f"{steps:.2f} M steps, return {score:.1f} ({soups:.1f} soups), {speed:,.0f} steps/s"
         self.bar.update(self.task, completed=done, description=told)
         if not self.console.is_terminal and (done % self.every == 0 or done == self.chunks):
             print(told, file=sys.stderr, flush=True)
@@ -517,8 +518,8 @@ def finish(options: Options, out: Path, run: Run, past: Past) -> None:
     ):
         print(f"seed {seed}: {mean:.1f} ± {deviation:.1f} points, {mean / soup:.2f} soups an episode")
     print(
-        f"{options.id}: mean return {score['mean']:.1f} ({score['soups']:.2f} soups) over {options.seeds} seeds "
-        f"× {EPISODES} episodes, after {results['steps']:,} steps of each seed and {past.seconds / 60:.1f} minutes"
+        f"{options.id}: mean return {score['mean']:.1f} ({score['soups']:.2f} soups) in {EPISODES} episodes "
+        f"of each seed, after {results['steps']:,} steps of each and {past.seconds / 60:.1f} minutes in all"
     )
     print(f"{out}: results.json, curve.png, replay.json.gz, checkpoint.npz")
 
