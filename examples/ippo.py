@@ -35,6 +35,7 @@ from cogrid.backend import rng
 
 EPISODES = 100  # of every seed, for the score
 RECORDED = 8  # environments of every seed whose steps are replayed on NumPy, with --shadow
+OBSERVATIONS = ("features", "lossless", "window")
 MISMATCH = 22  # the exit code when NumPy played anything differently
 
 Array = Any
@@ -50,7 +51,7 @@ class Options:
     """What a run is; a checkpoint keeps them, and two runs with the same options end the same."""
 
     id: str = option("Overcooked-CrampedRoom-V0", "kitchen to learn in")
-    observation: str = option("features", "features (a short vector) or lossless (the whole grid)")
+    observation: str = option("features", "features (a short vector), lossless (the whole grid) or window")
     steps: int = option(1_500_000, "environment steps of each seed, rounded up to whole chunks")
     seeds: int = option(3, "how many seeds learn side by side")
     first_seed: int = option(0, "the first of them; the others follow it")
@@ -586,6 +587,11 @@ def refused(options: Options) -> str | None:
         value = getattr(options, field.name)
         if field.type == "int" and field.name != "first_seed" and value < 1:
             return f"{field.name} is {value}, but must be at least 1."
+    if options.observation not in OBSERVATIONS:
+        return f"observation is {options.observation!r}, but must be one of {', '.join(OBSERVATIONS)}."
+    if not options.id.startswith("Overcooked-") or options.id not in cogrid.registered():
+        kitchens = (id for id in cogrid.registered() if id.startswith("Overcooked-"))
+        return f"id is {options.id!r}, but must be one of {', '.join(kitchens)}."
     if options.num_envs % options.minibatches:
         return f"num_envs {options.num_envs} cannot be dealt out to {options.minibatches} minibatches."
     return None
