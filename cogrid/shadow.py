@@ -29,7 +29,7 @@ MARKS = (1_000, 10_000, 100_000)
 RESET = ("state", "obs")
 STEP = ("state", "obs", "rewards", "done", "infos")
 
-log = logging.getLogger(__name__)  # a library is silent: a command that wants progress adds a handler
+log = logging.getLogger(__name__)
 
 
 def wanted(shadow: bool | None = None) -> bool:
@@ -257,6 +257,12 @@ class Shadow:
             log.info("%s", self.report)
         if self._mismatches and not known:
             warnings.warn(f"the backends differ: {self._first}.", RuntimeWarning, stacklevel=2)
+
+
+def show_progress() -> None:
+    """Let progress be seen on stderr: for commands, since a library is silent."""
+    log.addHandler(logging.StreamHandler())
+    log.setLevel(logging.INFO)
 
 
 def marks_in(before: int, now: int) -> bool:
