@@ -27,7 +27,7 @@ def shadowed(case: Case) -> ShadowReport:
         _scan(shadow, env, start, actions)
         return shadow.report
     compiled = env.rules.backend.compiled
-    reset, step, _, _ = shadow.watched(Functions(*map(compiled, functions(env.rules))))
+    reset, step, _, _ = shadow.watched(Functions(*[compiled(pure) for pure in functions(env.rules)]))
     state, _ = reset(start)
     for joint in actions:
         state, *_ = step(state, joint)

@@ -28,6 +28,7 @@ MARKS = (1_000, 10_000, 100_000)
 
 RESET = ("state", "obs")
 STEP = ("state", "obs", "rewards", "done", "infos")
+CHUNK = ("obs before it", "rewards", "done")
 
 log = logging.getLogger(__name__)
 
@@ -61,10 +62,10 @@ class Mismatch:
         field, place, ours, theirs = self.difference
         when = f"between steps {self.steps} and {self.steps + 1}"
         if self.time is not None:
-            when = f"in step {self.steps} (step {self.time} of its episode)"
+            when = f"step {self.steps} ({self.time} of its episode)"
         who = () if self.environment is None else (f"environment {self.environment}",)
         main, shadow = self.backends
-        return f"{field} {', '.join([when, *who, *place])}: {ours} on {main}, {theirs} on {shadow}"
+        return f"{', '.join([when, *who, *place])}: {field} is {ours} on {main} and {theirs} on {shadow}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,8 +83,8 @@ class ShadowReport:
         """All of it in one line."""
         found = f"{self.comparisons:,} comparisons, {self.mismatches:,} mismatches"
         timing = "" if self.ratio is None else f", time {self.backend} : {self.shadow} = 1 : {self.ratio:.3g}"
-        first = "" if self.first is None else f"; the first is {self.first}"
-        return f"{self.backend} beside {self.shadow}: {found}{timing}{first}."
+        first = "" if self.first is None else f"; the first one in {self.first}"
+        return f"{self.backend} with {self.shadow} beside it: {found}{timing}{first}."
 
 
 class Shadow:
@@ -208,15 +209,16 @@ class Shadow:
         """
         actions, obs, rewards, done = (np.asarray(value) for value in (actions, obs, rewards, done))
         self._check_chunk(first, actions, obs, rewards, done, last)
-        began, compiled = perf_counter(), self.other.backend.compiled
+        elapsed, compiled = 0.0, self.other.backend.compiled
         advance, see = compiled(_advance(self.other)), compiled(functions(self.other).observe)
         state = carried(self.other, first)
         seen, good = see(state), np.ones(actions.shape[1], bool)  # (B,) has not differed yet
         for t, joint in enumerate(actions):
-            before = state
+            before, began = state, perf_counter()
             state, following, paid, over = advance(before, joint)
-            ours = {"obs": obs[t], "rewards": rewards[t], "done": done[t]}
-            theirs = named(self.other, ("obs", "rewards", "done"), (seen, paid, over))
+            theirs = named(self.other, CHUNK, (seen, paid, over))
+            elapsed += perf_counter() - began
+            ours = dict(zip(CHUNK, (obs[t], rewards[t], done[t]), strict=True))
             if t + 1 == len(actions):
                 ours = named(self.main, "state", last) | ours
                 theirs = named(self.other, "state", state) | theirs
@@ -226,7 +228,7 @@ class Shadow:
             good &= ~wrong
             seen = following
         if seconds is not None:
-            self._time(seconds, perf_counter() - began)
+            self._time(seconds, elapsed)
 
     def _check_chunk(
         self, first: EnvState, actions: Any, obs: Any, rewards: Any, done: Any, last: EnvState
@@ -274,11 +276,8 @@ def marks_in(before: int, now: int) -> bool:
 def carried(rules: Rules, state: EnvState) -> EnvState:
     """The state on the backend of other rules of the same spec."""
     widths = {"cells": rules.cell_dtype, "pos": rules.pos_dtype, "pose": rules.agent_dtype}
-    host = {name: np.asarray(value) for name, value in state.stored().items()}
-    return state.evolve(
-        **{name: rules.xp.asarray(value, widths.get(name, value.dtype)) for name, value in host.items()},
-        rules=rules,
-    )
+    host = {name: np.asarray(value, widths.get(name)) for name, value in state.stored().items()}
+    return state.evolve(**{name: rules.xp.asarray(value) for name, value in host.items()}, rules=rules)
 
 
 @functools.lru_cache(maxsize=256)

@@ -108,7 +108,7 @@ def _place(rules: Rules, field: str, index: tuple[int, ...]) -> tuple[str, ...]:
     place = [f"agent {agent}"]
     if len(rest) == 3:
         place += [f"row {rest[0]}", f"column {rest[1]}"]
-    if rest and field.endswith("obs"):
+    if rest and "obs" in field:
         place.append(repr(observer(rules).names[rest[-1]]))
     elif rest:
         place.append(f"number {rest[-1]}")
