@@ -44,7 +44,7 @@ MATRIX = {
     "cuda13": Row(extra="cuda13", env=CUDA, runner="gpu", workers="0"),
 }
 # What other sessions run, and `tests` leaves to them.
-ELSEWHERE = ("tests/oracles", "tests/ci", "tests/browser", "tests/test_examples.py")
+ELSEWHERE = ("tests/oracles", "tests/ci", "tests/browser", "tests/examples", "tests/test_examples.py")
 # The names that a Chromium goes by.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The older implementation on PyPI: its import name is ours, so it never shares an environment with us.
@@ -164,8 +164,15 @@ def oracles(session: nox.Session) -> None:
 def examples(session: nox.Session, backend: str) -> None:
     """Run the README's samples and examples/ (numpy: those that need no JAX)."""
     row = MATRIX[backend]
-    install(session, "tests", extra=row.extra)
-    pytest(session, row, "tests/test_examples.py")
+    install(session, "tests", extra="train" if row.extra else None)
+    pytest(session, row, "tests/test_examples.py", "tests/examples")
+
+
+@nox.session
+def train(session: nox.Session) -> None:
+    """Train cooks by examples/ippo.py and tell how many soups they deliver; -- --help for its options."""
+    install(session, extra="train")
+    run_through(session, "python", "examples/ippo.py", *session.posargs)
 
 
 @nox.session(tags=["ci"])

@@ -16,6 +16,7 @@ from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core import profiling, snapshot
 from cogrid.core.actions import ACTION_SETS
+from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
 from cogrid.core.replace import replace
 from cogrid.core.rules import compile_rules
@@ -30,7 +31,7 @@ RENDER_MODES = ("ansi",)
 class CoGridEnv(ParallelEnv[int, Any, int]):
     """The stateful adapter: dicts by agent id, NumPy values whatever the backend.
 
-    `reset_fn`, `step_fn` and `replace` are pure and never touch the adapter's own episode.
+    `reset_fn`, `step_fn`, `renew_fn` and `replace` are pure and never touch the adapter's own episode.
 
     With `COGRID_PROFILING=1` in the process environment, read once here, a NumPy environment takes the time
     of the phases of `step`: see `step_timing`.
@@ -119,6 +120,13 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
                 "make(..., backend='jax')."
             )
         return function
+
+    def renew_fn(self, state: EnvState, obs: Array, done: Array) -> tuple[EnvState, Array]:
+        """`renew_fn(state, obs, done) -> (state, obs)`: automatic reset, for loops over `step_fn`; pure.
+
+        Environments that are done begin anew from their own keys, the others go on. Shaping weights stay.
+        """
+        return renew(self.rules, state, obs, done)
 
     @property
     def step_timing(self) -> dict[str, int] | None:
