@@ -25,6 +25,8 @@ from bench.verdicts import ROUNDS
 from ci import summary
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Plan
+from cogrid.shadow import VARIABLE as SHADOW
+from cogrid.shadow import wanted
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -47,6 +49,7 @@ def run(options: argparse.Namespace) -> int:
         raise NoDevice(f"the platform is {found}, and {options.require_platform} was required.")
     if options.against:
         return _run_against(options)
+    _refuse_lonely_shadow()
     earlier = baselines.earlier(options.baseline or baselines.files())  # says what is wrong before the work
     if options.resume:
         path, result = _unfinished(options)
@@ -60,6 +63,21 @@ def run(options: argparse.Namespace) -> int:
         return exit_code(result)
     print(tables.summary(result))
     return _judged(result, earlier, options.strict)
+
+
+def _refuse_lonely_shadow() -> None:
+    """A shadow that is asked for needs both backends."""
+    with _usage():
+        if wanted() and results.version_of("jax") is None:
+            raise ResultError(f"{SHADOW}=1 needs JAX, which is not installed: run pip install '.[jax]' here.")
+
+
+def _refuse_shadow(command: str) -> None:
+    """Where the environments themselves are timed in other processes."""
+    if os.environ.get(SHADOW, "0") not in ("", "0"):
+        raise ResultError(
+            f"{command} compares speeds, and a shadow would be timed with them: unset {SHADOW}."
+        )
 
 
 def _judged(result: dict[str, Any], earlier: Earlier, strict: bool) -> Code:
@@ -92,6 +110,7 @@ def diff_(options: argparse.Namespace) -> int:
 
 def _run_against(options: argparse.Namespace) -> int:
     """Compare with a revision: the gate of a pull request."""
+    _refuse_shadow("--against")
     sha = trees.sha_of(options.against)
     if other := sorted(_asked(options) & {"resume", "full", "baseline", *SAMPLING}):
         raise ResultError(f"--against compares in one go and in its own rhythm: leave out --{other[0]}.")
@@ -118,6 +137,7 @@ def _run_against(options: argparse.Namespace) -> int:
 
 def selfcheck_(options: argparse.Namespace) -> int:
     """Compare the checkout with itself many times: how often that cries wolf, and what it misses."""
+    _refuse_shadow("selfcheck")
     if options.recompilations:
         return _recompile(options.recompilations)
     if not options.replay:
@@ -156,6 +176,7 @@ def profile(options: argparse.Namespace) -> int:
 
 def peers_(options: argparse.Namespace) -> int:
     """Measure other libraries beside cogrid, and print how the targets are met."""
+    _refuse_shadow("peers")
     chosen = peers.select(options.only)
     rounds = options.rounds or (peers.QUICK_ROUNDS if options.quick else peers.ROUNDS)
     path, result = _planned("peers", [], Plan(rounds), options)
