@@ -218,7 +218,7 @@ def measure(session: nox.Session, *arguments: str, env: dict[str, str]) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure all backends and compare with the baselines; -- --quick, --full, --strict, --help."""
-    install(session, "tests", extra="jax")
+    install(session, "tests", extra="train")
     env = {"JAX_PLATFORMS": "cpu"}  # unlike the tests it may use every core, and compiles everything anew
     measure(session, env=env)
     # After a whole suite also see whether it can be repeated.

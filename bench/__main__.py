@@ -15,7 +15,21 @@ from typing import Any
 from tabulate import tabulate
 
 import cogrid
-from bench import ab, baselines, cases, diff, history, judge, peers, results, runner, selfcheck, tables, trees
+from bench import (
+    ab,
+    baselines,
+    cases,
+    diff,
+    history,
+    judge,
+    peers,
+    results,
+    runner,
+    selfcheck,
+    tables,
+    training,
+    trees,
+)
 from bench.codes import Code, described, worst
 from bench.export import to_csv, to_pyperf
 from bench.judge import Earlier, Finding
@@ -114,7 +128,7 @@ def _run_against(options: argparse.Namespace) -> int:
     sha = trees.sha_of(options.against)
     if other := sorted(_asked(options) & {"resume", "full", "baseline", *SAMPLING}):
         raise ResultError(f"--against compares in one go and in its own rhythm: leave out --{other[0]}.")
-    chosen = [case for case in _chosen(options) if case.measure == "speed"]
+    chosen = [case for case in _chosen(options) if case.measure in ("speed", "train")]
     path, result = _planned("ab", chosen, Plan(ROUNDS), options)
     result["configuration"]["against"] = {
         "revision": options.against,
@@ -212,7 +226,7 @@ def _chosen(options: argparse.Namespace) -> list[Case]:
     _refuse_strange(options)
     with _usage():
         chosen = cases.select(suite, options.only, options.layout, options.backend, options.batch)
-        chosen = cases.checked(chosen if options.backend else _installed(chosen))
+        chosen = cases.checked(_trainable(chosen) if options.backend else _installed(chosen))
     if arena != cases.TOY and not any(case.id == "Arena-V0" for case in chosen):
         raise ResultError("--agents, --map-size and --density are for the toy arena, which is not selected.")
     if not chosen:
@@ -222,7 +236,8 @@ def _chosen(options: argparse.Namespace) -> list[Case]:
 
 def _suite(options: argparse.Namespace) -> Callable[[dict[str, Any]], list[Case]]:
     if getattr(options, "against", None):
-        return cases.standard
+        # Training only when it is asked for: the gate's own cases are those that the self-check knows.
+        return lambda arena: cases.standard(arena) + (cases.training(short=True) if options.only else [])
     return cases.full if options.full else cases.quick
 
 
@@ -247,9 +262,18 @@ def _usage() -> Iterator[None]:
 
 def _installed(chosen: list[Case]) -> list[Case]:
     if results.version_of("jax") is not None:
-        return chosen
+        return _trainable(chosen)
     print("bench: JAX is not installed, so only NumPy is measured: pip install '.[jax]'.", file=sys.stderr)
     return [case for case in chosen if case.backend == "numpy"]
+
+
+def _trainable(chosen: list[Case]) -> list[Case]:
+    missing, kept = training.missing(), [case for case in chosen if case.measure != "train"]
+    if not missing or kept == chosen:
+        return chosen
+    names = " and ".join(missing)
+    print(f"bench: without {names} training is left out: pip install '.[train]'.", file=sys.stderr)
+    return kept
 
 
 def _planned(

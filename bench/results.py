@@ -161,7 +161,7 @@ def measuring_files() -> list[Path]:
     package = Path("cogrid")
     files = [package / "benchmarks" / f"{name}.py" for name in measuring]
     files += [package / "envs" / "overcooked" / f"{name}.py" for name in playing]
-    return [*files, package / "testing.py", package / "core" / "profiling.py"]
+    return [*files, package / "testing.py", package / "core" / "profiling.py", Path("bench/training.py")]
 
 
 @functools.cache

@@ -133,7 +133,7 @@ def _time(row: dict[str, Any]) -> list[str]:
 
 
 def _note(row: dict[str, Any]) -> str:
-    notes = list(filter(None, [words.doubt(row)]))
+    notes = list(filter(None, [words.share(row), words.doubt(row)]))
     spoilt = row["noise"].get("disturbed", 0)
     kept = f"{spoilt:.0f} of {len(row['samples'])} samples disturbed, kept for want of better ones"
     return ", ".join(notes + ([kept] if spoilt else []))

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bench import training
 from bench.shadowed import shadowed, told
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Measured, Plan, measure
@@ -46,7 +47,7 @@ def row_of(case: Case, plan: Plan, shadow: bool = False) -> dict[str, Any]:
     error: str | None = None
     beside: dict[str, Any] = {}
     try:
-        measured = measure(case, plan)
+        measured = measure(case, plan, also={"train": training.measure})
         if shadow and case.measure == "speed":
             beside = {"shadow": told(shadowed(case))}
             if first := beside["shadow"]["first"]:

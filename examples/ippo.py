@@ -65,10 +65,10 @@ class Options:
     gamma: float = option(0.99, "discount of a step")
     gae_lambda: float = option(0.95, "decay of the generalised advantages")
     clip: float = option(0.2, "PPO's bound on how much the probability of an action changes")
-    entropy: float = option(0.01, "weight of the entropy bonus")
+    entropy: float = option(0.02, "weight of the entropy bonus, annealed to zero")
     value_loss: float = option(0.5, "weight of the value loss")
     max_gradient: float = option(0.5, "norm that gradients are clipped to")
-    shaping: float = option(0.5, "fraction of the run over which the shaping reward is annealed away")
+    shaping: float = option(0.5, "fraction of the run over which the shaping reward is annealed to nothing")
 
     @property
     def updates(self) -> int:
@@ -204,8 +204,9 @@ class Learner:
         # Randomness is a function of the seed and the update: there is no key to keep.
         key = jax.random.fold_in(jax.random.key(run.seed), run.update)
         for_play, for_learning = jax.random.split(key)
-        passed = run.update / (self.options.updates * self.options.shaping)
-        state = self.env.replace(run.state, shaping_weight=jnp.maximum(0.0, 1.0 - passed))
+        passed = run.update / self.options.updates
+        weight = jnp.where(passed < self.options.shaping, 1.0 - passed / self.options.shaping, 0.0)
+        state = self.env.replace(run.state, shaping_weight=weight)
         last, obs, steps = self.play(run.network, state, run.obs, for_play)
         network, optimizer, entropy = self.learn(run, steps, obs, for_learning)
         log = Log(steps.score.mean() * self.env.spec.max_steps, entropy, self.record(state, steps, last))
@@ -231,11 +232,12 @@ class Learner:
         _, last_values = run.network(flat(obs, self.seen))
         advantages = self.advantages(steps, last_values)
         batch = (steps, advantages, advantages + steps.values)
+        bonus = self.options.entropy * (1.0 - run.update / self.options.updates)
 
         def one_part(carry: tuple[Network, Any], members: Array) -> tuple[tuple[Network, Any], Array]:
             network, optimizer = carry
             part = jax.tree.map(lambda x: x[:, members], batch)
-            gradients, entropy = jax.grad(self.loss, has_aux=True)(network, *part)
+            gradients, entropy = jax.grad(self.loss, has_aux=True)(network, bonus, *part)
             changes, optimizer = self.optimizer.update(gradients, optimizer)
             return (optax.apply_updates(network, changes), optimizer), entropy
 
@@ -264,8 +266,10 @@ class Learner:
         played = (steps.rewards, steps.values, steps.done)
         return jax.lax.scan(one, start, played, reverse=True)[1]
 
-    def loss(self, network: Network, steps: Steps, advantages: Array, targets: Array) -> tuple[Array, Array]:
-        """PPO's clipped loss, and the entropy."""
+    def loss(
+        self, network: Network, bonus: Array, steps: Steps, advantages: Array, targets: Array
+    ) -> tuple[Array, Array]:
+        """PPO's clipped loss, and the entropy, of which there is a bonus."""
         options = self.options
         logits, values = network(flat(steps.obs, self.seen))
         ratio = jnp.exp(log_prob(logits, steps.actions) - steps.log_probs)
@@ -275,7 +279,7 @@ class Learner:
         value_loss = 0.5 * jnp.square(values - targets).mean()
         log_probs = jax.nn.log_softmax(logits)
         entropy = -(jnp.exp(log_probs) * log_probs).sum(axis=-1).mean()
-        return policy_loss + options.value_loss * value_loss - options.entropy * entropy, entropy
+        return policy_loss + options.value_loss * value_loss - bonus * entropy, entropy
 
     def record(self, first: Any, steps: Steps, last: Any) -> Recorded | None:
         """The first environments' steps, for a replay on NumPy after the update."""
