@@ -173,3 +173,21 @@ def test_a_finished_environment_begins_anew_and_keeps_its_weight() -> None:
     assert renewed.shaping_weight.tolist() == [0.25, 0.25]
     np.testing.assert_array_equal(after[0], obs[0])
     np.testing.assert_array_equal(after[1], seen[1])
+
+
+def test_steps_that_numpy_plays_otherwise_are_exit_code_22(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A planted fault: the first update of the second chunk claims a reward that nobody earned."""
+    replay, chunks = ippo.replay, []
+
+    def faulty(shadow: Any, recorded: ippo.Recorded) -> None:
+        chunks.append(1)
+        rewards = np.array(recorded.rewards)  # (seeds, updates, T, B, n)
+        rewards[1, 0, 3, 2, 0] += len(chunks) == 2
+        replay(shadow, recorded._replace(rewards=rewards))
+
+    monkeypatch.setattr(ippo, "replay", faulty)
+    with pytest.warns(RuntimeWarning, match="rewards is 1.0 on jax and 0.0 on numpy"):
+        assert ippo.main([*SMALL, "--out", str(tmp_path), "--shadow"]) == ippo.MISMATCH
+    assert "188 comparisons, 1 mismatches" in capsys.readouterr().out
