@@ -34,7 +34,8 @@ from cogrid.vector import AUTORESETS, VectorEnv
 SIZES = {"smoke": 20_000, "soak": 250_000}  # comparisons, at least
 # What part of them goes where. The rest is training, the fastest and the most varied.
 STATEFUL, VECTOR, ROLLOUT = 0.1, 0.3, 0.1
-BATCH = 16  # environments of a vector
+BATCH = 16  # environments of a vector and of a rollout
+CHUNK = 32  # steps of a rollout that are replayed together
 EXAMPLE = ROOT / "examples" / "ippo.py"
 TRAINED = (("Overcooked-CrampedRoom-V0", "features"), ("Overcooked-CoordinationRing-V0", "lossless"))
 ROLLED = (("Overcooked-ForcedCoordination-V0", "lossless"), ("Arena-V0", "window"))
@@ -132,7 +133,8 @@ def vector(id: str, kind: str, backend: str, autoreset: str, comparisons: int) -
 def rolled(id: str, kind: str, comparisons: int) -> ShadowReport:
     """`cogrid.rollout`, chunk by chunk."""
     env = cogrid.make(id, "jax", shadow=True, observation=kind, random_start=True, max_steps=50)
-    cogrid.rollout(env, num_envs=32, num_steps=math.ceil(comparisons / 32), chunk=16)
+    chunks = math.ceil(comparisons / (BATCH * CHUNK))  # whole ones: another length would be compiled anew
+    cogrid.rollout(env, num_envs=BATCH, num_steps=chunks * CHUNK, chunk=CHUNK)
     return _report(env)
 
 
