@@ -80,8 +80,13 @@ def pytest(session: nox.Session, row: Row, *arguments: str) -> None:
     report = f"--junitxml=build/reports/{session.name}.xml"
     workers = ("-n", row.workers, "--dist", "loadgroup")
     # Most of a JAX run is compilation, and the same code needs it once: 1.9 minutes instead of 5.8.
-    cache = {"JAX_COMPILATION_CACHE_DIR": str(session.cache_dir / "jax"), **KEEP_ALL} if row.extra else {}
+    cache = compilation_cache(session) if row.extra else {}
     session.run("pytest", *workers, report, *arguments, *session.posargs, env=row.env | cache)
+
+
+def compilation_cache(session: nox.Session) -> dict[str, str]:
+    """The environment that makes JAX keep all that it compiles."""
+    return {"JAX_COMPILATION_CACHE_DIR": str(session.cache_dir / "jax"), **KEEP_ALL}
 
 
 def run_through(session: nox.Session, *command: str, **options: Any) -> Any:
@@ -202,6 +207,16 @@ def mutants(session: nox.Session) -> None:
     row = MATRIX["jax-cpu"]
     install(session, "tests", extra=row.extra)
     session.run("python", "ci/mutants.py", *session.posargs, env=row.env)
+
+
+@nox.session
+def validate(session: nox.Session) -> None:
+    """Train and play with the other backend beside; 22 if any bit differs; -- smoke, soak, or a number."""
+    row = MATRIX["jax-cpu"]
+    install(session, "bench", extra="train")
+    # One process: it may use every core.
+    env = {"JAX_PLATFORMS": row.env["JAX_PLATFORMS"], **compilation_cache(session)}
+    run_through(session, "python", "-m", "bench.validate", *session.posargs, env=env)
 
 
 def measure(session: nox.Session, *arguments: str, env: dict[str, str]) -> None:

@@ -24,7 +24,7 @@ from bench.results import ROOT, version_of
 from cogrid.backend.array import BACKENDS
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.actions import ACTION_SETS
-from cogrid.core.spec import OBSERVATIONS
+from cogrid.core.spec import OBSERVATIONS, Spec
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.envs.registry import spec_of
@@ -34,7 +34,8 @@ from cogrid.vector import AUTORESETS, VectorEnv
 SIZES = {"smoke": 20_000, "soak": 250_000}  # comparisons, at least
 # What part of them goes where. The rest is training, the fastest and the most varied.
 STATEFUL, VECTOR, ROLLOUT = 0.1, 0.3, 0.1
-BATCH = 16  # environments of a vector
+BATCH = 16  # environments of a vector and of a rollout
+CHUNK = 32  # steps of a rollout that are replayed together
 EXAMPLE = ROOT / "examples" / "ippo.py"
 TRAINED = (("Overcooked-CrampedRoom-V0", "features"), ("Overcooked-CoordinationRing-V0", "lossless"))
 ROLLED = (("Overcooked-ForcedCoordination-V0", "lossless"), ("Arena-V0", "window"))
@@ -60,11 +61,17 @@ class Found(NamedTuple):
 
 
 def scenes(everything: bool) -> list[Scene]:
-    """Every id with every kind of observation; or every id and every kind at least once."""
-    ids = cogrid.registered()
+    """Every id with every kind of observation that it has; or every id and every kind at least once."""
+    found = [(id, kinds(spec_of(id, {}, ()))) for id in cogrid.registered()]
     if everything:
-        return list(itertools.product(ids, OBSERVATIONS))
-    return list(zip(ids, itertools.cycle(OBSERVATIONS)))  # the kinds go on
+        return [(id, kind) for id, known in found for kind in known]
+    return [(id, known[number % len(known)]) for number, (id, known) in enumerate(found)]
+
+
+def kinds(spec: Spec) -> list[str]:
+    """The observations of a game."""
+    there = {"features": bool(spec.game.features()), "none": True}
+    return [kind for kind in OBSERVATIONS if there.get(kind, bool(spec.game.planes))]
 
 
 def runs(comparisons: int, everything: bool) -> Iterator[Run]:
@@ -126,7 +133,8 @@ def vector(id: str, kind: str, backend: str, autoreset: str, comparisons: int) -
 def rolled(id: str, kind: str, comparisons: int) -> ShadowReport:
     """`cogrid.rollout`, chunk by chunk."""
     env = cogrid.make(id, "jax", shadow=True, observation=kind, random_start=True, max_steps=50)
-    cogrid.rollout(env, num_envs=32, num_steps=math.ceil(comparisons / 32), chunk=64)
+    chunks = math.ceil(comparisons / (BATCH * CHUNK))  # whole ones: another length would be compiled anew
+    cogrid.rollout(env, num_envs=BATCH, num_steps=chunks * CHUNK, chunk=CHUNK)
     return _report(env)
 
 

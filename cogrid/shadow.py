@@ -236,12 +236,14 @@ class Shadow:
         for name, state in (("first", first), ("last", last)):
             if getattr(state, "rules", None) != self.main:
                 raise ValueError(f"{name} is no state of the environment that this shadow was made for.")
-        shape = (*done.shape[:1], *np.shape(first.clock), self.main.n_agents)
-        for name, value in (("actions", actions), ("rewards", rewards), ("obs", obs), ("done", done)):
-            if len(shape) != 3 or value.shape[:3] != shape[: 2 if name == "done" else 3]:
+        shape = (*actions.shape[:1], *np.shape(first.clock), self.main.n_agents)  # (T, B, n)
+        if len(shape) != 3:
+            raise ValueError("a chunk is of a batch of environments, and its first state is of one alone.")
+        for name, value in (("actions", actions), ("obs", obs), ("rewards", rewards), ("done", done)):
+            if value.shape[:3] != shape[: 2 if name == "done" else 3]:
                 raise ValueError(
-                    f"{name} has shape {value.shape}, which is not that of a chunk of T steps in "
-                    f"{np.shape(first.clock)} environments with {self.main.n_agents} agents."
+                    f"{name} has shape {value.shape}, but a chunk of {shape[0]} steps in {shape[1]} "
+                    f"environments of {shape[2]} agents begins with {shape[: 2 if name == 'done' else 3]}."
                 )
 
     # Counting
