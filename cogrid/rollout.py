@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ def rollout(
 
     The policy sees one environment: `obs` (n, …) and a key of its own; it returns n actions. Environment i
     and its policy draw from child i of the key. A scan runs `chunk` steps at a time, which bounds the memory
-    that `keep="trajectory"` takes on the device.
+    that `keep="trajectory"` takes on the device. An environment with a shadow has every chunk replayed.
     """
     if env.backend != "jax":
         raise ValueError(
@@ -67,13 +68,19 @@ def rollout(
     words = env.rules.backend.words(rng.key(int(key)) if isinstance(key, (int, np.integer)) else key)
     if words.shape != (2,):
         raise ValueError(f"rollout takes one key and splits it, not keys of shape {words.shape}.")
-    begin, run = _compiled(env.rules, policy, num_envs, keep)
+    shadow = env._shadow
+    begin, run = _compiled(env.rules, policy, num_envs, "trajectory" if shadow else keep)
     carry = begin(env.rules.backend.key(words))
     parts: list[dict[str, Any]] = []
     for first in range(0, num_steps, chunk):
+        before = carry[0].host() if shadow else None  # the carry itself is donated
+        began = perf_counter()
         carry, part = run(carry, params, min(chunk, num_steps - first))
+        part = {name: np.asarray(value) for name, value in part.items()}
+        if shadow and before:
+            shadow.chunk(before, **part, last=carry[0], seconds=perf_counter() - began)
         if keep == "trajectory":
-            parts.append({name: np.asarray(value) for name, value in part.items()})
+            parts.append(part)
     state, obs, _, sums = carry
     whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else None
     return Rollout(state, obs, sums, whole)
