@@ -130,6 +130,7 @@ def tests(session: nox.Session, backend: str) -> None:
         session.run("python", "-c", NO_JAX)
         same = ("plots", "forest", "report", "peers")  # with JAX and without
         left_out += [f"tests/bench/test_{name}.py" for name in same]
+        left_out += ["tests/render", "tests/test_main.py"]
     pytest(session, row, *(f"--ignore={path}" for path in left_out))
 
 

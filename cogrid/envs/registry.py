@@ -46,11 +46,17 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spe
 
 
 def make(
-    id: str, backend: str = "numpy", *, render_mode: str | None = None, infos: bool = False, **overrides: Any
+    id: str,
+    backend: str = "numpy",
+    *,
+    render_mode: str | None = None,
+    tile_size: int | None = None,
+    infos: bool = False,
+    **overrides: Any,
 ) -> CoGridEnv:
     """One environment with PettingZoo's parallel API; overrides change its spec."""
-    spec = spec_of(id, overrides, ("backend", "infos", "render_mode"))
-    return CoGridEnv(spec, backend, render_mode=render_mode, infos=infos)
+    spec = spec_of(id, overrides, ("backend", "infos", "render_mode", "tile_size"))
+    return CoGridEnv(spec, backend, render_mode=render_mode, tile_size=tile_size, infos=infos)
 
 
 def make_vec(

@@ -1,0 +1,148 @@
+"""The command line: what there is, what it is like, and pictures of it."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Callable, Sequence
+
+from cogrid.cogrid_env import RENDER_FPS, CoGridEnv
+from cogrid.core.layout import DIGITS, FLOOR
+from cogrid.envs.registry import make, registered
+from cogrid.episode import POLICIES, play, usual_policy
+from cogrid.render.film import SUFFIXES, Film
+from cogrid.render.picture import TILE
+
+MOST_STEPS = 400  # of a film, unless told otherwise
+
+BENCH = """\
+python -m cogrid.benchmarks.benchmark_suite    NumPy and JAX on one kitchen; ships with the package
+
+From the checkout, with nox (python -m pip install nox):
+nox -s bench                    a quick benchmark, compared with the baselines
+nox -s bench -- --against main  whether a change made it slower
+nox -s bench -- --full          up to 5,000,000 environments
+nox -s bench-peers              other libraries beside it
+python -m bench profile         where the time of a step goes"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; a user's mistake is one sentence and exit code 2."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (ValueError, TypeError, OSError) as error:
+        print(f"python -m cogrid {options.command}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m cogrid",
+        description="Multi-agent grid worlds: list them, look at them, make pictures of them.",
+        epilog="example: python -m cogrid render Overcooked-CrampedRoom-V0 --out kitchen.gif",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    listing = commands.add_parser("list", help="print every environment id")
+    listing.set_defaults(run=_list)
+    info = commands.add_parser("info", help="print what an environment is like")
+    info.add_argument("id", metavar="ID", help="an environment id; see `python -m cogrid list`")
+    info.set_defaults(run=_info)
+    _add_render(commands.add_parser("render", help="write a picture or a film of an episode"))
+    bench = commands.add_parser("bench", help="print how speed is measured")
+    bench.set_defaults(run=lambda options: print(BENCH))
+    return parser
+
+
+def _add_render(render: argparse.ArgumentParser) -> None:
+    render.description = (
+        "Play an environment and write what happens: a moving .gif or .apng, or a .png of the last moment."
+    )
+    render.add_argument("id", metavar="ID", help="an environment id; see `python -m cogrid list`")
+    render.add_argument("--out", required=True, metavar="FILE", help=f"ends in {', '.join(SUFFIXES)}")
+    render.add_argument(
+        "--steps",
+        type=_count(0),
+        metavar="N",
+        help=f"how many (the episode, at most {MOST_STEPS}; 0 for .png)",
+    )
+    render.add_argument("--seed", type=int, default=0, metavar="N", help="of the episode (0)")
+    render.add_argument("--policy", choices=POLICIES, help="who plays (scripted in kitchens, else random)")
+    render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"side of a cell ({TILE})")
+    render.add_argument(
+        "--fps", type=float, default=RENDER_FPS, metavar="N", help=f"steps a second ({RENDER_FPS})"
+    )
+    render.add_argument(
+        "--batch",
+        type=_count(1),
+        default=1,
+        metavar="N",
+        help="environments side by side, of further seeds (1)",
+    )
+    render.set_defaults(run=_render)
+
+
+def _count(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least}")
+        return int(text)
+
+    return read
+
+
+def _list(options: argparse.Namespace) -> None:
+    for id in registered():
+        spec = make(id).spec
+        what = f"{spec.height} × {spec.width} cells, {spec.num_agents} agents, {spec.max_steps} steps"
+        print(f"{id:<38}{what}")
+
+
+def _info(options: argparse.Namespace) -> None:
+    env = make(options.id)
+    spec, game = env.spec, env.spec.game
+    letters = {letter for layout in spec.layout for row in layout.letters for letter in row}
+    seen = env.observation_space(0)
+    print(f"{options.id}: {(type(game).__doc__ or type(game).__name__).strip().splitlines()[0]}\n")
+    for layout in spec.layout:
+        print("\n".join(f"    {row}" for row in layout.rows))
+    known = (f"{letter} {game.kind(game.legend[letter])}" for letter in sorted(letters - {FLOOR}))
+    starts = [f"{DIGITS[0]}… where agents start"] if any(layout.starts for layout in spec.layout) else []
+    rows = {
+        "letters": ", ".join([*known, *starts]),
+        "agents": str(spec.num_agents),
+        "steps": str(spec.max_steps),
+        "actions": ", ".join(f"{number} {name}" for number, name in enumerate(env.action_names)),
+        "observation": f"{spec.observation}: {seen.shape} {seen.dtype}, named in env.feature_names",
+        "rewards": ", ".join(reward.name for reward in game.rewards()),
+        "events": ", ".join(filter(None, env.verbs)) or "none",
+        "options": ", ".join(_options(env)),
+    }
+    print()
+    for name, words in rows.items():
+        print(f"{name:<13}{words}")
+
+
+def _options(env: CoGridEnv) -> list[str]:
+    own = [field.name for field in dataclasses.fields(env.spec) if field.name != "game"]
+    return sorted([*own, *(field.name for field in dataclasses.fields(env.spec.game))])
+
+
+def _render(options: argparse.Namespace) -> None:
+    env = make(options.id)
+    still = options.out.lower().endswith(".png")
+    steps = options.steps
+    if steps is None:
+        steps = 0 if still else min(env.spec.max_steps, MOST_STEPS)
+    episode = play(env, options.policy or usual_policy(env.rules), options.seed, steps, options.batch)
+    film = Film(env.rules, episode.states, episode.scores, options.tile)
+    film.save(options.out, options.fps)
+    height, width, _ = film[-1].shape
+    count = "a picture" if still else f"{len(film)} pictures"
+    print(f"{options.out}: {count} of {width} × {height} pixels, seed {options.seed}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""The command line: every command, and mistakes in one sentence."""
+
+from __future__ import annotations
+
+import pytest
+from PIL import Image
+
+from cogrid.__main__ import main
+from tests.support import IDS
+
+
+def test_list_has_every_id(capsys) -> None:
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(IDS)
+    assert "4 × 5 cells, 2 agents, 400 steps" in next(line for line in lines if "CrampedRoom" in line)
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_info_tells_what_it_is_like(id, capsys) -> None:
+    assert main(["info", id]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"{id}: ")
+    for words in ("actions      0 up, 1 down", "observation  ", "max_steps"):
+        assert words in told
+    if "CrampedRoom" in id:
+        assert "    XXPXX\n    O  2O\n" in told
+        assert "D dish_pile" in told
+        assert "deliver" in told
+        assert "cook_time" in told
+
+
+def test_render_writes_films_and_pictures(tmp_path, capsys) -> None:
+    gif, png = str(tmp_path / "a.gif"), str(tmp_path / "a.png")
+    assert main(["render", "Overcooked-CrampedRoom-V0", "--out", gif, "--steps", "6", "--tile", "8"]) == 0
+    with Image.open(gif) as image:
+        assert image.n_frames == 7
+    assert "7 pictures of 40 × 43 pixels" in capsys.readouterr().out
+    assert (
+        main(["render", "Arena-V0", "--out", png, "--batch", "4", "--tile", "4", "--policy", "random"]) == 0
+    )
+    with Image.open(png) as image:
+        assert image.size == (2 * 48 + 8, 2 * 59 + 8)
+    assert "a picture of" in capsys.readouterr().out
+
+
+def test_bench_points_to_the_suite(capsys) -> None:
+    assert main(["bench"]) == 0
+    assert "nox -s bench" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["info", "Overcooked-CrampedRom-V0"], "did you mean 'Overcooked-CrampedRoom-V0'"),
+        (["render", "Arena-V0", "--out", "a.txt"], "'a.txt'"),
+        (["render", "Arena-V0", "--out", "a.gif", "--policy", "scripted"], "kitchens, not Arena"),
+        (["render", "Arena-V0", "--out", "a.gif", "--tile", "1"], "tile_size=1"),
+        (["render", "Arena-V0", "--out", "no/such/place/a.png"], "no/such/place/a.png"),
+    ],
+)
+def test_a_mistake_is_one_sentence(arguments, words, capsys) -> None:
+    assert main(arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert words in told.err
+    assert told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "COMMAND"),
+        (["dance"], "dance"),
+        (["render", "Arena-V0"], "--out"),
+        (["render", "Arena-V0", "--out", "a.gif", "--steps", "-1"], "whole number"),
+        (["render", "Arena-V0", "--out", "a.gif", "--batch", "0"], "whole number"),
+    ],
+)
+def test_wrong_options_are_told(arguments, words, capsys) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    assert words in capsys.readouterr().err
