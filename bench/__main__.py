@@ -36,7 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"bench: {error}", file=sys.stderr)
         return Code.NO_DEVICE if isinstance(error, NoDevice) else Code.USAGE
     except KeyboardInterrupt:
-        print("bench: interrupted; `python -m bench run --resume` goes on.", file=sys.stderr)
+        on = "; `python -m bench run --resume` goes on" if getattr(parsed, "against", "") is None else ""
+        print(f"bench: interrupted{on}.", file=sys.stderr)
         return Code.INTERRUPTED
 
 
@@ -92,8 +93,8 @@ def diff_(options: argparse.Namespace) -> int:
 def _run_against(options: argparse.Namespace) -> int:
     """Compare with a revision: the gate of a pull request."""
     sha = trees.sha_of(options.against)
-    if options.resume or options.full:
-        raise ResultError("--against compares the standard suite in one go: leave out --resume and --full.")
+    if other := sorted(_asked(options) & {"resume", "full", "baseline", *SAMPLING}):
+        raise ResultError(f"--against compares in one go and in its own rhythm: leave out --{other[0]}.")
     chosen = [case for case in _chosen(options) if case.measure == "speed"]
     path, result = _planned("ab", chosen, Plan(ROUNDS), options)
     result["configuration"]["against"] = {
@@ -106,6 +107,10 @@ def _run_against(options: argparse.Namespace) -> int:
         ab.run(result, path, sha, progress)
     finally:
         progress.close()
+    if results.git_state() != result["git"]:
+        raise ResultError(f"the checkout changed during the comparison, so {_short(path)} mixes revisions.")
+    if all(row["ab"]["verdict"] == "new" for row in result["rows"]):
+        raise ResultError(f"{options.against} runs none of the cases: {result['rows'][0]['ab']['why_new']}")
     print(f"bench: results are in {_short(path)}", file=sys.stderr)
     print(tables.machine(result))
     return _judged(result, Earlier(), options.strict)
@@ -247,9 +252,7 @@ def _refuse_existing(path: Path | None) -> None:
 
 def _unfinished(options: argparse.Namespace) -> tuple[Path, dict[str, Any]]:
     """The named file, or the newest that lacks rows; its own plan, on its own machine and revision."""
-    given = vars(_parser().parse_args(["run"]))
-    strange = [name for name, value in given.items() if getattr(options, name) != value]
-    if other := sorted(set(strange) - {"resume", "output", "require_platform", "baseline", "strict"}):
+    if other := sorted(_asked(options) - {"resume", "output", "require_platform", "baseline", "strict"}):
         raise ResultError(f"--resume finishes what was planned, so leave out --{other[0].replace('_', '-')}.")
     found = sorted(RESULTS.glob("benchmark_*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
     for path in [options.output] if options.output else found:
@@ -264,6 +267,12 @@ def _unfinished(options: argparse.Namespace) -> tuple[Path, dict[str, Any]]:
             return path, _same_place(path, result)
     place = _short(options.output or RESULTS)
     raise ResultError(f"there is nothing to resume in {place}: every planned case has its row.")
+
+
+def _asked(options: argparse.Namespace) -> set[str]:
+    """The options of `run` that were given a value of their own."""
+    given = vars(_parser().parse_args(["run"]))
+    return {name for name, value in given.items() if getattr(options, name) != value}
 
 
 def _same_place(path: Path, result: dict[str, Any]) -> dict[str, Any]:
@@ -512,6 +521,7 @@ def _add_strict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="exit 21 or 23 for what is in doubt")
 
 
+SAMPLING = ("rounds", "iterations", "warmup", "seed")
 EXPORTS = {"csv": to_csv, "pyperf": to_pyperf}
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import json
 from typing import Any
 
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.spec import Spec, override
+from cogrid.core.spec import Spec, differences, override
 from cogrid.envs.arena import specs as arena
 from cogrid.envs.overcooked import specs as overcooked
 from cogrid.vector import VectorEnv
@@ -43,6 +45,20 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spe
         )
         raise ValueError(f"unknown environment id {id!r}: {hint}")
     return override(_SPECS[id], overrides, id, adapter)
+
+
+def recipe(spec: Spec) -> tuple[str, dict[str, Any]] | None:
+    """An id and the fewest overrides, plain JSON values, that make this spec; None where there are none."""
+    found = []
+    for id in registered():
+        if type(_SPECS[id].game) is type(spec.game):
+            changes = differences(_SPECS[id], spec)
+            with contextlib.suppress(TypeError, ValueError):  # no JSON, or no valid override: not by this id
+                plain = json.loads(json.dumps(changes))
+                if override(_SPECS[id], plain, id) == spec:
+                    strange = not set(_SPECS[id].layout) & set(spec.layout)  # another board gave it its name
+                    found.append((len(plain), strange, id, plain))
+    return min(found)[2:] if found else None
 
 
 def make(

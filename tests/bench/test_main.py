@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from bench import __main__ as command
-from bench import cases, results, runner
+from bench import ab, cases, results, runner
+from bench.codes import Code
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Plan
 from tests.bench.support import around, paired, result, row
@@ -388,3 +389,35 @@ def test_help_helps(capsys: pytest.CaptureFixture[str]) -> None:
             bench(*arguments, "--help")
         assert ended.value.code == 0
         assert len(capsys.readouterr().out) > 150
+
+
+@pytest.mark.parametrize(
+    "option", [["--rounds", 3], ["--seed", 1], ["--full"], ["--resume"], ["--baseline", "f"]]
+)
+def test_an_ab_refuses_what_it_would_ignore(option: list[object], capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("run", "--against", "HEAD", *option) == Code.USAGE
+    assert f"leave out {option[0]}." in capsys.readouterr().err
+
+
+class TestWhatAnAbFound:
+    """The command after a comparison that found what is planted."""
+
+    @pytest.fixture(autouse=True)
+    def planted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        verdict = {"verdict": "new", "why_new": "ValueError: no such observation."}
+        new = {**row(samples=around(100.0)), "ab": verdict}
+        monkeypatch.setattr(ab, "run", lambda found, *_: found.update(rows=[new]))
+
+    def test_a_base_that_runs_nothing_is_no_success(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert bench("run", "--against", "HEAD", "-o", tmp_path / "r.json") == Code.USAGE
+        assert "HEAD runs none of the cases: ValueError: no such observation." in capsys.readouterr().err
+
+    def test_a_checkout_that_changed_meanwhile_is_told(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        states = iter([{"sha": "a" * 40, "dirty": False}, {"sha": "a" * 40, "dirty": True}])
+        monkeypatch.setattr(results, "git_state", lambda: next(states))
+        assert bench("run", "--against", "HEAD", "-o", tmp_path / "r.json") == Code.USAGE
+        assert "the checkout changed during the comparison" in capsys.readouterr().err

@@ -88,6 +88,7 @@ def episode(id: str, kind: str, backend: str) -> tuple[list[Any], Counter[str]]:
 
 
 if len(BACKENDS) > 1:
+    import jax
 
     @pytest.mark.parametrize(("id", "kind"), groups(CASES))
     def test_numpy_equals_jax(id: str, kind: str) -> None:
@@ -99,6 +100,8 @@ if len(BACKENDS) > 1:
             for name, a, b in zip(("obs", "rewards", "done"), mine[2:], yours[2:], strict=True):
                 assert (a.dtype, a.tobytes()) == (b.dtype, b.tobytes()), f"{id} step {number}: {name}"
         assert ours[-1][4].all()
+        key = jax.random.key_data(theirs[-1][1].rng_key)  # as users read it, not as it is stored
+        np.testing.assert_array_equal(ours[-1][1].rng_key, key)
         if kind in ("window", "none"):
             assert min(counts["contest"], counts["swap"], counts["follow"]) > 20, counts
         if id in KITCHENS:
@@ -140,7 +143,6 @@ def sliced(state: Any, i: int) -> Any:
 
 
 if len(BACKENDS) > 1:
-    import jax
 
     @pytest.mark.parametrize(
         "id", [pytest.param(id, marks=pytest.mark.xdist_group(f"vmap:{id}")) for id in IDS]
