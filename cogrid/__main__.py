@@ -6,13 +6,16 @@ import argparse
 import dataclasses
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from cogrid.cogrid_env import RENDER_FPS, CoGridEnv
 from cogrid.core.layout import DIGITS, FLOOR
 from cogrid.envs.registry import make, registered
-from cogrid.episode import POLICIES, play, usual_policy
+from cogrid.episode import Episode, play, replayed
+from cogrid.policies import POLICIES, usual_policy
 from cogrid.render.film import SUFFIXES, Film
 from cogrid.render.picture import TILE
+from cogrid.replay import Replay
 
 MOST_STEPS = 400  # of a film, unless told otherwise
 
@@ -58,9 +61,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_render(render: argparse.ArgumentParser) -> None:
     render.description = (
-        "Play an environment and write what happens: a moving .gif or .apng, or a .png of the last moment."
+        "Play an environment, or a replay again, and write what happens: a moving .gif or .apng, "
+        "or a .png of the last moment."
     )
-    render.add_argument("id", metavar="ID", help="an environment id; see `python -m cogrid list`")
+    render.add_argument("what", metavar="ID|REPLAY", help="an environment id, or the file of a replay")
     render.add_argument("--out", required=True, metavar="FILE", help=f"ends in {', '.join(SUFFIXES)}")
     render.add_argument(
         "--steps",
@@ -68,8 +72,12 @@ def _add_render(render: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"how many (the episode, at most {MOST_STEPS}; 0 for .png)",
     )
-    render.add_argument("--seed", type=int, default=0, metavar="N", help="of the episode (0)")
-    render.add_argument("--policy", choices=POLICIES, help="who plays (scripted in kitchens, else random)")
+    render.add_argument("--seed", type=int, metavar="N", help="of the episode (0)")
+    render.add_argument(
+        "--policy",
+        metavar="NAME",
+        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (scripted in kitchens, or random)",
+    )
     render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"side of a cell ({TILE})")
     render.add_argument(
         "--fps", type=float, default=RENDER_FPS, metavar="N", help=f"steps a second ({RENDER_FPS})"
@@ -77,7 +85,6 @@ def _add_render(render: argparse.ArgumentParser) -> None:
     render.add_argument(
         "--batch",
         type=_count(1),
-        default=1,
         metavar="N",
         help="environments side by side, of further seeds (1)",
     )
@@ -131,17 +138,28 @@ def _options(env: CoGridEnv) -> list[str]:
 
 
 def _render(options: argparse.Namespace) -> None:
-    env = make(options.id)
     still = options.out.lower().endswith(".png")
-    steps = options.steps
-    if steps is None:
-        steps = 0 if still else min(env.spec.max_steps, MOST_STEPS)
-    episode = play(env, options.policy or usual_policy(env.rules), options.seed, steps, options.batch)
-    film = Film(env.rules, episode.states, episode.scores, options.tile)
+    file = Path(options.what)
+    if options.what not in registered() and file.is_file():
+        if given := [name for name in ("seed", "policy", "batch") if getattr(options, name) is not None]:
+            raise ValueError(f"{file} is a replay, with its own seed and actions: leave --{given[0]} out.")
+        steps = options.steps
+        episode, name = replayed(Replay.load(file), 0 if still and steps is None else steps), f"replay {file}"
+    else:
+        episode, name = _played(options, still), f"seed {options.seed or 0}"
+    film = Film(episode.rules, episode.states, episode.scores, options.tile)
     film.save(options.out, options.fps)
     height, width, _ = film[-1].shape
     count = "a picture" if still else f"{len(film)} pictures"
-    print(f"{options.out}: {count} of {width} × {height} pixels, seed {options.seed}")
+    print(f"{options.out}: {count} of {width} × {height} pixels, {name}")
+
+
+def _played(options: argparse.Namespace, still: bool) -> Episode:
+    env = make(options.what)
+    steps = options.steps
+    if steps is None:
+        steps = 0 if still else min(env.spec.max_steps, MOST_STEPS)
+    return play(env, options.policy or usual_policy(env.rules), options.seed or 0, steps, options.batch or 1)
 
 
 if __name__ == "__main__":

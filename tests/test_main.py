@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from cogrid.__main__ import main
+from cogrid.replay import record
+from tests.episodes import shared
 from tests.support import IDS
 
 
@@ -42,6 +45,22 @@ def test_render_writes_films_and_pictures(tmp_path, capsys) -> None:
     with Image.open(png) as image:
         assert image.size == (2 * 48 + 8, 2 * 59 + 8)
     assert "a picture of" in capsys.readouterr().out
+
+
+def test_render_plays_replays_again(tmp_path, capsys) -> None:
+    env, file, gif = (
+        shared("Overcooked-CrampedRoom-V0", "numpy"),
+        tmp_path / "a.json",
+        str(tmp_path / "a.gif"),
+    )
+    record(env, np.zeros((5, 2), int), 0).save(file)
+    assert main(["render", str(file), "--out", gif, "--tile", "8"]) == 0
+    with Image.open(gif) as image:
+        assert image.n_frames == 6
+    assert main(["render", str(file), "--out", gif, "--tile", "8", "--steps", "2"]) == 0
+    assert "3 pictures" in capsys.readouterr().out
+    assert main(["render", str(file), "--out", gif, "--seed", "2"]) == 2
+    assert "leave --seed out" in capsys.readouterr().err
 
 
 def test_bench_points_to_the_suite(capsys) -> None:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from cogrid.envs.overcooked.game import Kitchen
-from cogrid.episode import play, usual_policy
+from cogrid.episode import play
 from cogrid.render.film import Film
 from tests.episodes import shared
 
@@ -73,12 +72,6 @@ def test_an_episode_ends_with_its_game() -> None:
     assert len(play(env, "random", 0, 100).states) == 6
 
 
-def test_the_usual_policy_suits_the_game() -> None:
-    assert isinstance(shared(ROOM, "numpy").spec.game, Kitchen)
-    assert usual_policy(shared(ROOM, "numpy").rules) == "scripted"
-    assert usual_policy(shared("Arena-V0", "numpy").rules) == "random"
-
-
 def test_mistakes_are_told(tmp_path, monkeypatch) -> None:
     short = film(1)
     for call, words in (
@@ -86,7 +79,6 @@ def test_mistakes_are_told(tmp_path, monkeypatch) -> None:
         (lambda: short.save(tmp_path / "a.gif", fps=0), "fps=0"),
         (lambda: Film(short.rules, short.states, []), "scores"),
         (lambda: Film(short.rules, short.states, short.scores, 1000), "tile_size=1000"),
-        (lambda: play(shared(ROOM, "numpy"), "clever", 0, 1), "'clever'"),
     ):
         with pytest.raises(ValueError, match=words):
             call()
