@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
+import contextlib
 import dataclasses
 import sys
+import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,6 +15,8 @@ from cogrid.cogrid_env import RENDER_FPS, CoGridEnv
 from cogrid.core.layout import DIGITS, FLOOR
 from cogrid.envs.registry import make, registered
 from cogrid.episode import Episode, play, replayed
+from cogrid.play.server import Server
+from cogrid.play.session import Session
 from cogrid.policies import POLICIES, usual_policy
 from cogrid.render.film import SUFFIXES, Film
 from cogrid.render.picture import TILE
@@ -54,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     info.add_argument("id", metavar="ID", help="an environment id; see `python -m cogrid list`")
     info.set_defaults(run=_info)
     _add_render(commands.add_parser("render", help="write a picture or a film of an episode"))
+    _add_play(commands.add_parser("play", help="play in the browser, or look at a replay there"))
     bench = commands.add_parser("bench", help="print how speed is measured")
     bench.set_defaults(run=lambda options: print(BENCH))
     return parser
@@ -89,6 +95,37 @@ def _add_render(render: argparse.ArgumentParser) -> None:
         help="environments side by side, of further seeds (1)",
     )
     render.set_defaults(run=_render)
+
+
+def _add_play(play: argparse.ArgumentParser) -> None:
+    play.description = "Serve a page on this machine where people and policies play; Ctrl-C ends it."
+    play.add_argument("what", metavar="ID|REPLAY", help="an environment id, or the file of a replay")
+    play.add_argument(
+        "--partner",
+        metavar="NAME",
+        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (scripted in kitchens, or random)",
+    )
+    play.add_argument("--seed", type=int, metavar="N", help="of the first episode (random)")
+    play.add_argument("--port", type=_count(0), default=0, metavar="N", help="of this machine (a free one)")
+    play.add_argument("--no-open", action="store_true", help="only print the address")
+    play.set_defaults(run=_play)
+
+
+def _play(options: argparse.Namespace) -> None:
+    file, replay = Path(options.what), None
+    if options.what not in registered() and file.is_file():
+        replay = Replay.load(file)
+    session = Session(replay.id or "" if replay else options.what, partner=options.partner, seed=options.seed)
+    if replay:
+        session.show(replay)
+    server = Server(session, options.port)
+    print(f"{server.address}\nonly on this machine; Ctrl-C ends it.", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(server.run(lambda: None if options.no_open else _open(server.address)))
+
+
+def _open(address: str) -> None:
+    webbrowser.open(address)
 
 
 def _count(least: int) -> Callable[[str], int]:

@@ -51,7 +51,7 @@ ORDER = (
 )
 
 # Other libraries that only some use has, and the layer where a function may import them.
-EXTRAS = {"PIL": "cogrid.render", "tkinter": "cogrid.render"}
+EXTRAS = {"PIL": "cogrid.render", "tkinter": "cogrid.render", "websockets": "cogrid"}
 
 # Modules that import JAX at module level. Everything else imports JAX, or one of these, inside a function.
 JAX_MODULES = ("cogrid.backend._jax",)

@@ -48,12 +48,8 @@ def test_render_writes_films_and_pictures(tmp_path, capsys) -> None:
 
 
 def test_render_plays_replays_again(tmp_path, capsys) -> None:
-    env, file, gif = (
-        shared("Overcooked-CrampedRoom-V0", "numpy"),
-        tmp_path / "a.json",
-        str(tmp_path / "a.gif"),
-    )
-    record(env, np.zeros((5, 2), int), 0).save(file)
+    file, gif = tmp_path / "a.json", str(tmp_path / "a.gif")
+    record(shared("Overcooked-CrampedRoom-V0", "numpy"), np.zeros((5, 2), int), 0).save(file)
     assert main(["render", str(file), "--out", gif, "--tile", "8"]) == 0
     with Image.open(gif) as image:
         assert image.n_frames == 6

@@ -65,9 +65,11 @@ def pie(colour: str, x: float, y: float, radius: float, share: float) -> Shape:
     return polygon(colour, (x, y), *arc(x, y, radius, radius, 0.0, share))
 
 
-def arc(x: float, y: float, rx: float, ry: float, begin: float, end: float) -> Iterable[Point]:
+def arc(
+    x: float, y: float, rx: float, ry: float, begin: float, end: float, steps: int | None = None
+) -> Iterable[Point]:
     """Points of an oval between two shares of the way round, clockwise from the top."""
-    steps = max(2, math.ceil(32 * (end - begin)))
+    steps = steps or max(2, math.ceil(32 * (end - begin)))
     for k in range(steps + 1):
         angle = 2 * math.pi * (begin + (end - begin) * k / steps)
         # Rounded, so that the last bit of another machine's sine changes no picture.

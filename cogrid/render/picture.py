@@ -13,7 +13,7 @@ from cogrid.core.game import checked_integer
 from cogrid.core.look import GRID, INK, PAPER, VERMILLION, box, text
 from cogrid.core.rules import Rules
 from cogrid.render.raster import Pixels, colour, draw
-from cogrid.render.tiles import MAX_TILE, tiles_of
+from cogrid.render.tiles import MAX_TILE, tiles_of, views_of
 
 TILE = 32  # pixels a side, unless told otherwise
 
@@ -26,21 +26,20 @@ def picture(rules: Rules, state: EnvState, tile_size: int = TILE, score: Any = N
     tile = checked_tile(tile_size)
     if state.rules is not rules and state.rules.spec != rules.spec:
         raise ValueError("this state belongs to another environment: draw it with the rules that made it.")
-    cells, pos, pose, clock = map(np.asarray, (state.cells, state.pos, state.pose, state.clock))
-    batch, tiles = clock.shape, tiles_of(rules, tile)
+    time = np.asarray(state.time)
+    batch, tiles = time.shape, tiles_of(rules, tile)
     if score is not None and np.shape(score) not in (batch, (*batch, rules.n_agents)):
         raise ValueError(
             f"score has shape {np.shape(score)}, but this state takes {batch} or {(*batch, rules.n_agents)}."
         )
-    flat = (array.reshape(-1, array.shape[-1]) for array in (cells, pos, pose))
-    views = tiles.views(*flat).reshape(-1, rules.height, rules.width)
+    views = views_of(rules, state).reshape(-1, rules.height, rules.width)
     strip = 0 if score is None else strip_height(tile)
     image = np.empty((len(views), strip + rules.height * tile, rules.width * tile, 3), np.uint8)
     board = image[:, strip:].reshape(len(views), rules.height, tile, rules.width, tile, 3)
     board[...] = tiles.pictures(views).swapaxes(2, 3)
     if strip:
-        time, points = (clock ^ (clock >> 31)).reshape(-1), np.asarray(score).reshape(len(views), -1)
-        image[:, :strip] = _strips(rules, time, points, strip, image.shape[2])
+        points = np.asarray(score).reshape(len(views), -1)
+        image[:, :strip] = _strips(rules, time.reshape(-1), points, strip, image.shape[2])
     return image.reshape(*batch, *image.shape[1:])
 
 
@@ -74,7 +73,7 @@ def _strips(rules: Rules, time: Pixels, score: Pixels, height: int, width: int) 
 
 def _words(score: list[float], time: int, most: int, columns: int) -> str:
     """The fullest line that fits."""
-    points = " ".join(f"{one:.5g}" for one in (score if len(set(score)) > 1 else score[:1]))
+    points = score_words(score)
     spare = len(str(most)) - len(str(time))  # what fits at the beginning fits at the end
     choices = (
         (f"SCORE {points}", f"TIME {time}/{most}"),
@@ -87,6 +86,11 @@ def _words(score: list[float], time: int, most: int, columns: int) -> str:
         if len(left) + 1 + len(right) + spare <= columns:
             return left + right.rjust(columns - len(left))
     return " " * columns
+
+
+def score_words(score: list[float]) -> str:
+    """One number where all have the same, else one for each agent."""
+    return " ".join(f"{one:.5g}" for one in (score if len(set(score)) > 1 else score[:1]))
 
 
 @functools.lru_cache(maxsize=32)

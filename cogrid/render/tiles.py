@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import STRIDES
 from cogrid.core.look import AGENTS, INK, WHITE, Look, placed, text, turned
 from cogrid.core.rules import Rules
@@ -17,11 +18,21 @@ MAX_TILE = 512
 LYING, HELD, REACH = 0.72, 0.48, 0.26  # how large an item is on a thing and in a hand, and where the hand is
 
 
-class Tiles:
-    """Pictures of one size for one spec. A *view* numbers what a cell shows: a thing, and who stands there.
+def views_of(rules: Rules, state: EnvState) -> Pixels:
+    """(*B, cells) the *view* of each cell, a number for what it shows: a thing, and who stands there.
 
     Views below `n_things` are things; then come, for each thing to stand on, each agent in each pose.
     """
+    cells, pos, pose = map(np.asarray, (state.cells, state.pos, state.pose))
+    views = cells.reshape(-1, rules.n_cells).astype(np.int64)
+    pos, pose, env = (array.reshape(len(views), -1) for array in (pos, pose, np.arange(len(views))))
+    stood = views[env, pos] * rules.n_agents + np.arange(rules.n_agents)
+    views[env, pos] = rules.n_things + stood * rules.n_poses + pose
+    return views.reshape(cells.shape)
+
+
+class Tiles:
+    """Pictures of the views of one spec, in one size."""
 
     def __init__(self, rules: Rules, size: int) -> None:
         self.rules, self.size = rules, size
@@ -30,14 +41,6 @@ class Tiles:
         self._pictures = np.zeros((16, size, size, 3), np.uint8)
         self._drawn = 0
         self._lock = threading.Lock()
-
-    def views(self, cells: Pixels, pos: Pixels, pose: Pixels) -> Pixels:
-        """(B, cells) the view of each cell, of (B, cells) symbols and (B, n) agents."""
-        rules, views = self.rules, cells.astype(np.int64)
-        env = np.arange(len(pos))[:, None]
-        stood = views[env, pos] * rules.n_agents + np.arange(rules.n_agents)
-        views[env, pos] = rules.n_things + stood * rules.n_poses + pose
-        return views
 
     def pictures(self, views: Pixels) -> Pixels:
         """(*views, size, size, 3) uint8."""

@@ -164,9 +164,10 @@ CLOCHE: Look = (
 
 def cook(agent: int) -> Look:
     """A cook with a hat, facing right."""
-    puffs = [disk(colour, x, y, r) for colour, r in ((INK, 0.105), (WHITE, 0.078)) for x, y in _HAT]
-    return (*figure(agent), *puffs, disk(WHITE, 0.31, 0.5, 0.13), disk("#dfe3e8", 0.31, 0.5, 0.085))
+    puffs = (disk(colour, x, y, r) for colour, r in ((INK, 0.1), (WHITE, 0.073)) for x, y in _HAT)
+    folds = (line("#cfd5dc", 0.03, (0.31 + 0.3 * (x - 0.31), 0.5 + 0.3 * (y - 0.5)), (x, y)) for x, y in _HAT)
+    return (*figure(agent), *puffs, disk(WHITE, 0.31, 0.5, 0.13), *folds)
 
 
-# Five puffs around the middle of a hat.
-_HAT = ((0.31, 0.375), (0.429, 0.461), (0.383, 0.601), (0.237, 0.601), (0.191, 0.461))
+# The puffs around the middle of a hat.
+_HAT = tuple(arc(0.31, 0.5, 0.125, 0.125, 0.0, 1.0, 7))[:-1]
