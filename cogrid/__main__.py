@@ -115,7 +115,8 @@ def _play(options: argparse.Namespace) -> None:
     file, replay = Path(options.what), None
     if options.what not in registered() and file.is_file():
         replay = Replay.load(file)
-    session = Session(replay.id or "" if replay else options.what, partner=options.partner, seed=options.seed)
+    id = options.what if replay is None else replay.id or registered()[0]
+    session = Session(id, partner=options.partner, seed=options.seed)
     if replay:
         session.show(replay)
     server = Server(session, options.port)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from PIL import Image
 
 from cogrid.__main__ import main
+from cogrid.play.server import Server
 from cogrid.replay import record
 from tests.episodes import shared
 from tests.support import IDS
+
+ROOM = "Overcooked-CrampedRoom-V0"
 
 
 def test_list_has_every_id(capsys) -> None:
@@ -35,7 +40,7 @@ def test_info_tells_what_it_is_like(id, capsys) -> None:
 
 def test_render_writes_films_and_pictures(tmp_path, capsys) -> None:
     gif, png = str(tmp_path / "a.gif"), str(tmp_path / "a.png")
-    assert main(["render", "Overcooked-CrampedRoom-V0", "--out", gif, "--steps", "6", "--tile", "8"]) == 0
+    assert main(["render", ROOM, "--out", gif, "--steps", "6", "--tile", "8"]) == 0
     with Image.open(gif) as image:
         assert image.n_frames == 7
     assert "7 pictures of 40 × 43 pixels" in capsys.readouterr().out
@@ -49,7 +54,7 @@ def test_render_writes_films_and_pictures(tmp_path, capsys) -> None:
 
 def test_render_plays_replays_again(tmp_path, capsys) -> None:
     file, gif = tmp_path / "a.json", str(tmp_path / "a.gif")
-    record(shared("Overcooked-CrampedRoom-V0", "numpy"), np.zeros((5, 2), int), 0).save(file)
+    record(shared(ROOM, "numpy"), np.zeros((5, 2), int), 0).save(file)
     assert main(["render", str(file), "--out", gif, "--tile", "8"]) == 0
     with Image.open(gif) as image:
         assert image.n_frames == 6
@@ -57,6 +62,32 @@ def test_render_plays_replays_again(tmp_path, capsys) -> None:
     assert "3 pictures" in capsys.readouterr().out
     assert main(["render", str(file), "--out", gif, "--seed", "2"]) == 2
     assert "leave --seed out" in capsys.readouterr().err
+
+
+def test_play_serves_a_page_and_opens_it(monkeypatch, capsys, tmp_path) -> None:
+    opened, served = [], []
+
+    async def run(server, ready) -> None:
+        ready()
+        server._socket.close()
+        served.append(server.session)
+
+    monkeypatch.setattr(Server, "run", run)
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert main(["play", ROOM, "--seed", "3", "--partner", "random"]) == 0
+    address = capsys.readouterr().out.splitlines()[0]
+    assert opened == [address]
+    assert (served[0].id, served[0].partner, served[0].replay().seed) == (ROOM, "random", 3)
+    record(shared(ROOM, "numpy"), np.zeros((5, 2), int), 0).save(tmp_path / "a.json.gz")
+    assert main(["play", str(tmp_path / "a.json.gz"), "--no-open"]) == 0
+    assert len(opened) == 1
+    assert served[1].greet()[1]["kind"] == "film"
+
+
+def test_play_needs_its_extra(monkeypatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "websockets.asyncio.server", None)
+    assert main(["play", ROOM]) == 2
+    assert "[play]" in capsys.readouterr().err
 
 
 def test_bench_points_to_the_suite(capsys) -> None:
@@ -67,6 +98,9 @@ def test_bench_points_to_the_suite(capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["play", "Chess-V0"], "'Chess-V0'"),
+        (["play", ROOM, "--partner", "clever"], "'clever'"),
+        (["play", ROOM, "--port", "70000"], "70000"),
         (["info", "Overcooked-CrampedRom-V0"], "did you mean 'Overcooked-CrampedRoom-V0'"),
         (["render", "Arena-V0", "--out", "a.txt"], "'a.txt'"),
         (["render", "Arena-V0", "--out", "a.gif", "--policy", "scripted"], "kitchens, not Arena"),

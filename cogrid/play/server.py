@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from cogrid.core.game import checked_integer
 from cogrid.play.session import Message, Session
 
 HOST = "127.0.0.1"
@@ -31,7 +32,7 @@ class Server:
         self.session = session
         self._token = secrets.token_urlsafe(16)
         self._page = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
-        self._socket = socket.create_server((HOST, port))
+        self._socket = socket.create_server((HOST, checked_integer("port", port, 0, 65535)))
         self._hosts = [f"{name}:{self._socket.getsockname()[1]}" for name in (HOST, "localhost")]
         self._connection: Any = None
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, Page
 
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.play.session import Session
+from cogrid.render.picture import picture
 from cogrid.replay import Replay
 from tests.play.support import serving
 
@@ -189,6 +193,11 @@ def test_it_looks_well(opened: Opened, request: pytest.FixtureRequest) -> None:
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(int(part) for part in dark[4:-1].split(",")) < 200) == name.endswith("dark")
     page.screenshot(path=PICTURES / f"play-{name}.png")
+    shot = Image.open(io.BytesIO(page.locator("#board").screenshot())).convert("RGB")
+    env = opened.session.env
+    drawn = picture(env.rules, env.env_state, shot.width // env.rules.width)
+    assert shot.size == (drawn.shape[1], drawn.shape[0])
+    assert np.abs(np.asarray(shot).astype(int) - drawn).mean() < 2.0  # the round corners, and edges
     opened.session.show(opened.session.replay())
     page.reload()
     page.wait_for_selector("#viewer:not([hidden])")
