@@ -24,9 +24,12 @@ from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import Functions, StepResult, functions
 from cogrid.render import ansi
+from cogrid.render.picture import TILE, checked_tile, picture
+from cogrid.render.window import WINDOW_TILE, Window
 from cogrid.shadow import Shadow, ShadowReport, wanted
 
-RENDER_MODES = ("ansi",)
+RENDER_MODES = ("ansi", "human", "rgb_array")
+RENDER_FPS = 8
 
 
 class CoGridEnv(ParallelEnv[int, Any, int]):
@@ -47,6 +50,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         backend: str = "numpy",
         *,
         render_mode: str | None = None,
+        tile_size: int | None = None,
         infos: bool = False,
         shadow: bool | None = None,
     ) -> None:
@@ -58,7 +62,13 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         self.rules = compile_rules(spec, backend)
         self.backend = backend
         self.render_mode = render_mode
-        self.metadata = {"name": f"cogrid-{type(spec.game).__name__}", "render_modes": list(RENDER_MODES)}
+        usual = WINDOW_TILE if render_mode == "human" else TILE
+        self.tile_size = checked_tile(usual if tile_size is None else tile_size)
+        self.metadata = {
+            "name": f"cogrid-{type(spec.game).__name__}",
+            "render_modes": list(RENDER_MODES),
+            "render_fps": RENDER_FPS,
+        }
         self.possible_agents: list[int] = list(range(spec.num_agents))
         self.agents: list[int] = []
         self.config: Mapping[str, Any] = MappingProxyType(
@@ -92,6 +102,8 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         self._obs: Any = None
         self._key: Array = None
         self._totals = self._no_totals()
+        self._score: Array = None  # (n,) what pictures tell, where there are any
+        self._window = Window(f"cogrid {self.config['layout']}") if render_mode == "human" else None
 
     # The functional environment
 
@@ -215,6 +227,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         self._key = self._state.rng_key
         self.agents = list(self.possible_agents)
         self._obs = obs
+        self._begin_pictures()
         infos: dict[str, Array] = {}
         if self._infos:
             self._totals, infos = self._no_totals(), self._report(self._state)
@@ -241,6 +254,9 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             terminations = {a: ended[a] for a in living}
             truncations = {a: over and not ended[a] for a in living}
             self.agents = [] if over else [a for a in living if not ended[a]]
+        if self._score is not None:
+            self._score = self._score + points
+            self._show()
         seen = np.array(obs)  # the caller's own to write into
         told = self._infos_by_agent(infos, living)
         if self._infos:
@@ -330,22 +346,43 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             raise ValueError("state before reset: call env.reset() first.")
         return np.array(self._obs).reshape(self.state_space.shape)
 
-    def render(self) -> str | None:
-        """The board as text with render_mode="ansi"; None without a render mode."""
+    def render(self) -> str | Any | None:
+        """The board: text for "ansi", a (height, width, 3) picture for "rgb_array"; None for the others.
+
+        The window of "human" follows `reset`, `step` and `set_state` by itself.
+        """
         if self.render_mode is None:
             return None
         if self._state is None:
             raise ValueError("render before reset: call env.reset() first.")
-        return ansi.text(self.rules, self._state)
+        if self.render_mode == "ansi":
+            return ansi.text(self.rules, self._state)
+        if self.render_mode == "human":
+            self._show()
+            return None
+        return picture(self.rules, self._state, self.tile_size, self._score)
+
+    def _begin_pictures(self) -> None:
+        if self.render_mode in ("human", "rgb_array"):
+            self._score = np.zeros(self.spec.num_agents)
+            self._show()
+
+    def _show(self) -> None:
+        if self._window is not None:
+            image = picture(self.rules, self.env_state, self.tile_size, self._score)
+            self._window.show(image, RENDER_FPS)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Close the window of render_mode="human"; nothing else is held open."""
+        if self._window is not None:
+            self._window.close()
 
     # Snapshots
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles carry the spec and the episode; compiled functions are found again."""
-        options = {"render_mode": self.render_mode, "infos": self._infos, "shadow": self._shadow_option}
+        options = {"render_mode": self.render_mode, "tile_size": self.tile_size, "infos": self._infos}
+        options["shadow"] = self._shadow_option
         return _revive, (self.spec, self.backend, options, self._state and self.get_state(), self._totals)
 
     @property
@@ -368,6 +405,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         self._obs = self._see(state)
         ended = [False] * self.spec.num_agents if state.ended is None else np.asarray(state.ended).tolist()
         self.agents = [] if bool(state.done) else [a for a in self.possible_agents if not ended[a]]
+        self._begin_pictures()
 
 
 def _revive(
