@@ -37,8 +37,8 @@ class Checkpoints:
             if found.get(name) != value:
                 self.close()
                 raise ValueError(
-                    f"{self.folder} is of another rollout, with {name}={found.get(name)!r} and not {value!r}: "
-                    "name another folder."
+                    f"{self.folder} is of another rollout, with {name}={found.get(name)!r} "
+                    f"and not {value!r}: name another folder."
                 )
 
     def save(self, steps: int, carry: Any) -> None:

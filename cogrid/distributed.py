@@ -150,7 +150,7 @@ def _port_is_free(address: str) -> None:
 
 
 def _join(address: str | None, count: int | None, process: int | None, wait: int, options: Any) -> None:
-    """`jax.distributed.initialize`; where a peer is missing it would abort the process, so it has a thread."""
+    """JAX's own start, in a thread: where a peer is missing it would abort the process."""
     import jax
 
     failures: list[Exception] = []

@@ -12,7 +12,7 @@ Tree = Any
 
 
 class Placement(NamedTuple):
-    """Environments in equal parts on devices in a row, in order; the last part is padded where they are uneven."""
+    """Environments in order, in equal parts, on devices in a row; what lacks for that is padding."""
 
     mesh: Any  # jax.sharding.Mesh with the one axis "envs"
     num_envs: int
@@ -20,12 +20,12 @@ class Placement(NamedTuple):
     @property
     def size(self) -> int:
         """Environments of each device, padding included."""
-        return -(-self.num_envs // self.mesh.size)
+        return -(-self.num_envs // int(self.mesh.size))
 
     @property
     def padded(self) -> int:
         """All environments, padding included."""
-        return self.size * self.mesh.size
+        return self.size * int(self.mesh.size)
 
     @property
     def processes(self) -> int:
