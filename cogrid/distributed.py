@@ -8,14 +8,13 @@ import ctypes
 import errno
 import inspect
 import os
-import platform
 import re
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Iterator
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,8 @@ FACTS, LETTERS = 16, 96  # that processes exchange: how many, and how long each 
 DIED = 70  # the exit code of a process that ends because another one died
 FOREVER = 10**12  # milliseconds
 JAX_HEARTBEAT = 100  # seconds, JAX's own default
-LOST = re.compile(
-    r"Gloo|NCCL|UNAVAILABLE|[Cc]onnection|[Bb]arrier|heartbeat"
-)  # what its peers are told first
+# What a collective says when a peer is gone.
+LOST = re.compile(r"Gloo|NCCL|UNAVAILABLE|[Cc]onnection|[Bb]arrier|heartbeat")
 
 
 def start(
@@ -69,8 +67,11 @@ def start(
 
 def versions() -> dict[str, str]:
     """What must be the same in all processes, or their numbers may differ."""
-    packages = {name: version(name) for name in ("cogrid", "jax", "jaxlib", "numpy")}
-    return {**packages, "python": platform.python_version()}
+    found = dict.fromkeys(("cogrid", "jax", "jaxlib", "numpy"), "unknown")
+    for name in found:
+        with contextlib.suppress(PackageNotFoundError):  # a bare checkout on the path
+            found[name] = version(name)
+    return found
 
 
 def agree(what: str, **facts: Any) -> None:
@@ -96,15 +97,13 @@ def gather(tree: Any) -> Any:
     import jax
     from jax.experimental import multihost_utils
 
+    def whole(value: Any) -> Any:
+        if not isinstance(value, jax.Array) or value.is_fully_addressable or value.is_fully_replicated:
+            return np.asarray(value)
+        return multihost_utils.process_allgather(value, tiled=True)
+
     with named():
-        return jax.tree.map(
-            lambda value: (
-                np.asarray(value)
-                if value.is_fully_addressable or value.is_fully_replicated
-                else multihost_utils.process_allgather(value, tiled=True)
-            ),
-            tree,
-        )
+        return jax.tree.map(whole, tree)
 
 
 @contextlib.contextmanager
