@@ -44,7 +44,10 @@ MATRIX = {
     "cuda13": Row(extra="cuda13", env=CUDA, runner="gpu", workers="0"),
 }
 # What other sessions run, and `tests` leaves to them.
-ELSEWHERE = ("tests/oracles", "tests/ci", "tests/browser", "tests/examples", "tests/test_examples.py")
+ELSEWHERE = (
+    *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed"),
+    *("tests/examples", "tests/test_examples.py"),
+)
 # The names that a Chromium goes by.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The older implementation on PyPI: its import name is ours, so it never shares an environment with us.
@@ -163,6 +166,14 @@ def oracles(session: nox.Session) -> None:
     row = MATRIX["jax-cpu"]
     install(session, "tests", "oracles", extra=row.extra)
     pytest(session, row, "tests/oracles")
+
+
+@nox.session(tags=["ci"])
+def distributed(session: nox.Session) -> None:
+    """Run rollouts in several processes here, kill some of them, go on from checkpoints."""
+    row = MATRIX["jax-cpu"]
+    install(session, "tests", extra=f"{row.extra},checkpoint")
+    pytest(session, row, "tests/distributed")
 
 
 @nox.session(tags=["ci"])
