@@ -162,10 +162,17 @@ def oracles(session: nox.Session) -> None:
 @nox.session(tags=["ci"])
 @backends("any")
 def examples(session: nox.Session, backend: str) -> None:
-    """Run the README's samples and examples/ (numpy: those that need no JAX)."""
+    """Run the samples of the README and of docs/, and examples/ (numpy: those that need no JAX)."""
     row = MATRIX[backend]
     install(session, "tests", extra=row.extra)
     pytest(session, row, "tests/test_examples.py")
+
+
+@nox.session(tags=["ci"])
+def docs(session: nox.Session) -> None:
+    """Build the site into build/docs/html, without the network; a warning is an error; -- --help."""
+    install(session, "docs")
+    session.run("python", "ci/docs.py", *session.posargs)
 
 
 @nox.session(tags=["ci"])
