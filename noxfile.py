@@ -179,7 +179,7 @@ def distributed(session: nox.Session) -> None:
 @nox.session(tags=["ci"])
 @backends("any")
 def examples(session: nox.Session, backend: str) -> None:
-    """Run the README's samples and examples/ (numpy: those that need no JAX)."""
+    """Run the samples of the README and of docs/, and examples/ (numpy: those that need no JAX)."""
     row = MATRIX[backend]
     install(session, "tests", extra="train" if row.extra else None)
     pytest(session, row, "tests/test_examples.py", "tests/examples")
@@ -190,6 +190,13 @@ def train(session: nox.Session) -> None:
     """Train cooks by examples/ippo.py and tell how many soups they deliver; -- --help for its options."""
     install(session, extra="train")
     run_through(session, "python", "examples/ippo.py", *session.posargs)
+
+
+@nox.session(tags=["ci"])
+def docs(session: nox.Session) -> None:
+    """Build the site into build/docs/html, without the network; a warning is an error; -- --help."""
+    install(session, "docs")
+    session.run("python", "ci/docs.py", *session.posargs)
 
 
 @nox.session(tags=["ci"])
