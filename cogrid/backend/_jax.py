@@ -50,7 +50,7 @@ class JaxBackend:
         return array.at[..., index].set(after, mode=_IN_BOUNDS, unique_indices=True)
 
     def rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
-        """For a batch as below; alone as defined, which XLA counts as so little work that no thread wakes up."""
+        """For a batch as below; alone as defined: that is so little work for XLA that it wakes no thread."""
         if board.ndim > 1:
             return self._many_rows(table, board, mine, own)
 
