@@ -50,6 +50,23 @@ class JaxBackend:
         return array.at[..., index].set(after, mode=_IN_BOUNDS, unique_indices=True)
 
     def rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
+        """For a batch as below; alone as defined: that is so little work for XLA that it wakes no thread."""
+        if board.ndim > 1:
+            return self._many_rows(table, board, mine, own)
+
+        @jax.custom_batching.custom_vmap
+        def alone(board: Any, mine: Any, own: Any) -> Any:
+            return self.lookup(table, jnp.where(own, mine[:, None], board[None, :]))
+
+        @alone.def_vmap
+        def many(size: int, batched: list[bool], *values: Any) -> tuple[Any, bool]:
+            pairs = zip(values, batched, strict=True)
+            full = [v if is_batched else jnp.broadcast_to(v, (size, *v.shape)) for v, is_batched in pairs]
+            return self._many_rows(table, *full), True
+
+        return alone(board, mine, own)
+
+    def _many_rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """The board's rows are read once for all agents, in words of several bytes, and then chosen from.
 
         On a CPU a gather copies element by element, and would be repeated inside of the choice.
