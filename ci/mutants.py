@@ -203,8 +203,8 @@ WRONG_BACKENDS = (
     Mutant(
         "JAX conflicts must be with everybody",
         "cogrid/backend/_jax.py",
-        "return truth.any(axis=-1)",
-        "return truth.all(axis=-1)",
+        "return functools.reduce(operator.or_, found)",
+        "return functools.reduce(operator.and_, found)",
     ),
     Mutant(
         "JAX exchanges the words of a key",
