@@ -44,7 +44,10 @@ MATRIX = {
     "cuda13": Row(extra="cuda13", env=CUDA, runner="gpu", workers="0"),
 }
 # What other sessions run, and `tests` leaves to them.
-ELSEWHERE = ("tests/oracles", "tests/ci", "tests/browser", "tests/examples", "tests/test_examples.py")
+ELSEWHERE = (
+    *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed"),
+    *("tests/examples", "tests/test_examples.py"),
+)
 # The names that a Chromium goes by.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The older implementation on PyPI: its import name is ours, so it never shares an environment with us.
@@ -135,6 +138,7 @@ def tests(session: nox.Session, backend: str) -> None:
         session.run("python", "-c", NO_JAX)
         same = ("plots", "forest", "report", "peers")  # with JAX and without
         left_out += [f"tests/bench/test_{name}.py" for name in same]
+        left_out += ["tests/render", "tests/play", "tests/test_main.py"]
     pytest(session, row, *(f"--ignore={path}" for path in left_out))
 
 
@@ -165,9 +169,17 @@ def oracles(session: nox.Session) -> None:
 
 
 @nox.session(tags=["ci"])
+def distributed(session: nox.Session) -> None:
+    """Run rollouts in several processes here, kill some of them, go on from checkpoints."""
+    row = MATRIX["jax-cpu"]
+    install(session, "tests", extra=f"{row.extra},checkpoint")
+    pytest(session, row, "tests/distributed")
+
+
+@nox.session(tags=["ci"])
 @backends("any")
 def examples(session: nox.Session, backend: str) -> None:
-    """Run the README's samples and examples/ (numpy: those that need no JAX)."""
+    """Run the samples of the README and of docs/, and examples/ (numpy: those that need no JAX)."""
     row = MATRIX[backend]
     install(session, "tests", extra="train" if row.extra else None)
     pytest(session, row, "tests/test_examples.py", "tests/examples")
@@ -178,6 +190,13 @@ def train(session: nox.Session) -> None:
     """Train cooks by examples/ippo.py and tell how many soups they deliver; -- --help for its options."""
     install(session, extra="train")
     run_through(session, "python", "examples/ippo.py", *session.posargs)
+
+
+@nox.session(tags=["ci"])
+def docs(session: nox.Session) -> None:
+    """Build the site into build/docs/html, without the network; a warning is an error; -- --help."""
+    install(session, "docs")
+    session.run("python", "ci/docs.py", *session.posargs)
 
 
 @nox.session(tags=["ci"])
@@ -193,7 +212,7 @@ def workflows(session: nox.Session) -> None:
 
 @nox.session(tags=["ci"])
 def browser(session: nox.Session) -> None:
-    """Open the benchmarks' HTML report in Chromium: both themes, desktop and phone, scripts on and off."""
+    """Play in Chromium, and open the benchmarks' HTML report: both themes, desktop and phone."""
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None:
         session.error("no Chromium was found: install one, for example with apt-get install chromium.")
@@ -246,7 +265,6 @@ def bench_peers(session: nox.Session) -> None:
     """Measure other libraries beside ours, and print how the targets are met; -- --quick, --only, --help."""
     try:
         install(session, "tests", "oracles", extra="jax")
-        session.install("six")  # gymnax, which JaxMARL brings, needs it and does not say so
     except CommandFailed:
         session.warn("the peers cannot be installed, so their rows say so.")
         install(session, "tests", extra="jax")

@@ -25,6 +25,7 @@ from bench import (
     peers,
     results,
     runner,
+    scaling,
     selfcheck,
     tables,
     training,
@@ -203,6 +204,11 @@ def peers_(options: argparse.Namespace) -> int:
     print(f"bench: results are in {_short(path)}", file=sys.stderr)
     print(peers.table(result, found))
     return peers.exit_code(found)
+
+
+def scaling_(options: argparse.Namespace) -> int:
+    """Measure a rollout on more devices and processes, and count what devices say to each other."""
+    return scaling.run(options.rounds, options.batch)
 
 
 def _measure(path: Path, result: dict[str, Any]) -> None:
@@ -461,6 +467,9 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--quick", action="store_true", help=f"{peers.QUICK_ROUNDS} rounds")
     added.add_argument("--older", metavar="PYTHON", help="the Python of an environment with cogrid 0.3.2")
     _add_file(added)
+    added = command("scaling", scaling_)
+    added.add_argument("--rounds", type=_at_least(4), default=scaling.ROUNDS, help="default: %(default)s")
+    added.add_argument("--batch", type=_at_least(1), default=scaling.BATCH, help="default: %(default)s")
     added = command("selfcheck", selfcheck_)
     added.add_argument(
         "log",

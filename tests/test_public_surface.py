@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import cogrid
+from cogrid import distributed
 from cogrid.backend.env_state import EnvState
 from cogrid.envs import registry
 from tests.episodes import jitted, run_python, shared
@@ -75,7 +76,8 @@ def test_signatures() -> None:
     assert parameters(cogrid.make_vec)[:3] == ["id", "num_envs", "backend"]
     assert set(parameters(cogrid.make_vec)) >= {"autoreset", "infos", "shadow", "overrides"}
     assert parameters(cogrid.rollout)[:5] == ["env", "policy", "key", "num_envs", "num_steps"]
-    assert set(parameters(cogrid.rollout)) >= {"chunk", "params", "keep"}
+    assert set(parameters(cogrid.rollout)) >= {"chunk", "params", "keep", "devices", "checkpoint"}
+    assert parameters(distributed.start)[:3] == ["address", "num_processes", "process_id"]
     assert parameters(cogrid.register) == ["id", "spec"]
     for make in (cogrid.make, cogrid.make_vec):
         assert inspect.signature(make).parameters["backend"].default == "numpy"
