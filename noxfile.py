@@ -124,7 +124,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("mypy")
-    session.run("mypy", "noxfile.py", "ci")
+    session.run("mypy", "noxfile.py", "ci", "examples/ippo.py")
 
 
 @nox.session(tags=["ci", "pythons"])

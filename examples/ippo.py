@@ -17,7 +17,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +32,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 import cogrid
 from cogrid.backend import rng
+from cogrid.replay import record
+from cogrid.shadow import Shadow, ShadowReport, wanted
 
 EPISODES = 100  # of every seed, for the score
 RECORDED = 8  # environments of every seed whose steps are replayed on NumPy, with --shadow
@@ -285,11 +287,9 @@ class Learner:
         """The first environments' steps, for a replay on NumPy after the update."""
         if not self.recorded:
             return None
-        n = self.recorded
-        first, last = (jax.tree.map(lambda x: x[:n], state) for state in (first, last))
-        return Recorded(
-            first, *(x[:, :n] for x in (steps.actions, steps.obs, steps.rewards, steps.done)), last
-        )
+        first, last = (jax.tree.map(lambda x: x[: self.recorded], state) for state in (first, last))
+        steps = jax.tree.map(lambda x: x[:, : self.recorded], steps)
+        return Recorded(first, steps.actions, steps.obs, steps.rewards, steps.done, last)
 
 
 # Checkpoints
@@ -307,7 +307,8 @@ def save(path: Path, options: Options, run: Run, past: Past) -> None:
     told = json.dumps({"options": dataclasses.asdict(options), "past": past._asdict()})
     temporary = path.with_suffix(".partial")
     with temporary.open("wb") as file:
-        np.savez(file, told=np.array(told), **{name: np.asarray(leaf) for name, leaf in named(run)})
+        arrays: dict[str, Any] = {name: np.asarray(leaf) for name, leaf in named(run)}
+        np.savez(file, told=np.array(told), **arrays)
     os.replace(temporary, path)
 
 
@@ -339,7 +340,7 @@ def seeds_of(options: Options) -> Array:
     return jnp.arange(options.first_seed, options.first_seed + options.seeds)
 
 
-def train(options: Options, out: Path, resume: bool, shadow: bool) -> tuple[Run, Past, Any]:
+def train(options: Options, out: Path, resume: bool, shadow: bool) -> tuple[Run, Past, ShadowReport | None]:
     """All chunks that are left, with a checkpoint after each; the report of the shadow, if there is one."""
     started = time.perf_counter()
     learner = Learner(options, min(RECORDED, options.num_envs) if shadow else 0)
@@ -351,7 +352,7 @@ def train(options: Options, out: Path, resume: bool, shadow: bool) -> tuple[Run,
     else:
         run = begin(seeds_of(options))
     chunk = jax.jit(jax.vmap(learner.chunk), donate_argnums=0)
-    watch = watcher(learner) if shadow else None
+    watch = Shadow(learner.env.spec, "jax") if shadow else None
     with Telling(options) as telling:
         for done in range(len(past.scores), options.updates // options.chunk):
             telling.start(done)
@@ -363,27 +364,19 @@ def train(options: Options, out: Path, resume: bool, shadow: bool) -> tuple[Run,
             past, started = Past(scores, past.seconds + now - started), now
             save(path, options, run, past)
             telling.finish(done + 1, scores[-1])
-    return run, past, watch and watch.report
+    return run, past, watch.report if watch else None
 
 
-def watcher(learner: Learner) -> Any:
-    """Compares with NumPy."""
-    from cogrid.shadow import Shadow
-
-    return Shadow(learner.env.spec, "jax")
-
-
-def replay(watch: Any, recorded: Recorded) -> None:
+def replay(watch: Shadow, recorded: Recorded) -> None:
     """Play every update's steps again, all seeds as one batch; arrays come as (seeds, updates, …)."""
-    first, *steps, last = (jax.tree.map(np.asarray, part) for part in recorded)
-    for update in range(steps[0].shape[1]):
-        # (S, T, B, …) -> (T, S·B, …), and (S, B, …) -> (S·B, …)
-        played = [np.concatenate(part[:, update], axis=1) for part in steps]
-        before, after = (
-            jax.tree.map(lambda x: np.concatenate(x[:, update]), state)  # noqa: B023
-            for state in (first, last)
-        )
-        watch.chunk(before, *played, after)
+
+    def at(update: int, part: Any, axis: int) -> Any:
+        return jax.tree.map(lambda x: np.concatenate(np.asarray(x)[:, update], axis), part)
+
+    for update in range(recorded.done.shape[1]):
+        # Of states (S, B, …) -> (S·B, …), of the others (S, T, B, …) -> (T, S·B, …)
+        parts = recorded._asdict().items()
+        watch.chunk(**{name: at(update, part, int(name not in ("first", "last"))) for name, part in parts})
 
 
 class Telling:
@@ -455,8 +448,6 @@ def evaluate(options: Options, networks: Network) -> tuple[Array, Array]:
 
 def write_replay(path: Path, options: Options, points: Array, actions: Array) -> None:
     """The first episode of the best seed."""
-    from cogrid.replay import record
-
     best = int(points.mean(axis=1).argmax())
     env = cogrid.make(options.id, observation=options.observation)
     told = {"learner": "examples/ippo.py", "seed": options.first_seed + best, "score": float(points[best, 0])}
@@ -544,7 +535,7 @@ def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, bool, bool]:
     """The options, where to, whether to resume, whether to compare with NumPy."""
     as_written = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=as_written)
-    kinds = {"str": str, "int": count, "float": float}
+    kinds: dict[str, Callable[[str], Any]] = {"str": str, "int": count, "float": float}
     for field in dataclasses.fields(Options):
         parser.add_argument(
             f"--{field.name.replace('_', '-')}",
@@ -569,7 +560,7 @@ def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, bool, bool]:
         parser.error(f"{out} holds a run already: add --resume to go on with it, or choose another --out.")
     if wrong := refused(options):
         parser.error(wrong)
-    return options, out, resume, shadow or os.environ.get("COGRID_SHADOW") == "1"
+    return options, out, resume, wanted(shadow or None)
 
 
 def resumed(parser: argparse.ArgumentParser, out: Path, given: Options) -> Options:
