@@ -201,10 +201,10 @@ WRONG_BACKENDS = (
         "return lax.scatter_add(grid,",
     ),
     Mutant(
-        "JAX conflicts must be with everybody",
+        "JAX conflicts must be with everybody, oneself included",
         "cogrid/backend/_jax.py",
-        "return truth.any(axis=-1)",
-        "return truth.all(axis=-1)",
+        "return functools.reduce(operator.or_, found)",
+        "return functools.reduce(operator.and_, found)",
     ),
     Mutant(
         "JAX exchanges the words of a key",
