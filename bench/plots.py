@@ -39,6 +39,7 @@ from bench.canvas import (
     spread,
 )
 from bench.forest import forest
+from bench.ratios import ratios
 from bench.sweeps import (
     Result,
     Row,
@@ -298,6 +299,7 @@ FIGURES: dict[str, Callable[[Iterable[Result]], Figure | None]] = {
     "phases": phases,
     "libraries": libraries,
     "forest": forest,
+    "ratios": ratios,
 }
 
 

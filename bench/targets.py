@@ -370,6 +370,15 @@ TARGETS: tuple[Target, ...] = (
         note="no target",
     ),
     Target(
+        "JAX one environment, jit",
+        "an empty function with the same arrays",
+        (
+            Side("ours", "play", single("jax-single")),
+            Side("ours", "empty", single("jax-single"), facts=(("mode", "jax-single, empty"),)),
+        ),
+        note="no target",
+    ),
+    Target(
         "two CPU devices, JAX scan@1024, lossless",
         "one device",
         (

@@ -201,7 +201,7 @@ WRONG_BACKENDS = (
         "return lax.scatter_add(grid,",
     ),
     Mutant(
-        "JAX conflicts must be with everybody",
+        "JAX conflicts must be with everybody, oneself included",
         "cogrid/backend/_jax.py",
         "return functools.reduce(operator.or_, found)",
         "return functools.reduce(operator.and_, found)",

@@ -166,6 +166,31 @@ def _scanned(case: Case, env: CoGridEnv, start: Any, joint: Array) -> Prepared:
     return Prepared(NAME, "steps/s", sample, _witness(case.batch, case, run()))
 
 
+def _empty(case: Case) -> Prepared:
+    """One environment's loop over a function with the arrays of a step in and out, and no step."""
+    import jax
+
+    env = CoGridEnv(case.spec, "jax")
+    start = modes.jax_start(case, env, lambda function: function)
+    tape = [jax.device_put(joint) for joint in lanes(case)[:, 0]]
+    _, *others = jax.eval_shape(env.jax_step, start, tape[0])
+
+    def nothing(state: Any, joint: Any) -> Any:
+        new = jax.tree.map(lambda leaf: leaf + joint[0].astype(leaf.dtype), state)
+        return new, *jax.tree.map(lambda leaf: jax.numpy.full(leaf.shape, joint[0], leaf.dtype), others)
+
+    compiled = jax.jit(nothing).lower(start, tape[0]).compile()
+
+    def run() -> Any:
+        state, kept = start, []
+        for joint in tape:
+            state, obs, rewards, _, _ = compiled(state, joint)
+            kept.append(rewards)
+        return state, obs, kept
+
+    return Prepared(NAME, "steps/s", speed(clock, clock.Pass(run), case.steps))
+
+
 def _vmapped(case: Case) -> tuple[Any, Any, Any]:
     """The vmapped step and arguments for it."""
     import jax
@@ -241,6 +266,7 @@ _WAYS: Mapping[str, Callable[[Case], Prepared]] = {
     "drawn": _drawn,
     "staggered": _staggered,
     "sharded": _sharded,
+    "empty": _empty,
     "compile": _compile,
     "equations": _equations,
     "bytes": _bytes,
