@@ -21,14 +21,14 @@ LYING, HELD, REACH = 0.72, 0.48, 0.26  # how large an item is on a thing and in 
 def views_of(rules: Rules, state: EnvState) -> Pixels:
     """(*B, cells) the *view* of each cell, a number for what it shows: a thing, and who stands there.
 
-    Views below `n_things` are things; then come, for each thing to stand on, each agent in each pose.
+    The state is on NumPy. Views below `n_things` are things; then come, for each thing to stand on, each
+    agent in each pose.
     """
-    cells, pos, pose = map(np.asarray, (state.cells, state.pos, state.pose))
-    views = cells.reshape(-1, rules.n_cells).astype(np.int64)
-    pos, pose, env = (array.reshape(len(views), -1) for array in (pos, pose, np.arange(len(views))))
+    views: Pixels = state.cells.reshape(-1, rules.n_cells).astype(np.int64)
+    env, pos = np.arange(len(views))[:, None], state.pos.reshape(len(views), -1)
     stood = views[env, pos] * rules.n_agents + np.arange(rules.n_agents)
-    views[env, pos] = rules.n_things + stood * rules.n_poses + pose
-    return views.reshape(cells.shape)
+    views[env, pos] = rules.n_things + stood * rules.n_poses + state.pose.reshape(pos.shape)
+    return views.reshape(state.cells.shape)
 
 
 class Tiles:
