@@ -198,7 +198,7 @@ def test_steps_that_numpy_plays_otherwise_are_exit_code_22(
 
 
 def test_the_mean_of_gradients_is_the_gradient_of_all() -> None:
-    """On two devices with half of the environments each; sums in another order may differ in the last bits."""
+    """On two devices with half of the environments each; only the order of sums differs."""
     small = {"num_envs": 4, "minibatches": 2, "hidden": 8}
     one, two = (ippo.Learner(ippo.Options(devices=devices, **small)) for devices in (1, 2))
     run = one.begin(jax.numpy.int32(0))
