@@ -28,6 +28,7 @@ from bench import (
     scaling,
     selfcheck,
     tables,
+    training,
     trees,
 )
 from bench.codes import Code, described, worst
@@ -39,6 +40,8 @@ from bench.verdicts import ROUNDS
 from ci import summary
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Plan
+from cogrid.shadow import VARIABLE as SHADOW
+from cogrid.shadow import wanted
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -61,6 +64,7 @@ def run(options: argparse.Namespace) -> int:
         raise NoDevice(f"the platform is {found}, and {options.require_platform} was required.")
     if options.against:
         return _run_against(options)
+    _refuse_lonely_shadow()
     earlier = baselines.earlier(options.baseline or baselines.files())  # says what is wrong before the work
     if options.resume:
         path, result = _unfinished(options)
@@ -74,6 +78,21 @@ def run(options: argparse.Namespace) -> int:
         return exit_code(result)
     print(tables.summary(result))
     return _judged(result, earlier, options.strict)
+
+
+def _refuse_lonely_shadow() -> None:
+    """A shadow that is asked for needs both backends."""
+    with _usage():
+        if wanted() and results.version_of("jax") is None:
+            raise ResultError(f"{SHADOW}=1 needs JAX, which is not installed: run pip install '.[jax]' here.")
+
+
+def _refuse_shadow(command: str) -> None:
+    """Where the environments themselves are timed in other processes."""
+    if os.environ.get(SHADOW, "0") not in ("", "0"):
+        raise ResultError(
+            f"{command} compares speeds, and a shadow would be timed with them: unset {SHADOW}."
+        )
 
 
 def _judged(result: dict[str, Any], earlier: Earlier, strict: bool) -> Code:
@@ -106,10 +125,11 @@ def diff_(options: argparse.Namespace) -> int:
 
 def _run_against(options: argparse.Namespace) -> int:
     """Compare with a revision: the gate of a pull request."""
+    _refuse_shadow("--against")
     sha = trees.sha_of(options.against)
     if other := sorted(_asked(options) & {"resume", "full", "baseline", *SAMPLING}):
         raise ResultError(f"--against compares in one go and in its own rhythm: leave out --{other[0]}.")
-    chosen = [case for case in _chosen(options) if case.measure == "speed"]
+    chosen = [case for case in _chosen(options) if case.measure in ("speed", "train")]
     path, result = _planned("ab", chosen, Plan(ROUNDS), options)
     result["configuration"]["against"] = {
         "revision": options.against,
@@ -132,6 +152,7 @@ def _run_against(options: argparse.Namespace) -> int:
 
 def selfcheck_(options: argparse.Namespace) -> int:
     """Compare the checkout with itself many times: how often that cries wolf, and what it misses."""
+    _refuse_shadow("selfcheck")
     if options.recompilations:
         return _recompile(options.recompilations)
     if not options.replay:
@@ -170,6 +191,7 @@ def profile(options: argparse.Namespace) -> int:
 
 def peers_(options: argparse.Namespace) -> int:
     """Measure other libraries beside cogrid, and print how the targets are met."""
+    _refuse_shadow("peers")
     chosen = peers.select(options.only)
     rounds = options.rounds or (peers.QUICK_ROUNDS if options.quick else peers.ROUNDS)
     path, result = _planned("peers", [], Plan(rounds), options)
@@ -210,7 +232,7 @@ def _chosen(options: argparse.Namespace) -> list[Case]:
     _refuse_strange(options)
     with _usage():
         chosen = cases.select(suite, options.only, options.layout, options.backend, options.batch)
-        chosen = cases.checked(chosen if options.backend else _installed(chosen))
+        chosen = cases.checked(_trainable(chosen) if options.backend else _installed(chosen))
     if arena != cases.TOY and not any(case.id == "Arena-V0" for case in chosen):
         raise ResultError("--agents, --map-size and --density are for the toy arena, which is not selected.")
     if not chosen:
@@ -220,7 +242,8 @@ def _chosen(options: argparse.Namespace) -> list[Case]:
 
 def _suite(options: argparse.Namespace) -> Callable[[dict[str, Any]], list[Case]]:
     if getattr(options, "against", None):
-        return cases.standard
+        # Training only when it is asked for: the gate's own cases are those that the self-check knows.
+        return lambda arena: cases.standard(arena) + (cases.training(short=True) if options.only else [])
     return cases.full if options.full else cases.quick
 
 
@@ -245,9 +268,18 @@ def _usage() -> Iterator[None]:
 
 def _installed(chosen: list[Case]) -> list[Case]:
     if results.version_of("jax") is not None:
-        return chosen
+        return _trainable(chosen)
     print("bench: JAX is not installed, so only NumPy is measured: pip install '.[jax]'.", file=sys.stderr)
     return [case for case in chosen if case.backend == "numpy"]
+
+
+def _trainable(chosen: list[Case]) -> list[Case]:
+    missing, kept = training.missing(), [case for case in chosen if case.measure != "train"]
+    if not missing or kept == chosen:
+        return chosen
+    names = " and ".join(missing)
+    print(f"bench: without {names} training is left out: pip install '.[train]'.", file=sys.stderr)
+    return kept
 
 
 def _planned(

@@ -16,12 +16,14 @@ from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core import profiling, snapshot
 from cogrid.core.actions import ACTION_SETS
+from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
 from cogrid.core.replace import replace
 from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec
-from cogrid.core.step import StepResult, functions
+from cogrid.core.step import Functions, StepResult, functions
 from cogrid.render import ansi
+from cogrid.shadow import Shadow, ShadowReport, wanted
 
 RENDER_MODES = ("ansi",)
 
@@ -29,14 +31,23 @@ RENDER_MODES = ("ansi",)
 class CoGridEnv(ParallelEnv[int, Any, int]):
     """The stateful adapter: dicts by agent id, NumPy values whatever the backend.
 
-    `reset_fn`, `step_fn` and `replace` are pure and never touch the adapter's own episode.
+    `reset_fn`, `step_fn`, `renew_fn` and `replace` are pure and never touch the adapter's own episode.
 
     With `COGRID_PROFILING=1` in the process environment, read once here, a NumPy environment takes the time
     of the phases of `step`: see `step_timing`.
+
+    With `shadow=True`, or `COGRID_SHADOW=1` where nothing is said here, the other backend is beside every
+    reset, step and set state, and all of it is compared: see `shadow`. The pure functions have no shadow.
     """
 
     def __init__(
-        self, spec: Spec, backend: str = "numpy", *, render_mode: str | None = None, infos: bool = False
+        self,
+        spec: Spec,
+        backend: str = "numpy",
+        *,
+        render_mode: str | None = None,
+        infos: bool = False,
+        shadow: bool | None = None,
     ) -> None:
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(
@@ -72,6 +83,10 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         if profiling.wanted() and backend == "numpy":
             timed, self._timing = profiling.timed_step()
             self._step = functools.partial(timed, self.rules, infos=infos)
+        self._shadow_option, self._shadow = shadow, Shadow(spec, backend) if wanted(shadow) else None
+        if self._shadow is not None:
+            plain = Functions(self._reset, self._step, self._see, self._report)
+            self._reset, self._step, self._see, self._report = self._shadow.watched(plain, infos)
         self._state: EnvState | None = None
         self._obs: Any = None
         self._key: Array = None
@@ -106,6 +121,13 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             )
         return function
 
+    def renew_fn(self, state: EnvState, obs: Array, done: Array) -> tuple[EnvState, Array]:
+        """`renew_fn(state, obs, done) -> (state, obs)`: automatic reset, for loops over `step_fn`; pure.
+
+        Environments that are done begin anew from their own keys, the others go on. Shaping weights stay.
+        """
+        return renew(self.rules, state, obs, done)
+
     @property
     def step_timing(self) -> dict[str, int] | None:
         """Nanoseconds of each phase of the last `step`, 0 before the first; None unless `COGRID_PROFILING=1`.
@@ -113,6 +135,11 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         Always None on JAX: a compiled step has no phases to time from outside; use `python -m bench profile`.
         """
         return None if self._timing is None else dict(self._timing)
+
+    @property
+    def shadow(self) -> ShadowReport | None:
+        """How often both backends agreed so far; None without a shadow."""
+        return None if self._shadow is None else self._shadow.report
 
     def replace(self, state: EnvState, **changes: Any) -> EnvState:
         """A valid state with some attributes changed, for tests, curricula, annealing and search."""
@@ -291,7 +318,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles carry the spec and the episode; compiled functions are found again."""
-        options = {"render_mode": self.render_mode, "infos": self._infos}
+        options = {"render_mode": self.render_mode, "infos": self._infos, "shadow": self._shadow_option}
         return _revive, (self.spec, self.backend, options, self._state and self.get_state())
 
     @property

@@ -81,11 +81,11 @@ class Placement(NamedTuple):
         """The inverse; the padding repeats the last environment."""
         return tree if self.padded == self.num_envs else _padder(self)(tree)
 
-    def host(self, value: Any) -> np.ndarray[Any, Any]:
-        """This process's environments of a (steps, environments, …) array, as NumPy."""
-        shards = sorted(value.addressable_shards, key=lambda shard: shard.index[1].start or 0)
-        whole = np.concatenate([np.asarray(shard.data) for shard in shards], axis=1)
-        return whole[:, : len(self.mine())]
+    def host(self, value: Any, axis: int = 0) -> np.ndarray[Any, Any]:
+        """This process's environments of an array whose `axis` is environments, as NumPy."""
+        shards = sorted(value.addressable_shards, key=lambda shard: shard.index[axis].start or 0)
+        whole = np.concatenate([np.asarray(shard.data) for shard in shards], axis=axis)
+        return whole[(slice(None),) * axis + (slice(len(self.mine())),)]
 
 
 def place(devices: Any, num_envs: int) -> Placement:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,7 +73,8 @@ def rollout(
 
     The policy sees one environment: `obs` (n, …) and a key of its own; it returns n actions. Environment i
     and its policy draw from child i of the key, wherever they run. A scan runs `chunk` steps at a time,
-    which bounds the memory that `keep="trajectory"` takes on the device.
+    which bounds the memory that `keep="trajectory"` takes on the device. An environment with a shadow has
+    every chunk replayed.
 
     `devices` share the environments: a number of them, a list or a mesh; all that JAX has if left out. Of
     several processes each makes the same call, and gets the trajectory of its own environments.
@@ -97,17 +99,19 @@ def rollout(
     words = env.rules.backend.words(rng.key(int(key)) if isinstance(key, (int, np.integer)) else key)
     if words.shape != (2,):
         raise ValueError(f"rollout takes one key and splits it, not keys of shape {words.shape}.")
-    program = _compiled(env.rules, policy, place(devices, num_envs), keep)
+    shadow = env._shadow
+    program = _compiled(env.rules, policy, place(devices, num_envs), "trajectory" if shadow else keep)
     if program.place.processes > 1:
         agree("rollout", spec=fingerprint(env.rules), key=np.asarray(words), keep=keep, **sizes)
     with named():
         if checkpoint is None:
-            return program.finish(*program.play(program.begin(words), params, num_steps, chunk))
+            carry, parts = program.play(program.begin(words), params, num_steps, chunk, shadow)
+            return program.finish(carry, parts if keep == "trajectory" else [])
         with Checkpoints(checkpoint, _about(program, words)) as saves:
             carry, done = _continued(program, words, saves, num_steps)
             while done < num_steps:
                 length = min(num_steps, (done // checkpoint_every + 1) * checkpoint_every) - done
-                carry, _ = program.play(carry, params, length, chunk)
+                carry, _ = program.play(carry, params, length, chunk, shadow)
                 done += length
                 saves.save(done, program.place.cut(carry))
             return program.finish(carry, [])
@@ -143,15 +147,21 @@ class Program(NamedTuple):
     run: Callable[[Carry, Any, int], tuple[Carry, dict[str, Array]]]  # gives its first argument away
 
     def play(
-        self, carry: Carry, params: Any, num_steps: int, chunk: int
+        self, carry: Carry, params: Any, num_steps: int, chunk: int, shadow: Any
     ) -> tuple[Carry, list[dict[str, Any]]]:
         """A chunk at a time; what was kept of each on the host."""
         import jax
 
-        params, parts = jax.device_put(params, self.place.everywhere()), []
+        host, parts = self.place.host, []
+        params = jax.device_put(params, self.place.everywhere())
         for first in range(0, num_steps, chunk):
+            before = jax.tree.map(host, carry.state) if shadow else None  # the carry itself is given away
+            began = perf_counter()
             carry, part = self.run(carry, params, min(chunk, num_steps - first))
-            parts.append({name: self.place.host(value) for name, value in part.items()})
+            parts.append({name: host(value, axis=1) for name, value in part.items()})
+            if shadow:
+                seconds = perf_counter() - began
+                shadow.chunk(before, **parts[-1], last=jax.tree.map(host, carry.state), seconds=seconds)
         return carry, parts
 
     def finish(self, carry: Carry, parts: list[dict[str, Any]]) -> Rollout:

@@ -17,13 +17,23 @@ from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
-from cogrid.core.step import functions, step
+from cogrid.core.step import Functions, functions, step
+from cogrid.shadow import Shadow, ShadowReport, wanted
 
 AUTORESETS = ("same-step", "next-step")
+#: What `_stepper` gives.
+RESULTS = (
+    *("state", "returns", "obs", ("final obs", "final returns", "final length")),
+    *("rewards", "terminated", "truncated", "infos"),
+)
 
 
 class VectorEnv:
-    """`num_envs` environments in one call; arrays are NumPy's, or JAX's and stay on their device."""
+    """`num_envs` environments in one call; arrays are NumPy's, or JAX's and stay on their device.
+
+    With `shadow=True`, or `COGRID_SHADOW=1` where nothing is said here, the other backend is beside every
+    reset and step, and all of it is compared: see `shadow`.
+    """
 
     def __init__(
         self,
@@ -33,6 +43,7 @@ class VectorEnv:
         *,
         autoreset: str = "same-step",
         infos: bool = False,
+        shadow: bool | None = None,
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
             raise ValueError(f"num_envs={num_envs!r} must be a whole number of at least 1.")
@@ -52,6 +63,12 @@ class VectorEnv:
         self._begin = self.rules.backend.compiled(pure.reset)
         self._report = self.rules.backend.compiled(pure.report)
         self._advance = self.rules.backend.compiled(_stepper(self.rules, autoreset, infos))
+        self._shadow = Shadow(spec, backend) if wanted(shadow) else None
+        if self._shadow is not None:
+            build = functools.partial(_stepper, autoreset=autoreset, infos=infos)
+            self._advance = self._shadow.watch(self._advance, build, RESULTS)
+            plain = Functions(self._begin, pure.step, pure.observe, self._report)
+            self._begin, _, _, self._report = self._shadow.watched(plain, infos)
         self._state: EnvState | None = None
         self._returns: Array = None  # (B, n)
         self._key: Array = None
@@ -77,6 +94,11 @@ class VectorEnv:
     def action_space(self) -> gymnasium.Space[Any]:
         """The batch's actions."""
         return gymnasium.vector.utils.batch_space(self.single_action_space, self.num_envs)
+
+    @property
+    def shadow(self) -> ShadowReport | None:
+        """How often both backends agreed so far; None without a shadow."""
+        return None if self._shadow is None else self._shadow.report
 
     @property
     def env_state(self) -> EnvState:

@@ -41,7 +41,7 @@ ORDER = (
     "rules",
     ("movement", "interaction", "ticks", "rewards", "termination", "features", "planes"),
     "observation",
-    ("reset", "replace", "report"),
+    ("reset", "replace", "report", "difference"),
     "snapshot",
     "autoreset",
     "step",

@@ -10,6 +10,7 @@ import pytest
 
 import cogrid
 from cogrid.backend import rng
+from cogrid.core.rules import compile_rules
 from cogrid.placement import place
 from cogrid.rollout import _compiled
 from cogrid.testing import state_fields as fields
@@ -227,3 +228,16 @@ if HAS_JAX:
         assert "\n" not in text
         for part in parts:
             assert part in text, text
+
+    def test_chunks_of_a_rollout_with_a_shadow_are_replayed(monkeypatch, env) -> None:
+        watched = cogrid.CoGridEnv(env.spec, "jax", shadow=True)
+        found = cogrid.rollout(watched, None, KEY, N, STEPS, chunk=CHUNK)
+        assert found.trajectory is None
+        np.testing.assert_array_equal(found.sums.rewards, played().sums.rewards)
+        assert (watched.shadow.comparisons, watched.shadow.mismatches) == (N * STEPS, 0)
+        assert watched.shadow.ratio > 0
+        rules = compile_rules(env.spec, "numpy")
+        monkeypatch.setattr(rules, "turn", np.zeros_like(rules.turn))  # NumPy's agents do not turn
+        with pytest.warns(RuntimeWarning, match="environment [0-2], "):
+            cogrid.rollout(watched, None, KEY, N, STEPS, chunk=CHUNK)
+        assert watched.shadow.mismatches == N * 3  # each of them once in each of three chunks

@@ -62,11 +62,17 @@ def recipe(spec: Spec) -> tuple[str, dict[str, Any]] | None:
 
 
 def make(
-    id: str, backend: str = "numpy", *, render_mode: str | None = None, infos: bool = False, **overrides: Any
+    id: str,
+    backend: str = "numpy",
+    *,
+    render_mode: str | None = None,
+    infos: bool = False,
+    shadow: bool | None = None,
+    **overrides: Any,
 ) -> CoGridEnv:
     """One environment with PettingZoo's parallel API; overrides change its spec."""
-    spec = spec_of(id, overrides, ("backend", "infos", "render_mode"))
-    return CoGridEnv(spec, backend, render_mode=render_mode, infos=infos)
+    spec = spec_of(id, overrides, ("backend", "infos", "render_mode", "shadow"))
+    return CoGridEnv(spec, backend, render_mode=render_mode, infos=infos, shadow=shadow)
 
 
 def make_vec(
@@ -76,8 +82,9 @@ def make_vec(
     *,
     autoreset: str = "same-step",
     infos: bool = False,
+    shadow: bool | None = None,
     **overrides: Any,
 ) -> VectorEnv:
     """A batch of environments that reset themselves; overrides change their spec."""
-    spec = spec_of(id, overrides, ("autoreset", "backend", "infos", "num_envs"))
-    return VectorEnv(spec, num_envs, backend, autoreset=autoreset, infos=infos)
+    spec = spec_of(id, overrides, ("autoreset", "backend", "infos", "num_envs", "shadow"))
+    return VectorEnv(spec, num_envs, backend, autoreset=autoreset, infos=infos, shadow=shadow)

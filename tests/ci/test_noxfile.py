@@ -144,6 +144,13 @@ def test_inner_exit_code_of_a_benchmark_reaches_the_shell(tmp_path: Path, code: 
     assert any("benchmark_suite.py" in line for line in calls(tmp_path / "bin")) == (code == 0)
 
 
+@pytest.mark.parametrize("code", [0, 22])
+def test_validation_passes_its_size_and_its_exit_code(tmp_path: Path, code: int) -> None:
+    done = nox("-s", "validate", *HERE, "--", "soak", PATH=stubs(tmp_path / "bin", {"python": code}))
+    assert done.returncode == code
+    assert calls(tmp_path / "bin") == ["python -m bench.validate soak"]
+
+
 # GPU sessions. Nothing is downloaded in these tests: pip and uv find no index.
 
 OFFLINE = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "UV_OFFLINE": "1", "UV_NO_INDEX": "1"}
