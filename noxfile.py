@@ -138,6 +138,7 @@ def tests(session: nox.Session, backend: str) -> None:
         session.run("python", "-c", NO_JAX)
         same = ("plots", "forest", "report", "peers")  # with JAX and without
         left_out += [f"tests/bench/test_{name}.py" for name in same]
+        left_out += ["tests/render", "tests/play", "tests/test_main.py"]
     pytest(session, row, *(f"--ignore={path}" for path in left_out))
 
 
@@ -204,7 +205,7 @@ def workflows(session: nox.Session) -> None:
 
 @nox.session(tags=["ci"])
 def browser(session: nox.Session) -> None:
-    """Open the benchmarks' HTML report in Chromium: both themes, desktop and phone, scripts on and off."""
+    """Play in Chromium, and open the benchmarks' HTML report: both themes, desktop and phone."""
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None:
         session.error("no Chromium was found: install one, for example with apt-get install chromium.")
@@ -257,7 +258,6 @@ def bench_peers(session: nox.Session) -> None:
     """Measure other libraries beside ours, and print how the targets are met; -- --quick, --only, --help."""
     try:
         install(session, "tests", "oracles", extra="jax")
-        session.install("six")  # gymnax, which JaxMARL brings, needs it and does not say so
     except CommandFailed:
         session.warn("the peers cannot be installed, so their rows say so.")
         install(session, "tests", extra="jax")

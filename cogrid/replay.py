@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import json
 import os
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -108,11 +107,15 @@ class Replay:
         if digest.checksum(self.tape) != self.checksum:
             raise Mismatch(f"the replay is damaged: every step agrees on {name}, but not the checksum.")
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a JSON file, compressed if its name ends in .gz; an old file stays until all is written."""
+    def text(self) -> str:
+        """The JSON that `save` writes and `parse` reads."""
         content = {"format": FORMAT, "version": VERSION} | _fields(self)
         lines = (f"{json.dumps(name)}: {json.dumps(value)}" for name, value in content.items())
-        data = ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a JSON file, compressed if its name ends in .gz; an old file stays until all is written."""
+        data = self.text().encode()
         if Path(path).suffix == ".gz":
             data = gzip.compress(data, mtime=0)  # without the time, equal replays are equal files
         _write(Path(path), data)
@@ -122,15 +125,24 @@ class Replay:
         """Read what `save` wrote; refuses anything else in words."""
         data = Path(path).read_bytes()
         try:
-            content = json.loads(gzip.decompress(data) if Path(path).suffix == ".gz" else data)
-        except (ValueError, EOFError, OSError, zlib.error) as error:
+            text = gzip.decompress(data) if Path(path).suffix == ".gz" else data
+        except (EOFError, OSError, zlib.error) as error:
             raise ValueError(f"{path} is no replay, or a damaged one: {error}.") from None
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def parse(cls, text: str | bytes, name: str = "this") -> Replay:
+        """Read the text of a replay; `name` is what errors call it."""
+        try:
+            content = json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"{name} is no replay, or a damaged one: {error}.") from None
         if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
-            raise ValueError(f"{path} is no replay: Replay.save writes one.")
+            raise ValueError(f"{name} is no replay: Replay.save writes one.")
         if (version := content.pop("version", None)) != VERSION:
-            raise ValueError(f"{path} has version {version!r}, but this cogrid reads version {VERSION}.")
+            raise ValueError(f"{name} has version {version!r}, but this cogrid reads version {VERSION}.")
         if wrong := _wrong(content):
-            raise ValueError(f"{path} is a damaged replay: {wrong}.")
+            raise ValueError(f"{name} is a damaged replay: {wrong}.")
         return cls(**content)
 
 
@@ -381,11 +393,9 @@ def _wrong(content: dict[str, Any]) -> str | None:
 
 def _write(path: Path, data: bytes) -> None:
     """All of it or nothing: into a file beside it, which then takes its name."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(data)
-            file.close()
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(data)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)

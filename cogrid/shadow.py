@@ -7,7 +7,7 @@ import functools
 import logging
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
@@ -161,10 +161,10 @@ class Shadow:
 
         return both
 
-    def _carried(self, first: Any, *others: Array) -> tuple[Any, ...]:
-        """Arguments as the shadow takes them: a state and arrays, or a key."""
+    def _carried(self, first: Any, *others: Any) -> tuple[Any, ...]:
+        """Arguments as the shadow takes them: a state and arrays, or dicts of them, or a key."""
         if isinstance(first, EnvState):
-            return carried(self.other, first), *map(np.asarray, others)
+            return carried(self.other, first), *map(_on_host, others)
         return (self.other.backend.key(np.asarray(self.main.backend.words(first))),)
 
     def _compare(
@@ -273,6 +273,12 @@ def marks_in(before: int, now: int) -> bool:
     """Whether a count of comparisons has passed one of the marks."""
     *early, last = MARKS
     return any(before < mark <= now for mark in early) or before // last < now // last
+
+
+def _on_host(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: np.asarray(array) for name, array in value.items()}
+    return np.asarray(value)
 
 
 def carried(rules: Rules, state: EnvState) -> EnvState:

@@ -252,6 +252,10 @@ def test_two_vectors_do_not_notice_each_other(backend) -> None:
     np.testing.assert_array_equal(*tapes)
 
 
+def leaves(value):
+    return [leaf for one in value.values() for leaf in leaves(one)] if isinstance(value, dict) else [value]
+
+
 if HAS_JAX:
 
     @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
@@ -272,12 +276,7 @@ if HAS_JAX:
                 np.testing.assert_array_equal(mine, other)
             assert left[4].keys() == right[4].keys()
             for name, value in left[4].items():
-                pairs = (
-                    ((value[k], right[4][name][k]) for k in value)
-                    if name == "episode"
-                    else [(value, right[4][name])]
-                )
-                for mine, other in pairs:
+                for mine, other in zip(leaves(value), leaves(right[4][name]), strict=True):
                     np.testing.assert_array_equal(mine, other, err_msg=name)
             assert_same(ours.env_state, theirs.env_state)
 

@@ -201,3 +201,4 @@ class Events(NamedTuple):
     row: Array  # (*B, n) which line of the rule tables was played: verb, item, target and value in one number
     stride: Array = None  # (*B, n) the step that was tried, 0 none
     moved: Array = None  # (*B, n) bool
+    wish: Array = None  # (*B, n) the cell that it would be in, were there no other agents

@@ -66,13 +66,14 @@ def make(
     backend: str = "numpy",
     *,
     render_mode: str | None = None,
+    tile_size: int | None = None,
     infos: bool = False,
     shadow: bool | None = None,
     **overrides: Any,
 ) -> CoGridEnv:
     """One environment with PettingZoo's parallel API; overrides change its spec."""
-    spec = spec_of(id, overrides, ("backend", "infos", "render_mode", "shadow"))
-    return CoGridEnv(spec, backend, render_mode=render_mode, infos=infos, shadow=shadow)
+    spec = spec_of(id, overrides, ("backend", "infos", "render_mode", "shadow", "tile_size"))
+    return CoGridEnv(spec, backend, render_mode=render_mode, tile_size=tile_size, infos=infos, shadow=shadow)
 
 
 def make_vec(
