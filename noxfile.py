@@ -45,8 +45,8 @@ MATRIX = {
 }
 # What other sessions run, and `tests` leaves to them.
 ELSEWHERE = (
-    *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed"),
-    *("tests/examples", "tests/test_examples.py"),
+    *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed", "tests/examples"),
+    "tests/test_examples.py",
 )
 # The names that a Chromium goes by.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

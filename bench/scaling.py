@@ -156,7 +156,7 @@ COUNTED = ("devices", "code", "collectives", "bytes to each device")
 def rows(samples: list[list[Sample]], steps: int) -> list[tuple[str, ...]]:
     """A line for each shape; the speed-up is the median of the ratios within a round, with its quartiles."""
     cores = os.cpu_count() or 1
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for number, shape in enumerate(SHAPES):
         mine = [row[number] for row in samples]
         ratios = sorted(row[0].seconds / row[number].seconds for row in samples)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import math
 import os
 import re
 import sys
@@ -13,17 +12,15 @@ import time
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
 import cogrid
+from bench import training
 from bench.cases import CRAMPED
 from cogrid import distributed
 from cogrid.backend import rng
 from cogrid.placement import Placement, place
 from cogrid.rollout import Program, _compiled
 
-HIDDEN = 64
 COLLECTIVE = re.compile(r"= (.*?) (?:all|reduce|collective)-[a-z-]+(?:-start)?\(")
 ARRAY = re.compile(r"\b(?:[a-z]+?)(\d+)\[([\d,]*)\]")
 
@@ -66,30 +63,22 @@ def program_of(batch: int) -> Program:
 
 
 def counts(program: Program, steps: int) -> Any:
-    """Collectives and their bytes: of the beginning, of a chunk, and of a gradient as training has it."""
+    """Collectives and their bytes: of the beginning, of a chunk, and of an update of the training example."""
     words = rng.key(42)
     carry = jax.eval_shape(program.begin, words)
     yield "begin", *collectives(program.begin.lower(words))  # type: ignore[attr-defined]
     yield f"{steps} steps", *collectives(program.run.lower(carry, None, steps))  # type: ignore[attr-defined]
-    yield "gradient", *collectives(gradient(program.place, carry.obs.shape))
+    if not training.missing():
+        yield "IPPO update", *collectives(update(program.place))
 
 
-def gradient(place: Placement, shape: tuple[int, ...]) -> Any:
-    """Of a loss over what all environments saw, for a network of two hidden layers; averaged over devices."""
-    sizes = ((math.prod(shape[2:]), HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, 7))
-
-    def loss(params: Any, obs: Any) -> Any:
-        for layer in params:
-            obs = jnp.tanh(obs @ layer)
-        return obs.mean()
-
-    def of(params: Any, obs: Any) -> Any:
-        return jax.lax.pmean(jax.grad(loss)(params, obs), "envs")
-
-    everywhere = jax.sharding.PartitionSpec()
-    params = tuple(jax.ShapeDtypeStruct(size, np.float32) for size in sizes)
-    obs = jax.ShapeDtypeStruct(shape, np.float32)
-    return jax.jit(place.on_each(of, (everywhere, place.spec()), everywhere)).lower(params, obs)
+def update(place: Placement) -> Any:
+    """One, of one seed, in the example's own sizes but for the environments."""
+    ippo = training.module()
+    options = ippo.Options(devices=int(place.mesh.size), num_envs=place.num_envs, seeds=1, chunk=1)
+    learner = ippo.Learner(options)
+    run = jax.eval_shape(jax.vmap(learner.begin), ippo.seeds_of(options))
+    return jax.jit(ippo.chunk_on(place, learner)).lower(run)
 
 
 def collectives(lowered: Any) -> tuple[int, int]:

@@ -55,7 +55,7 @@ def ready(case: Case) -> Update:
 
 def _learner(case: Case, recorded: int = 0) -> Any:
     """As users have it, in the case's sizes; one seed."""
-    ippo = _module()
+    ippo = module()
     options = ippo.Options(
         id=case.id,
         observation=case.spec.observation,
@@ -70,7 +70,7 @@ def _learner(case: Case, recorded: int = 0) -> Any:
 
 
 @functools.cache
-def _module() -> Any:
+def module() -> Any:
     """The example, by its path: it belongs to no package."""
     if not LEARNER.exists():
         raise ResultError(f"there is no {LEARNER.name} in this checkout's examples.")

@@ -21,6 +21,7 @@ import numpy as np
 
 FACTS, LETTERS = 16, 96  # that processes exchange: how many, and how long each may be
 DIED = 70  # the exit code of a process that ends because another one died
+DAY = 86_400  # seconds
 FOREVER = 10**12  # milliseconds
 JAX_HEARTBEAT = 100  # seconds, JAX's own default
 # What a collective says when a peer is gone.
@@ -49,8 +50,11 @@ def start(
     if jax.distributed.is_initialized():
         raise RuntimeError("this process has joined its run already: call start once.")
     options: dict[str, Any] = {}
+    known = inspect.signature(jax.distributed.initialize).parameters
+    if "shutdown_timeout_seconds" in known:  # who is ready waits for the others: a dead one is found anyway
+        options["shutdown_timeout_seconds"] = DAY
     if heartbeat is not None:
-        if "heartbeat_timeout_seconds" not in inspect.signature(jax.distributed.initialize).parameters:
+        if "heartbeat_timeout_seconds" not in known:
             raise ValueError(f"jax {jax.__version__} has a fixed heartbeat, heartbeat= needs 0.7 or newer.")
         options["heartbeat_timeout_seconds"] = heartbeat
     if address is not None and process_id == 0:
@@ -157,9 +161,7 @@ def _join(address: str | None, count: int | None, process: int | None, wait: int
     def initialize() -> None:
         try:
             # Its own limit comes long after ours, which raises.
-            jax.distributed.initialize(
-                address, count, process, initialization_timeout=wait + 86_400, **options
-            )
+            jax.distributed.initialize(address, count, process, initialization_timeout=wait + DAY, **options)
         except Exception as error:
             failures.append(error)
 

@@ -81,7 +81,7 @@ class Placement(NamedTuple):
         """The inverse; the padding repeats the last environment."""
         return tree if self.padded == self.num_envs else _padder(self)(tree)
 
-    def host(self, value: Any, axis: int = 1) -> np.ndarray[Any, Any]:
+    def host(self, value: Any, axis: int = 0) -> np.ndarray[Any, Any]:
         """This process's environments of an array whose `axis` is environments, as NumPy."""
         shards = sorted(value.addressable_shards, key=lambda shard: shard.index[axis].start or 0)
         whole = np.concatenate([np.asarray(shard.data) for shard in shards], axis=axis)

@@ -83,12 +83,37 @@ def rollout(
     `checkpoint` names a folder: the rollout is saved there every `checkpoint_every` steps and at its end.
     The same call goes on from the last save, on any devices, to the same result.
     """
+    sizes = {"num_envs": num_envs, "num_steps": num_steps, "chunk": chunk}
+    _check(env, policy, keep, checkpoint, {**sizes, "checkpoint_every": checkpoint_every})
+    words = env.rules.backend.words(rng.key(int(key)) if isinstance(key, (int, np.integer)) else key)
+    if words.shape != (2,):
+        raise ValueError(f"rollout takes one key and splits it, not keys of shape {words.shape}.")
+    shadow = env._shadow
+    program = _compiled(env.rules, policy, place(devices, num_envs), "trajectory" if shadow else keep)
+    if program.place.processes > 1:
+        agree("rollout", spec=fingerprint(env.rules), key=np.asarray(words), keep=keep, **sizes)
+    play = functools.partial(program.play, params=params, chunk=chunk, shadow=shadow)
+    with named():
+        if checkpoint is None:
+            carry, parts = play(program.begin(words), num_steps=num_steps, keep=keep == "trajectory")
+            return program.finish(carry, parts)
+        with Checkpoints(checkpoint, _about(program, words)) as saves:
+            carry, done = _continued(program, words, saves, num_steps)
+            while done < num_steps:
+                length = min(num_steps, (done // checkpoint_every + 1) * checkpoint_every) - done
+                carry, _ = play(carry, num_steps=length, keep=False)
+                done += length
+                saves.save(done, program.place.cut(carry))
+            return program.finish(carry, [])
+
+
+def _check(env: CoGridEnv, policy: Any, keep: str, checkpoint: Any, numbers: dict[str, Any]) -> None:
+    """Refuse what cannot be played."""
     if env.backend != "jax":
         raise ValueError(
             f"rollout runs JAX environments and this one runs on {env.backend}: make(..., backend='jax')."
         )
-    sizes = {"num_envs": num_envs, "num_steps": num_steps, "chunk": chunk}
-    for name, number in {**sizes, "checkpoint_every": checkpoint_every}.items():
+    for name, number in numbers.items():
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise ValueError(f"{name}={number!r} must be a whole number of at least 1.")
     if keep not in KEEP:
@@ -97,24 +122,6 @@ def rollout(
         raise TypeError(f"policy={policy!r} is no function of parameters, observation and key.")
     if checkpoint is not None and keep == "trajectory":
         raise ValueError("a checkpoint holds no trajectory: leave out checkpoint= or keep='trajectory'.")
-    words = env.rules.backend.words(rng.key(int(key)) if isinstance(key, (int, np.integer)) else key)
-    if words.shape != (2,):
-        raise ValueError(f"rollout takes one key and splits it, not keys of shape {words.shape}.")
-    shadow = env._shadow  # replays trajectories, whether they are kept or not
-    program = _compiled(env.rules, policy, place(devices, num_envs), "trajectory" if shadow else keep)
-    if program.place.processes > 1:
-        agree("rollout", spec=fingerprint(env.rules), key=np.asarray(words), keep=keep, **sizes)
-    with named():
-        if checkpoint is None:
-            return program.finish(*program.play(program.begin(words), params, num_steps, chunk, shadow, keep))
-        with Checkpoints(checkpoint, _about(program, words)) as saves:
-            carry, done = _continued(program, words, saves, num_steps)
-            while done < num_steps:
-                length = min(num_steps, (done // checkpoint_every + 1) * checkpoint_every) - done
-                carry, _ = program.play(carry, params, length, chunk, shadow, keep)
-                done += length
-                saves.save(done, program.place.cut(carry))
-            return program.finish(carry, [])
 
 
 def _about(program: Program, words: Array) -> dict[str, Any]:
@@ -147,28 +154,24 @@ class Program(NamedTuple):
     run: Callable[[Carry, Any, int], tuple[Carry, dict[str, Array]]]  # gives its first argument away
 
     def play(
-        self, carry: Carry, params: Any, num_steps: int, chunk: int, shadow: Shadow | None, keep: str
+        self, carry: Carry, params: Any, num_steps: int, chunk: int, keep: bool, shadow: Shadow | None
     ) -> tuple[Carry, list[dict[str, Any]]]:
-        """A chunk at a time; what was kept of each on the host."""
+        """A chunk at a time; what was to be kept of each, on the host."""
         import jax
 
-        parts: list[dict[str, Any]] = []
+        host, parts = self.place.host, []
         params = jax.device_put(params, self.place.everywhere())
         for first in range(0, num_steps, chunk):
-            before = self._here(carry.state) if shadow else None  # the carry itself is given away
+            before = jax.tree.map(host, carry.state) if shadow else None  # the carry itself is given away
             began = perf_counter()
-            carry, part = self.run(carry, params, min(chunk, num_steps - first))
-            part = {name: self.place.host(value) for name, value in part.items()}
+            carry, kept = self.run(carry, params, min(chunk, num_steps - first))
+            part = {name: host(value, axis=1) for name, value in kept.items()}
             if shadow and before:
-                last = self._here(carry.state)
-                shadow.chunk(before, **part, last=last, seconds=perf_counter() - began)
-            if keep == "trajectory":
+                seconds = perf_counter() - began
+                shadow.chunk(before, **part, last=jax.tree.map(host, carry.state), seconds=seconds)
+            if keep:
                 parts.append(part)
         return carry, parts
-
-    def _here(self, state: EnvState) -> EnvState:
-        """This process's environments, as NumPy arrays."""
-        return state.evolve(**{name: self.place.host(value, 0) for name, value in state.stored().items()})
 
     def finish(self, carry: Carry, parts: list[dict[str, Any]]) -> Rollout:
         """What the caller gets."""

@@ -3,6 +3,8 @@
 python examples/ippo.py                                     CrampedRoom, three seeds, minutes on two cores
 python examples/ippo.py --id Overcooked-CoordinationRing-V0 --steps 5e6 --out runs/ring
 python examples/ippo.py --out runs/ring --resume            go on with what was stopped
+python examples/ippo.py --devices 2 --num-envs 128          every device plays a part, gradients are averaged
+srun python examples/ippo.py --join --devices 16            the same by several processes
 
 Every agent learns by itself with PPO (clipped, with generalised advantages) from what it sees, and all agents
 of a seed share one network. The kitchen's shaping reward helps in the beginning and is annealed to nothing.
@@ -31,7 +33,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 import cogrid
+from cogrid import distributed
 from cogrid.backend import rng
+from cogrid.placement import Placement, place
 from cogrid.replay import record
 from cogrid.shadow import Shadow, ShadowReport, wanted
 
@@ -58,6 +62,7 @@ class Options:
     seeds: int = option(3, "how many seeds learn side by side")
     first_seed: int = option(0, "the first of them; the others follow it")
     num_envs: int = option(64, "environments of each seed")
+    devices: int = option(1, "devices that share them; of all processes")
     num_steps: int = option(128, "steps of every environment between two updates")
     chunk: int = option(10, "updates between two checkpoints")
     epochs: int = option(4, "passes over the steps in an update")
@@ -189,6 +194,10 @@ class Learner:
             optax.clip_by_global_norm(options.max_gradient), optax.adam(rate, eps=1e-5)
         )
 
+    def mean(self, tree: Any) -> Any:
+        """Over the devices."""
+        return jax.lax.pmean(tree, "envs") if self.options.devices > 1 else tree
+
     def begin(self, seed: Array) -> Run:
         """A fresh network in fresh kitchens."""
         for_network, for_kitchens = jax.random.split(jax.random.fold_in(jax.random.key(seed), 2**31))
@@ -205,13 +214,16 @@ class Learner:
         """Play, then learn from it."""
         # Randomness is a function of the seed and the update: there is no key to keep.
         key = jax.random.fold_in(jax.random.key(run.seed), run.update)
+        if self.options.devices > 1:
+            key = jax.random.fold_in(key, jax.lax.axis_index("envs"))
         for_play, for_learning = jax.random.split(key)
         passed = run.update / self.options.updates
         weight = jnp.where(passed < self.options.shaping, 1.0 - passed / self.options.shaping, 0.0)
         state = self.env.replace(run.state, shaping_weight=weight)
         last, obs, steps = self.play(run.network, state, run.obs, for_play)
         network, optimizer, entropy = self.learn(run, steps, obs, for_learning)
-        log = Log(steps.score.mean() * self.env.spec.max_steps, entropy, self.record(state, steps, last))
+        score = self.mean(steps.score.mean()) * self.env.spec.max_steps
+        log = Log(score, self.mean(entropy), self.record(state, steps, last))
         return Run(run.seed, run.update + 1, network, optimizer, last, obs), log
 
     def play(self, network: Network, state: Any, obs: Array, key: Array) -> tuple[Any, Array, Steps]:
@@ -240,12 +252,13 @@ class Learner:
             network, optimizer = carry
             part = jax.tree.map(lambda x: x[:, members], batch)
             gradients, entropy = jax.grad(self.loss, has_aux=True)(network, bonus, *part)
+            gradients = self.mean(gradients)  # all devices take the same step
             changes, optimizer = self.optimizer.update(gradients, optimizer)
             return (optax.apply_updates(network, changes), optimizer), entropy
 
         def one_pass(carry: tuple[Network, Any], key: Array) -> tuple[tuple[Network, Any], Array]:
             # Whole environments are dealt out: cheaper than a shuffle of all steps, and it learns as well.
-            members = jax.random.permutation(key, self.options.num_envs)
+            members = jax.random.permutation(key, steps.done.shape[1])  # of this device
             return jax.lax.scan(one_part, carry, members.reshape(self.options.minibatches, -1))  # type: ignore[no-any-return]
 
         keys = jax.random.split(key, self.options.epochs)
@@ -276,7 +289,8 @@ class Learner:
         logits, values = network(flat(steps.obs, self.seen))
         ratio = jnp.exp(log_prob(logits, steps.actions) - steps.log_probs)
         bounded = jnp.clip(ratio, 1.0 - options.clip, 1.0 + options.clip)
-        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        advantages = advantages - self.mean(advantages.mean())
+        advantages = advantages / (jnp.sqrt(self.mean(jnp.square(advantages).mean())) + 1e-8)
         policy_loss = -jnp.minimum(ratio * advantages, bounded * advantages).mean()
         value_loss = 0.5 * jnp.square(values - targets).mean()
         log_probs = jax.nn.log_softmax(logits)
@@ -304,6 +318,9 @@ class Past(NamedTuple):
 
 def save(path: Path, options: Options, run: Run, past: Past) -> None:
     """One file without pickles; it takes the old one's place when it is whole, so a kill damages nothing."""
+    run = distributed.gather(run)
+    if jax.process_index() > 0:
+        return
     told = json.dumps({"options": dataclasses.asdict(options), "past": past._asdict()})
     temporary = path.with_suffix(".partial")
     with temporary.open("wb") as file:
@@ -329,8 +346,8 @@ def load_run(path: Path, like: Run) -> Run:
 
 def named(run: Run) -> Iterator[tuple[str, Array]]:
     """Every array of a run by its place."""
-    for place, leaf in jax.tree_util.tree_leaves_with_path(run):
-        yield jax.tree_util.keystr(place), leaf
+    for path, leaf in jax.tree_util.tree_leaves_with_path(run):
+        yield jax.tree_util.keystr(path), leaf
 
 
 # Training, evaluation and what is left of them
@@ -343,15 +360,16 @@ def seeds_of(options: Options) -> Array:
 def train(options: Options, out: Path, resume: bool, shadow: bool) -> tuple[Run, Past, ShadowReport | None]:
     """All chunks that are left, with a checkpoint after each; the report of the shadow, if there is one."""
     started = time.perf_counter()
-    learner = Learner(options, min(RECORDED, options.num_envs) if shadow else 0)
-    path, begin = out / "checkpoint.npz", jax.jit(jax.vmap(learner.begin))
+    there = place(options.devices, options.num_envs)
+    learner = Learner(options, min(RECORDED, there.size) if shadow else 0)
+    path, begin = out / "checkpoint.npz", jax.jit(jax.vmap(learner.begin), out_shardings=shardings(there))
     past = Past([], 0.0)
     if resume:
         past = load_options(path)[1]
-        run = load_run(path, jax.eval_shape(begin, seeds_of(options)))
+        run = jax.device_put(load_run(path, jax.eval_shape(begin, seeds_of(options))), shardings(there))
     else:
         run = begin(seeds_of(options))
-    chunk = jax.jit(jax.vmap(learner.chunk), donate_argnums=0)
+    chunk = jax.jit(chunk_on(there, learner), donate_argnums=0)
     watch = Shadow(learner.env.spec, "jax") if shadow else None
     with Telling(options) as telling:
         for done in range(len(past.scores), options.updates // options.chunk):
@@ -367,8 +385,24 @@ def train(options: Options, out: Path, resume: bool, shadow: bool) -> tuple[Run,
     return run, past, watch.report if watch else None
 
 
+def shardings(there: Placement) -> Run:
+    """Where a run lies, seeds leading: environments on the devices that play them, the rest on all."""
+    everywhere, spread = there.everywhere(), there.spread(1)
+    return Run(everywhere, everywhere, everywhere, everywhere, spread, spread)
+
+
+def chunk_on(there: Placement, learner: Learner) -> Callable[[Run], tuple[Run, Log]]:
+    """Every device plays its own environments; only means go from one to the other."""
+    whole = jax.sharding.PartitionSpec()
+    run = Run(whole, whole, whole, whole, there.spec(1), there.spec(1))
+    state, steps = there.spec(2), there.spec(3)  # (seeds, updates, B, …) and (seeds, updates, T, B, …)
+    log = Log(whole, whole, Recorded(state, steps, steps, steps, steps, state) if learner.recorded else None)
+    return there.on_each(jax.vmap(learner.chunk), (run,), (run, log))
+
+
 def replay(watch: Shadow, recorded: Recorded) -> None:
     """Play every update's steps again, all seeds as one batch; arrays come as (seeds, updates, …)."""
+    recorded = distributed.gather(recorded)
 
     def at(update: int, part: Any, axis: int) -> Any:
         return jax.tree.map(lambda x: np.concatenate(np.asarray(x)[:, update], axis), part)
@@ -546,12 +580,19 @@ def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, bool, bool]:
     parser.add_argument("--out", type=Path, help="directory for the results (runs/ippo-ID)")
     parser.add_argument("--resume", action="store_true", help="go on with the checkpoint in --out")
     parser.add_argument(
+        "--join",
+        nargs="*",
+        metavar="ADDRESS PROCESSES PROCESS",
+        help="be one of several processes; inside of a cluster nothing more is needed",
+    )
+    parser.add_argument(
         "--shadow",
         action="store_true",
         help="repeat a part of all steps on NumPy and compare; exits 22 if any differ",
     )
     given = vars(parser.parse_args(arguments))
     out, resume, shadow = given.pop("out"), given.pop("resume"), given.pop("shadow")
+    join(parser, given.pop("join"))
     out = out or Path("runs") / f"ippo-{given['id']}"
     options = Options(**given)
     if resume:
@@ -561,6 +602,18 @@ def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, bool, bool]:
     if wrong := refused(options):
         parser.error(wrong)
     return options, out, resume, wanted(shadow or None)
+
+
+def join(parser: argparse.ArgumentParser, words: list[str] | None) -> None:
+    """Start JAX together with the other processes, if there are any."""
+    if words is None:
+        return
+    if len(words) not in (0, 3) or not all(word.isdigit() for word in words[1:]):
+        parser.error("--join takes nothing, or the address of process 0, their number and its own.")
+    try:
+        distributed.start(*words[:1], *map(int, words[1:]))
+    except (RuntimeError, TimeoutError, ValueError) as error:
+        parser.error(str(error))
 
 
 def resumed(parser: argparse.ArgumentParser, out: Path, given: Options) -> Options:
@@ -587,8 +640,11 @@ def refused(options: Options) -> str | None:
     if not options.id.startswith("Overcooked-") or options.id not in cogrid.registered():
         kitchens = (id for id in cogrid.registered() if id.startswith("Overcooked-"))
         return f"id is {options.id!r}, but must be one of {', '.join(kitchens)}."
-    if options.num_envs % options.minibatches:
-        return f"num_envs {options.num_envs} cannot be dealt out to {options.minibatches} minibatches."
+    if options.num_envs % (options.minibatches * options.devices):
+        each = f" on each of {options.devices} devices" if options.devices > 1 else ""
+        return f"num_envs {options.num_envs} cannot be dealt out to {options.minibatches} minibatches{each}."
+    if options.devices > len(jax.devices()):
+        return f"devices is {options.devices}, but JAX has {len(jax.devices())}."
     return None
 
 
@@ -600,7 +656,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"\nStopped. Go on with: python {sys.argv[0]} --out {out} --resume", file=sys.stderr)
         return 130
-    finish(options, out, run, past)
+    run = distributed.gather(run)
+    if jax.process_index() == 0:  # the others have the same
+        finish(options, out, run, past)
     if report:
         print(report)
         return MISMATCH if report.mismatches else 0

@@ -41,7 +41,7 @@ if HAS_JAX:
     def test_what_this_process_has_in_the_order_of_environments() -> None:
         there = place(list(reversed(jax.devices())), 7)
         steps = np.arange(3 * 8).reshape(3, 8)
-        np.testing.assert_array_equal(there.host(jax.device_put(steps, there.spread(1))), steps[:, :7])
+        np.testing.assert_array_equal(there.host(jax.device_put(steps, there.spread(1)), 1), steps[:, :7])
 
     @pytest.mark.parametrize(
         ("devices", "error", "text"),

@@ -18,6 +18,7 @@ if not HAS_JAX:
 import jax
 
 import cogrid
+from cogrid.placement import place
 from cogrid.replay import Replay
 from examples import ippo
 
@@ -113,6 +114,9 @@ def test_a_kill_while_saving_leaves_the_checkpoint_before(
         (("--resume", "--gamma", "0.5"), "gamma was 0.99 when this run began and cannot become 0.5."),
         (("--resume", "--out", "nowhere"), "there is no checkpoint in nowhere: start without --resume."),
         (("--out", "new", "--num-envs", "6"), "num_envs 6 cannot be dealt out to 4 minibatches."),
+        (("--out", "new", "--devices", "3"), "cannot be dealt out to 4 minibatches on each of 3 devices."),
+        (("--out", "new", "--devices", "16"), "devices is 16, but JAX has 4."),
+        (("--out", "new", "--join", "here:1"), "--join takes nothing, or the address of process 0,"),
         (("--out", "new", "--seeds", "0"), "seeds is 0, but must be at least 1."),
         (("--out", "new", "--steps", "1.5"), "invalid count value: '1.5'"),
         (("--out", "new", "--id", "Arena-V0"), "id is 'Arena-V0', but must be one of Overcooked-A"),
@@ -191,3 +195,30 @@ def test_steps_that_numpy_plays_otherwise_are_exit_code_22(
     with pytest.warns(RuntimeWarning, match="rewards is 1.0 on jax and 0.0 on numpy"):
         assert ippo.main([*SMALL, "--out", str(tmp_path), "--shadow"]) == ippo.MISMATCH
     assert "188 comparisons, 1 mismatches" in capsys.readouterr().out
+
+
+def test_the_mean_of_gradients_is_the_gradient_of_all() -> None:
+    """On two devices with half of the environments each; only the order of sums differs."""
+    small = {"num_envs": 4, "minibatches": 2, "hidden": 8}
+    one, two = (ippo.Learner(ippo.Options(devices=devices, **small)) for devices in (1, 2))
+    run = one.begin(jax.numpy.int32(0))
+    _, _, steps = one.play(run.network, run.state, run.obs, jax.random.key(1))
+    bonus = jax.numpy.float32(0.01)
+    targets = steps.rewards + steps.values
+    advantages = steps.rewards + jax.random.normal(jax.random.key(2), targets.shape)
+
+    def gradient(learner: ippo.Learner, *batch: Any) -> Any:
+        return learner.mean(jax.grad(learner.loss, has_aux=True)(run.network, bonus, *batch)[0])
+
+    there, whole = place(2, 4), jax.sharding.PartitionSpec()
+    apart = there.on_each(lambda *batch: gradient(two, *batch), (there.spec(1),) * 3, whole)
+    found, expected = apart(steps, advantages, targets), gradient(one, steps, advantages, targets)
+    for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        assert np.abs(theirs).max() > 1e-4
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+def test_several_devices_play_what_numpy_plays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ippo.main([*SMALL, "--devices", "2", "--out", str(tmp_path), "--shadow"]) == 0
+    assert "192 comparisons, 0 mismatches" in capsys.readouterr().out
+    assert ippo.load_options(tmp_path / "checkpoint.npz")[0].devices == 2
