@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from cogrid.core.spec import Spec
 from cogrid.core.step import Functions, functions, step
 
 VARIABLE = "COGRID_SHADOW"
-OTHER = {"numpy": "jax", "jax": "numpy"}
+OTHER = MappingProxyType({"numpy": "jax", "jax": "numpy"})
 #: Progress is told at these counts of comparisons and at every multiple of the last one.
 MARKS = (1_000, 10_000, 100_000)
 

@@ -78,7 +78,7 @@ def test_unknown_backend(make, backend) -> None:
 
 @pytest.mark.parametrize(
     ("make", "adapter"),
-    [("make", ("render_mode", "shadow")), ("make_vec", ("autoreset", "num_envs", "shadow"))],
+    [("make", ("render_mode", "shadow", "tile_size")), ("make_vec", ("autoreset", "num_envs", "shadow"))],
 )
 def test_unknown_keyword_lists_the_valid_ones(make, adapter) -> None:
     options = {"num_envs": 2} if make == "make_vec" else {}

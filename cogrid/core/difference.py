@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 #: The name of a result, or those of a tuple of results.
 Names = str | tuple[Any, ...]
 #: Stored fields that a user knows by another name.
-_ATTRIBUTE = {"pos": "agent_pos", "words": "rng_key", "weight": "shaping_weight"}
+_ATTRIBUTE = MappingProxyType({"pos": "agent_pos", "words": "rng_key", "weight": "shaping_weight"})
 
 
 class Difference(NamedTuple):

@@ -124,7 +124,7 @@ if HAS_JAX:
         monkeypatch: pytest.MonkeyPatch, mode: str, batch: int, comparisons: int
     ) -> None:
         """The measuring itself is left out; the tape is played on both backends, and a fault is seen."""
-        monkeypatch.setattr(worker, "measure", lambda case, plan: Measured("steps/s", [1.0]))
+        monkeypatch.setattr(worker, "measure", lambda case, plan, also: Measured("steps/s", [1.0]))
         case = Case(ROOM, mode, batch, steps=4)
         fine = worker.row_of(case, Plan(), shadow=True)
         assert fine["status"] == "ok"
