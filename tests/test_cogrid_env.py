@@ -291,7 +291,7 @@ def test_infos_tell_events_in_words(backend) -> None:
     def told(*actions: int) -> dict[int, dict[str, Any]]:
         _, rewards, _, _, infos = env.step(dict(enumerate(actions)))
         for agent, info in infos.items():
-            assert set(info) == {"action_mask", "event", "rewards"}
+            assert set(info) == {"action_mask", "event", "rewards", "counts"}
             assert rewards[agent] == sum(info["rewards"].values())
         return infos
 

@@ -1,4 +1,4 @@
-"""The python blocks of the README and the examples run, each in a process of its own."""
+"""The python blocks of the README and of docs/ and the examples run, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from tests.support import HAS_JAX
 
 ROOT = Path(__file__).parents[1]
 # For the examples whose defaults take a person's time, and not a test's.
-ARGUMENTS = {"examples/performance_demo.py": ("--num-envs", "2000", "--seconds", "0.5")}
+ARGUMENTS = {
+    "examples/performance_demo.py": ("--num-envs", "2000", "--seconds", "0.5"),
+    "examples/ippo.py": ("--steps", "2048", "--num-envs", "8", "--num-steps", "32", "--shadow"),
+    "examples/numpy_policy_gradient.py": ("--steps", "4096", "--num-envs", "8"),
+}
 
 
 class Sample(NamedTuple):
@@ -35,10 +39,21 @@ def python_blocks(name: str, markdown: str) -> list[Sample]:
     ]
 
 
+def whole_page(name: str, markdown: str) -> list[Sample]:
+    """All python blocks of a page as one script, on the lines where they stand; none if it has none."""
+    lines = [""] * markdown.count("\n")
+    for block in python_blocks(name, markdown):
+        first, code = int(block.name.rpartition(":")[2]) - 1, block.source.splitlines()
+        lines[first : first + len(code)] = code
+    return [Sample(name, "\n".join(lines))] if any(lines) else []
+
+
 def samples() -> list[Sample]:
     examples = sorted((ROOT / "examples").glob("*.py"))
+    pages = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "docs").rglob("*.md"))}
     return [
         *python_blocks("README.md", (ROOT / "README.md").read_text(encoding="utf-8")),
+        *(s for name, path in pages.items() for s in whole_page(name, path.read_text(encoding="utf-8"))),
         *(Sample(f"examples/{path.name}", path.read_text(encoding="utf-8")) for path in examples),
     ]
 
@@ -47,8 +62,8 @@ def samples() -> list[Sample]:
 def test_sample_runs(sample: Sample, tmp_path: Path) -> None:
     """In a process and a directory of its own: a sample neither leans on another nor litters the checkout."""
     example = ROOT / sample.name
-    if not example.is_file():
-        example = tmp_path / f"{sample.name.replace(':', '_line_')}.py"
+    if example.suffix != ".py":
+        example = tmp_path / f"{sample.name.replace(':', '_line_').replace('/', '_')}.py"
         example.write_text(sample.source, encoding="utf-8")
     search = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
@@ -66,3 +81,11 @@ def test_sample_runs(sample: Sample, tmp_path: Path) -> None:
 def test_python_blocks_are_found_by_line() -> None:
     text = "# Title\n\n```python\na = 1\n```\n\n```bash\nls\n```\n\n```python\nimport jax\n```\n"
     assert python_blocks("x.md", text) == [("x.md:4", "a = 1\n"), ("x.md:12", "import jax\n")]
+
+
+def test_blocks_of_a_page_are_one_script_with_the_page_s_lines() -> None:
+    text = "# Title\n\n```python\na = 1\n```\n\n```sh\nls\n```\n\n```python\n    b = a\n```\nend"
+    (page,) = whole_page("x.md", text)
+    assert page == ("x.md", "\n\n\na = 1\n\n\n\n\n\n\n\n    b = a\n")
+    assert page.source.splitlines()[11] == text.splitlines()[11]
+    assert whole_page("y.md", "no code\n") == []

@@ -43,7 +43,7 @@ ORDER = (
     "rules",
     ("movement", "interaction", "ticks", "rewards", "termination", "features", "planes"),
     "observation",
-    ("reset", "replace", "report"),
+    ("reset", "replace", "report", "difference"),
     "snapshot",
     "autoreset",
     "step",
@@ -55,7 +55,7 @@ EXTRAS = {"PIL": "cogrid.render", "tkinter": "cogrid.render", "websockets": "cog
 
 # Modules that import JAX at module level. Everything else imports JAX, or one of these, inside a function.
 JAX_MODULES = ("cogrid.backend._jax",)
-OPTIONAL = ("jax", "jaxlib")
+OPTIONAL = ("jax", "jaxlib", "orbax")
 
 
 class Import(NamedTuple):

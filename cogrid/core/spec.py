@@ -24,10 +24,10 @@ class Spec:
 
     game: Game
     layout: tuple[Layout, ...] = ()  # reset draws one of them by the key
-    num_agents: int = 2
-    max_steps: int = 400
-    action_set: str = "cardinal"
-    observation: str = "features"
+    num_agents: int = 2  # at most 127
+    max_steps: int = 400  # then the episode is truncated
+    action_set: str = "cardinal"  # "cardinal" or "rotation"
+    observation: str = "features"  # "features", "lossless", "window" or "none"
     window: int = 5  # side of the window observation, odd
     shaping: float = 0.0  # weight of the shaping terms at reset; 0 leaves them out
     random_start: bool = False  # any floor cell of the agent's own room, any facing

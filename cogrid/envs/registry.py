@@ -68,11 +68,12 @@ def make(
     render_mode: str | None = None,
     tile_size: int | None = None,
     infos: bool = False,
+    shadow: bool | None = None,
     **overrides: Any,
 ) -> CoGridEnv:
     """One environment with PettingZoo's parallel API; overrides change its spec."""
-    spec = spec_of(id, overrides, ("backend", "infos", "render_mode", "tile_size"))
-    return CoGridEnv(spec, backend, render_mode=render_mode, tile_size=tile_size, infos=infos)
+    spec = spec_of(id, overrides, ("backend", "infos", "render_mode", "shadow", "tile_size"))
+    return CoGridEnv(spec, backend, render_mode=render_mode, tile_size=tile_size, infos=infos, shadow=shadow)
 
 
 def make_vec(
@@ -82,8 +83,9 @@ def make_vec(
     *,
     autoreset: str = "same-step",
     infos: bool = False,
+    shadow: bool | None = None,
     **overrides: Any,
 ) -> VectorEnv:
     """A batch of environments that reset themselves; overrides change their spec."""
-    spec = spec_of(id, overrides, ("autoreset", "backend", "infos", "num_envs"))
-    return VectorEnv(spec, num_envs, backend, autoreset=autoreset, infos=infos)
+    spec = spec_of(id, overrides, ("autoreset", "backend", "infos", "num_envs", "shadow"))
+    return VectorEnv(spec, num_envs, backend, autoreset=autoreset, infos=infos, shadow=shadow)

@@ -30,7 +30,7 @@ def start(*command: str, **environment: str) -> Done:
 
 def script(name: str, *arguments: str, **environment: str) -> Done:
     """Run a script of ci/ by hand."""
-    return start(sys.executable, f"ci/{name}", *arguments, **environment)
+    return start(sys.executable, str(ROOT / "ci" / name), *arguments, **environment)
 
 
 def nox(*arguments: str, **environment: str) -> Done:

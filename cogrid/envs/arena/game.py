@@ -14,8 +14,8 @@ from cogrid.core.layout import FLOOR, WALL, Layout
 class Arena(Game):
     """A square of `map_size` cells a side, its inner cells walls with probability `density`."""
 
-    map_size: int = 12
-    density: float = 0.1
+    map_size: int = 12  # cells a side, border included
+    density: float = 0.1  # probability that an inner cell is a wall
 
     planes: ClassVar[tuple[str, ...]] = ("wall", "own", "others", "facing")
 

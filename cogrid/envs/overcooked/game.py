@@ -35,15 +35,15 @@ Recipe = tuple[tuple[str, ...], float | None, int | None]
 class Kitchen(Game):
     """The classic game: three items a pot, a soup onto a dish, a dish to the serving."""
 
-    cook_time: int = 20
+    cook_time: int = 20  # steps from its start until a soup can be taken
     cook_start: str = "auto"  # "auto": with the third item; "interact": an empty hand starts it
     recipes: tuple[Recipe, ...] = ()  # (ingredients, value, time) where they differ from the kitchen's
     orders: tuple[tuple[str, ...], ...] | None = (
         None  # soups that score: three onions and the recipes; (): all
     )
     bonus_orders: tuple[tuple[str, ...], ...] = ()  # orders that score `order_bonus` times
-    order_bonus: float = 2.0
-    soup_value: float = 20.0
+    order_bonus: float = 2.0  # what the value of a bonus order is multiplied by
+    soup_value: float = 20.0  # score of a delivered soup, to every agent
 
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType(
         {

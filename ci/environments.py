@@ -1,0 +1,286 @@
+"""Write a page for each registered environment, made from its spec, so that none can be out of date."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import dataclasses
+import inspect
+import io
+import re
+import textwrap
+import tokenize
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import cogrid
+from cogrid.core.actions import ACTION_SETS, INTERACT, TOGGLE
+from cogrid.core.game import Event, Game, Outcome, Reward
+from cogrid.core.spec import OBSERVATIONS, Spec
+from cogrid.core.symbols import outcome_of
+from cogrid.envs.registry import spec_of
+
+ROOT = Path(__file__).parents[1]
+
+
+def pages() -> dict[str, str]:
+    """File name -> Markdown: an overview, and one page for each id."""
+    specs = {id: spec_of(id, {}, ()) for id in cogrid.registered()}
+    return {"index.md": overview(specs)} | {f"{id}.md": page(id, spec) for id, spec in specs.items()}
+
+
+def overview(specs: dict[str, Spec]) -> str:
+    rows = [
+        (
+            f"[{id}]({id}.md)",
+            f"{spec.height} × {spec.width}",
+            spec.num_agents,
+            spec.observation,
+            spec.max_steps,
+        )
+        for id, spec in specs.items()
+    ]
+    body = [
+        "These pages are written from the specs when the site is built.",
+        table(("id", "board", "agents", "observation", "steps"), rows),
+        *(f"## {id}\n\n{picture(spec)}" for id, spec in specs.items()),
+        "```{toctree}\n:hidden:\n\n" + "\n".join(specs) + "\n```",
+    ]
+    return paragraphs("# Environments", *body)
+
+
+def page(id: str, spec: Spec) -> str:
+    return paragraphs(
+        f"# {id}",
+        inspect.getdoc(spec.game) or "",
+        f'`cogrid.make("{id}")`; the [options](#options) are its keywords.',
+        picture(spec),
+        "## Layout",
+        *(f"```text\n{layout.text}\n```" for layout in spec.layout),
+        letters(spec),
+        "## In numbers",
+        numbers(spec),
+        "## Actions",
+        actions(spec),
+        "## Rules",
+        rules(spec),
+        "## Rewards",
+        rewards(spec),
+        "## Observations",
+        observations(spec),
+        "## Options",
+        options(spec),
+        "## Versions",
+        versions(id),
+    )
+
+
+def picture(spec: Spec) -> str:
+    """How an episode begins; the one function to change for another kind of picture."""
+    env = cogrid.CoGridEnv(spec, render_mode="ansi")
+    env.reset(seed=0)
+    return f"```text\n{env.render()}\n```"
+
+
+def letters(spec: Spec) -> str:
+    used = {letter for layout in spec.layout for row in layout.letters for letter in row}
+    names = [f"`{c}` {words(spec.game.kind(spec.game.legend[c]))}" for c in sorted(used) if c.strip()]
+    starts = ", digits where the agents start" if any(layout.starts for layout in spec.layout) else ""
+    return f"Letters: {', '.join(names)}, blank floor{starts}."
+
+
+def numbers(spec: Spec) -> str:
+    n_things, n_items = len(spec.symbols.things), len(spec.symbols.items)
+    rows = [
+        ("agents", spec.num_agents),
+        ("rows × columns", f"{spec.height} × {spec.width}"),
+        ("steps of an episode", spec.max_steps),
+        ("what a cell can hold, its state included", n_things),
+        ("what a hand can hold, nothing included", n_items),
+    ]
+    return table(("", ""), rows)
+
+
+def actions(spec: Spec) -> str:
+    sets = list(ACTION_SETS)
+    longest = max(map(len, ACTION_SETS.values()))
+    rows = [
+        (number, *(actions[number].name if number < len(actions) else "" for actions in ACTION_SETS.values()))
+        for number in range(longest)
+    ]
+    idle = [
+        name
+        for name, intent in (("interact", INTERACT), ("toggle", TOGGLE))
+        if not any(outcome.verb for _, _, outcome in outcomes(spec, intent))
+    ]
+    said = f" Here {' and '.join(idle)} {'do' if len(idle) > 1 else 'does'} nothing." if idle else ""
+    return paragraphs(table(("number", *sets), rows), f"The action set is `{spec.action_set}`.{said}")
+
+
+def rules(spec: Spec) -> str:
+    """What each hand does with each kind of thing, by verb."""
+    game, parts = spec.game, []
+    for name, intent in (("interact", INTERACT), ("toggle", TOGGLE)):
+        verbs: dict[tuple[str, str], dict[str, None]] = {}
+        for held, thing, outcome in outcomes(spec, intent):
+            if outcome.verb:
+                hand = "nothing" if held is None else game.item_name(held)
+                verbs.setdefault((hand, words(game.kind(thing))), {})[outcome.verb] = None
+        if verbs:
+            hands, kinds = (list(dict.fromkeys(pair[k] for pair in verbs)) for k in (0, 1))
+            rows = [(hand, *(", ".join(verbs.get((hand, kind), "–")) for kind in kinds)) for hand in hands]
+            parts.append(table((f"held \\ faced, on {name}", *kinds), rows))
+    ticking = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.tick(t) != t)
+    if ticking:
+        parts.append(f"By itself changes with every step: {', '.join(ticking)}.")
+    return paragraphs(*parts) if parts else "Agents walk; no thing can be used, and none changes by itself."
+
+
+def rewards(spec: Spec) -> str:
+    rows = [row for term in spec.game.rewards() for row in reward(spec, term)]
+    if not rows:
+        return "The reward is always 0."
+    return paragraphs(
+        table(("term", "verb", "points", "paid to", "paid"), rows),
+        "Shaping is multiplied by the weight `shaping`, which is 0 by default."
+        if any(term.shaping for term in spec.game.rewards())
+        else "",
+    )
+
+
+def reward(spec: Spec, term: Reward) -> Iterator[tuple[str, ...]]:
+    """One row for each verb that pays, with all that it may pay."""
+    paying: dict[str, set[float]] = {}
+    for intent in spec.symbols.intents:
+        for held, thing, outcome in outcomes(spec, intent):
+            points = term.points(Event(outcome.verb, held, thing, outcome.value)) if outcome.verb else 0.0
+            if points:
+                paying.setdefault(outcome.verb, set()).add(points)
+    who = "every agent" if term.team else "the actor"
+    when = "as shaping" if term.shaping else "always"
+    if term.supply is not None and term.demand is not None:
+        when += f", while {words(term.supply.__name__)} < {words(term.demand.__name__)}"
+    for verb, paid in paying.items():
+        yield term.name, verb, " or ".join(f"{value:+g}" for value in sorted(paid)), who, when
+
+
+def observations(spec: Spec) -> str:
+    """The kinds that this game has, their shapes, and the names of what they show."""
+    missing = {"features": not spec.game.features(), "lossless": not spec.game.planes}
+    missing["window"] = missing["lossless"]
+    rows, titles = [], dict[tuple[str, ...], str]()
+    for kind in OBSERVATIONS:
+        if missing.get(kind):
+            continue
+        env = cogrid.CoGridEnv(spec.override(observation=kind))
+        space, names = env.observation_space(0), env.feature_names
+        marked = " (default)" if kind == spec.observation else ""
+        rows.append((f"`{kind}`{marked}", shape(space.shape), space.dtype))
+        if names:
+            titles.setdefault(
+                names, f"The {len(names)} {'planes' if space.shape[1:] else 'numbers'} of {kind}"
+            )
+    return paragraphs(
+        table(("observation", "shape for an agent", "type"), rows),
+        "`env.feature_names` lists the names of the last axis.",
+        *(details(title, table(("number", "name"), enumerate(names))) for names, title in titles.items()),
+    )
+
+
+def options(spec: Spec) -> str:
+    """Every field of the spec and of its game, with its default and the comment beside it."""
+    rows = []
+    for owner in (spec, spec.game):
+        notes = comments(type(owner))
+        for field in dataclasses.fields(owner):
+            if field.name != "game":
+                rows.append(
+                    (f"`{field.name}`", f"`{default(getattr(owner, field.name))}`", notes[field.name])
+                )
+    return table(("option", "default", ""), rows)
+
+
+def versions(id: str) -> str:
+    """The registered versions of an environment, and what the changelog says of each."""
+    name = id.rpartition("-")[0]
+    known = [other for other in cogrid.registered() if other.rpartition("-")[0] == name]
+    return "\n".join(f"- **{other}** {' '.join(history(other))}" for other in known)
+
+
+def history(id: str) -> Iterator[str]:
+    """The entries of the changelog that name the id, each with its release."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    for release in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        title = release.partition("\n")[0].strip(" []")
+        for entry in re.split(r"^- ", release, flags=re.MULTILINE)[1:]:
+            if f"`{id}`" in entry:
+                first = entry.split("\n\n")[0]  # the last entry of a section has the next heading behind it
+                yield f"{title}: {' '.join(first.split())}"
+
+
+# What these are made of.
+
+
+def outcomes(spec: Spec, intent: int) -> Iterator[tuple[Any, Any, Outcome]]:
+    """What the game answers for every hand and thing that can occur."""
+    for held in spec.symbols.items:
+        for thing in spec.symbols.things:
+            yield held, thing, outcome_of(spec.game, intent, held, thing)
+
+
+def comments(owner: type[Spec] | type[Game]) -> dict[str, str]:
+    """Field -> the comment on the lines of its definition."""
+    source = textwrap.dedent(inspect.getsource(owner))
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    notes = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
+    (definition,) = ast.parse(source).body
+    assert isinstance(definition, ast.ClassDef)
+    return {
+        line.target.id: " ".join(notes[n] for n in range(line.lineno, line.end_lineno + 1) if n in notes)
+        for line in definition.body
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name) and line.end_lineno
+    }
+
+
+def default(value: Any) -> str:
+    """A value as one would write it; layouts by their names."""
+    if isinstance(value, tuple) and value and all(hasattr(part, "name") for part in value):
+        return ", ".join(repr(part.name) for part in value)
+    return repr(value)
+
+
+def shape(sizes: Sequence[int]) -> str:
+    return f"({', '.join(map(str, sizes))}{',' * (len(sizes) == 1)})"
+
+
+def words(name: str) -> str:
+    return name.strip("_").replace("_", " ")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(
+        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
+
+
+def details(title: str, body: str) -> str:
+    return f"<details>\n<summary>{title}</summary>\n\n{body}\n\n</details>"
+
+
+def paragraphs(*parts: str) -> str:
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="where to write the pages")
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

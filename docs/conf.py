@@ -1,0 +1,41 @@
+"""Settings of the site; `nox -s docs` builds it, and ci/docs.py gathers its pages."""
+
+import re
+
+from cogrid import __version__ as release
+
+project = "cogrid"
+author = "The cogrid contributors"
+project_copyright = author
+version = release
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+source_suffix = {".md": "markdown"}
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 100
+
+html_theme = "furo"
+html_title = f"cogrid {release}"
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+
+
+def plain(app, what, name, obj, options, lines):
+    """Docstrings are plain sentences with code in single backticks; a star in them is a star."""
+    for number, line in enumerate(lines):
+        parts = re.split(r"(`[^`]+`)", line)
+        lines[number] = "".join(
+            f"`{part}`" if part.startswith("`") else part.replace("*", "\\*").replace("|", "\\|")
+            for part in parts
+        )
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("autodoc-process-docstring", plain)

@@ -1,0 +1,100 @@
+"""The site's pages: gathered whole, linked, in the navigation, and made from what there is."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import cogrid
+from tests.ci.support import ROOT, script
+
+pytestmark = pytest.mark.xdist_group("docs")  # the pages are gathered once
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs")
+    done = script("docs.py", "--pages", "--folder", str(folder))
+    assert done.returncode == 0, done.stderr
+    return folder / "source"
+
+
+def test_every_environment_has_a_page(source: Path) -> None:
+    index = (source / "environments/index.md").read_text(encoding="utf-8")
+    for id in cogrid.registered():
+        env = cogrid.make(id)
+        page = (source / f"environments/{id}.md").read_text(encoding="utf-8")
+        assert f"]({id}.md)" in index
+        assert env.spec.layout[0].text in page
+        for number, name in enumerate(env.feature_names):
+            assert f"| {number} | {name} |" in page
+        for number, name in enumerate(env.action_names):
+            assert f"| {number} | {name} |" in page
+
+
+def test_rules_rewards_and_options_are_those_of_the_spec(source: Path) -> None:
+    page = (source / "environments/Overcooked-CrampedRoom-V0.md").read_text(encoding="utf-8")
+    assert "| nothing | take dish | take onion | pick up | – | – |" in page
+    assert "| delivery | deliver | +20 | every agent | always |" in page
+    assert "| dish | take dish | +3 | the actor | as shaping, while dishes < pots in use |" in page
+    assert "| `lossless` | (4, 5, 26) | uint8 |" in page
+    assert "| `cook_start` | `'auto'` | " in page
+    arena = (source / "environments/Arena-V0.md").read_text(encoding="utf-8")
+    assert "The reward is always 0." in arena
+    assert "Here interact and toggle do nothing." in arena
+    assert "`features`" not in arena, "it has none"
+
+
+def test_every_option_is_explained(source: Path) -> None:
+    for page in (source / "environments").glob("*-V*.md"):
+        options = page.read_text(encoding="utf-8").partition("## Options")[2].partition("## Versions")[0]
+        rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", options, re.MULTILINE)
+        assert len(rows) > 8
+        assert not [name for name, meaning in rows if not meaning], page.name
+
+
+def test_every_page_is_in_the_navigation(source: Path) -> None:
+    """The build says so too; this one is quick."""
+    listed = "\n".join(re.findall(r"```\{toctree\}(.*?)```", (source / "index.md").read_text(), re.DOTALL))
+    pages = {path.relative_to(source).with_suffix("").as_posix() for path in source.rglob("*.md")}
+    apart = {page for page in pages if page.startswith(("decisions/", "environments/"))}
+    assert pages - apart - {"index"} <= set(listed.split())
+
+
+def test_links_lead_to_pages_and_files_of_the_site(source: Path) -> None:
+    for page in source.rglob("*.md"):
+        for target in re.findall(r"\]\(/([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (source / target).is_file(), f"{page.name}: {target}"
+    assert "](/measuring.md)" in (source / "benchmarks.md").read_text(encoding="utf-8")
+
+
+def test_a_dead_link_is_named(tmp_path: Path) -> None:
+    for folder in ("ci", "docs", "bench"):
+        (tmp_path / folder).mkdir()
+    for name in ("ci/docs.py", "ci/environments.py", "CHANGELOG.md", "CONTRIBUTING.md", "bench/README.md"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    (tmp_path / "docs/index.md").write_text("[gone](gone.md)\n", encoding="utf-8")
+    done = script(str(tmp_path / "ci/docs.py"), "--pages", "--folder", str(tmp_path / "out"))
+    assert done.returncode == 1
+    assert "docs/index.md links to gone.md, which is not there." in done.stderr
+
+
+def test_the_reference_lists_the_public_names() -> None:
+    reference = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    assert not [
+        name for name in cogrid.__all__ if not name.startswith("_") and f":: cogrid.{name}" not in reference
+    ]
+
+
+def test_commands_in_the_texts_are_those_of_nox() -> None:
+    texts = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    noxfile = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    known = set(re.findall(r"^def (\w+)\(session", noxfile, re.MULTILINE)) | set(
+        re.findall(r'name="([\w-]+)"', noxfile)
+    )
+    for path in texts:
+        named = re.findall(r'nox -s "?([a-z][\w-]*)', path.read_text(encoding="utf-8"))
+        assert set(named) <= known, path.name
