@@ -44,7 +44,10 @@ MATRIX = {
     "cuda13": Row(extra="cuda13", env=CUDA, runner="gpu", workers="0"),
 }
 # What other sessions run, and `tests` leaves to them.
-ELSEWHERE = ("tests/oracles", "tests/ci", "tests/browser", "tests/test_examples.py")
+ELSEWHERE = (
+    *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed"),
+    *("tests/examples", "tests/test_examples.py"),
+)
 # The names that a Chromium goes by.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The older implementation on PyPI: its import name is ours, so it never shares an environment with us.
@@ -80,8 +83,13 @@ def pytest(session: nox.Session, row: Row, *arguments: str) -> None:
     report = f"--junitxml=build/reports/{session.name}.xml"
     workers = ("-n", row.workers, "--dist", "loadgroup")
     # Most of a JAX run is compilation, and the same code needs it once: 1.9 minutes instead of 5.8.
-    cache = {"JAX_COMPILATION_CACHE_DIR": str(session.cache_dir / "jax"), **KEEP_ALL} if row.extra else {}
+    cache = compilation_cache(session) if row.extra else {}
     session.run("pytest", *workers, report, *arguments, *session.posargs, env=row.env | cache)
+
+
+def compilation_cache(session: nox.Session) -> dict[str, str]:
+    """The environment that makes JAX keep all that it compiles."""
+    return {"JAX_COMPILATION_CACHE_DIR": str(session.cache_dir / "jax"), **KEEP_ALL}
 
 
 def run_through(session: nox.Session, *command: str, **options: Any) -> Any:
@@ -130,6 +138,7 @@ def tests(session: nox.Session, backend: str) -> None:
         session.run("python", "-c", NO_JAX)
         same = ("plots", "forest", "report", "peers")  # with JAX and without
         left_out += [f"tests/bench/test_{name}.py" for name in same]
+        left_out += ["tests/render", "tests/play", "tests/test_main.py"]
     pytest(session, row, *(f"--ignore={path}" for path in left_out))
 
 
@@ -160,12 +169,27 @@ def oracles(session: nox.Session) -> None:
 
 
 @nox.session(tags=["ci"])
+def distributed(session: nox.Session) -> None:
+    """Run rollouts in several processes here, kill some of them, go on from checkpoints."""
+    row = MATRIX["jax-cpu"]
+    install(session, "tests", extra=f"{row.extra},checkpoint")
+    pytest(session, row, "tests/distributed")
+
+
+@nox.session(tags=["ci"])
 @backends("any")
 def examples(session: nox.Session, backend: str) -> None:
     """Run the samples of the README and of docs/, and examples/ (numpy: those that need no JAX)."""
     row = MATRIX[backend]
-    install(session, "tests", extra=row.extra)
-    pytest(session, row, "tests/test_examples.py")
+    install(session, "tests", extra="train" if row.extra else None)
+    pytest(session, row, "tests/test_examples.py", "tests/examples")
+
+
+@nox.session
+def train(session: nox.Session) -> None:
+    """Train cooks by examples/ippo.py and tell how many soups they deliver; -- --help for its options."""
+    install(session, extra="train")
+    run_through(session, "python", "examples/ippo.py", *session.posargs)
 
 
 @nox.session(tags=["ci"])
@@ -188,7 +212,7 @@ def workflows(session: nox.Session) -> None:
 
 @nox.session(tags=["ci"])
 def browser(session: nox.Session) -> None:
-    """Open the benchmarks' HTML report in Chromium: both themes, desktop and phone, scripts on and off."""
+    """Play in Chromium, and open the benchmarks' HTML report: both themes, desktop and phone."""
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None:
         session.error("no Chromium was found: install one, for example with apt-get install chromium.")
@@ -202,6 +226,16 @@ def mutants(session: nox.Session) -> None:
     row = MATRIX["jax-cpu"]
     install(session, "tests", extra=row.extra)
     session.run("python", "ci/mutants.py", *session.posargs, env=row.env)
+
+
+@nox.session
+def validate(session: nox.Session) -> None:
+    """Train and play with the other backend beside; 22 if any bit differs; -- smoke, soak, or a number."""
+    row = MATRIX["jax-cpu"]
+    install(session, "bench", extra="train")
+    # One process: it may use every core.
+    env = {"JAX_PLATFORMS": row.env["JAX_PLATFORMS"], **compilation_cache(session)}
+    run_through(session, "python", "-m", "bench.validate", *session.posargs, env=env)
 
 
 def measure(session: nox.Session, *arguments: str, env: dict[str, str]) -> None:
@@ -218,7 +252,7 @@ def measure(session: nox.Session, *arguments: str, env: dict[str, str]) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure all backends and compare with the baselines; -- --quick, --full, --strict, --help."""
-    install(session, "tests", extra="jax")
+    install(session, "tests", extra="train")
     env = {"JAX_PLATFORMS": "cpu"}  # unlike the tests it may use every core, and compiles everything anew
     measure(session, env=env)
     # After a whole suite also see whether it can be repeated.
@@ -231,7 +265,6 @@ def bench_peers(session: nox.Session) -> None:
     """Measure other libraries beside ours, and print how the targets are met; -- --quick, --only, --help."""
     try:
         install(session, "tests", "oracles", extra="jax")
-        session.install("six")  # gymnax, which JaxMARL brings, needs it and does not say so
     except CommandFailed:
         session.warn("the peers cannot be installed, so their rows say so.")
         install(session, "tests", extra="jax")

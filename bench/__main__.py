@@ -15,7 +15,22 @@ from typing import Any
 from tabulate import tabulate
 
 import cogrid
-from bench import ab, baselines, cases, diff, history, judge, peers, results, runner, selfcheck, tables, trees
+from bench import (
+    ab,
+    baselines,
+    cases,
+    diff,
+    history,
+    judge,
+    peers,
+    results,
+    runner,
+    scaling,
+    selfcheck,
+    tables,
+    training,
+    trees,
+)
 from bench.codes import Code, described, worst
 from bench.export import to_csv, to_pyperf
 from bench.judge import Earlier, Finding
@@ -25,6 +40,8 @@ from bench.verdicts import ROUNDS
 from ci import summary
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Plan
+from cogrid.shadow import VARIABLE as SHADOW
+from cogrid.shadow import wanted
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -47,6 +64,7 @@ def run(options: argparse.Namespace) -> int:
         raise NoDevice(f"the platform is {found}, and {options.require_platform} was required.")
     if options.against:
         return _run_against(options)
+    _refuse_lonely_shadow()
     earlier = baselines.earlier(options.baseline or baselines.files())  # says what is wrong before the work
     if options.resume:
         path, result = _unfinished(options)
@@ -60,6 +78,21 @@ def run(options: argparse.Namespace) -> int:
         return exit_code(result)
     print(tables.summary(result))
     return _judged(result, earlier, options.strict)
+
+
+def _refuse_lonely_shadow() -> None:
+    """A shadow that is asked for needs both backends."""
+    with _usage():
+        if wanted() and results.version_of("jax") is None:
+            raise ResultError(f"{SHADOW}=1 needs JAX, which is not installed: run pip install '.[jax]' here.")
+
+
+def _refuse_shadow(command: str) -> None:
+    """Where the environments themselves are timed in other processes."""
+    if os.environ.get(SHADOW, "0") not in ("", "0"):
+        raise ResultError(
+            f"{command} compares speeds, and a shadow would be timed with them: unset {SHADOW}."
+        )
 
 
 def _judged(result: dict[str, Any], earlier: Earlier, strict: bool) -> Code:
@@ -92,10 +125,11 @@ def diff_(options: argparse.Namespace) -> int:
 
 def _run_against(options: argparse.Namespace) -> int:
     """Compare with a revision: the gate of a pull request."""
+    _refuse_shadow("--against")
     sha = trees.sha_of(options.against)
     if other := sorted(_asked(options) & {"resume", "full", "baseline", *SAMPLING}):
         raise ResultError(f"--against compares in one go and in its own rhythm: leave out --{other[0]}.")
-    chosen = [case for case in _chosen(options) if case.measure == "speed"]
+    chosen = [case for case in _chosen(options) if case.measure in ("speed", "train")]
     path, result = _planned("ab", chosen, Plan(ROUNDS), options)
     result["configuration"]["against"] = {
         "revision": options.against,
@@ -118,6 +152,7 @@ def _run_against(options: argparse.Namespace) -> int:
 
 def selfcheck_(options: argparse.Namespace) -> int:
     """Compare the checkout with itself many times: how often that cries wolf, and what it misses."""
+    _refuse_shadow("selfcheck")
     if options.recompilations:
         return _recompile(options.recompilations)
     if not options.replay:
@@ -156,6 +191,7 @@ def profile(options: argparse.Namespace) -> int:
 
 def peers_(options: argparse.Namespace) -> int:
     """Measure other libraries beside cogrid, and print how the targets are met."""
+    _refuse_shadow("peers")
     chosen = peers.select(options.only)
     rounds = options.rounds or (peers.QUICK_ROUNDS if options.quick else peers.ROUNDS)
     path, result = _planned("peers", [], Plan(rounds), options)
@@ -168,6 +204,11 @@ def peers_(options: argparse.Namespace) -> int:
     print(f"bench: results are in {_short(path)}", file=sys.stderr)
     print(peers.table(result, found))
     return peers.exit_code(found)
+
+
+def scaling_(options: argparse.Namespace) -> int:
+    """Measure a rollout on more devices and processes, and count what devices say to each other."""
+    return scaling.run(options.rounds, options.batch)
 
 
 def _measure(path: Path, result: dict[str, Any]) -> None:
@@ -191,7 +232,7 @@ def _chosen(options: argparse.Namespace) -> list[Case]:
     _refuse_strange(options)
     with _usage():
         chosen = cases.select(suite, options.only, options.layout, options.backend, options.batch)
-        chosen = cases.checked(chosen if options.backend else _installed(chosen))
+        chosen = cases.checked(_trainable(chosen) if options.backend else _installed(chosen))
     if arena != cases.TOY and not any(case.id == "Arena-V0" for case in chosen):
         raise ResultError("--agents, --map-size and --density are for the toy arena, which is not selected.")
     if not chosen:
@@ -201,7 +242,8 @@ def _chosen(options: argparse.Namespace) -> list[Case]:
 
 def _suite(options: argparse.Namespace) -> Callable[[dict[str, Any]], list[Case]]:
     if getattr(options, "against", None):
-        return cases.standard
+        # Training only when it is asked for: the gate's own cases are those that the self-check knows.
+        return lambda arena: cases.standard(arena) + (cases.training(short=True) if options.only else [])
     return cases.full if options.full else cases.quick
 
 
@@ -226,9 +268,18 @@ def _usage() -> Iterator[None]:
 
 def _installed(chosen: list[Case]) -> list[Case]:
     if results.version_of("jax") is not None:
-        return chosen
+        return _trainable(chosen)
     print("bench: JAX is not installed, so only NumPy is measured: pip install '.[jax]'.", file=sys.stderr)
     return [case for case in chosen if case.backend == "numpy"]
+
+
+def _trainable(chosen: list[Case]) -> list[Case]:
+    missing, kept = training.missing(), [case for case in chosen if case.measure != "train"]
+    if not missing or kept == chosen:
+        return chosen
+    names = " and ".join(missing)
+    print(f"bench: without {names} training is left out: pip install '.[train]'.", file=sys.stderr)
+    return kept
 
 
 def _planned(
@@ -416,6 +467,9 @@ def _parser() -> argparse.ArgumentParser:
     added.add_argument("--quick", action="store_true", help=f"{peers.QUICK_ROUNDS} rounds")
     added.add_argument("--older", metavar="PYTHON", help="the Python of an environment with cogrid 0.3.2")
     _add_file(added)
+    added = command("scaling", scaling_)
+    added.add_argument("--rounds", type=_at_least(4), default=scaling.ROUNDS, help="default: %(default)s")
+    added.add_argument("--batch", type=_at_least(1), default=scaling.BATCH, help="default: %(default)s")
     added = command("selfcheck", selfcheck_)
     added.add_argument(
         "log",

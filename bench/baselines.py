@@ -14,6 +14,7 @@ from bench.results import ROOT, Result, ResultError
 from bench.sweeps import Row
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Plan
+from cogrid.shadow import VARIABLE as SHADOW
 
 FOLDER = ROOT / "bench" / "baselines"
 COLUMNS = ("baseline", "holds", "here", "accepted", "revision", "because")
@@ -102,7 +103,7 @@ def parts(result: Result) -> list[Baseline]:
 def refuse(path: Path, result: Result, reason: str, allow_dirty: bool) -> None:
     """Raise what makes a whole result useless as a baseline."""
     plan = runner.plan_of(result)
-    set_flags = [name for name in COMPILING if name in result["system"]["flags"]]
+    set_flags = [name for name in (*COMPILING, SHADOW) if name in result["system"]["flags"]]
     wrong = [row["name"] for row in result["rows"] if row["status"] == "mismatch"]
     git = result["git"]
     for refused, why in (

@@ -97,6 +97,7 @@ def full(arena: dict[str, Any] = TOY) -> list[Case]:
             for kind in kinds
         ),
         *profile([CRAMPED], 1024),
+        *training(),
         # How much a scan gains from longer chunks.
         *(Case(CRAMPED, "jax-scan", 10_000, steps) for steps in (1, 4, 16, 64)),
         # The sweep, smallest first: what runs out of memory does so last. One environment to compare with.
@@ -104,6 +105,13 @@ def full(arena: dict[str, Any] = TOY) -> list[Case]:
         *(Case(CRAMPED, "jax-scan", batch, chunk(batch)) for batch in SWEEP),
         *(Case(CRAMPED, "numpy-batch", batch, min(chunk(batch), 16)) for batch in SWEEP[:-2]),
     ]
+
+
+def training(short: bool = False) -> list[Case]:
+    """Updates of the learner in examples/ippo.py, as it comes and with the whole grid; short for an A/B."""
+    batch, steps = (16, 16) if short else (64, 128)
+    kinds = ((), options(observation="lossless"))
+    return [Case(CRAMPED, "jax-scan", batch, steps, measure="train", options=kind) for kind in kinds]
 
 
 def checked(cases: list[Case]) -> list[Case]:

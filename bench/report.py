@@ -204,7 +204,7 @@ def speed(row: Row) -> list[Cell]:
         number(median * row["agents"], engineering(median * row["agents"])),
         number(median / batch, engineering(median / batch)),
         number(rss, words.size(rss) if rss else ""),
-        text(words.doubt(row), "words"),
+        text(", ".join(filter(None, [words.share(row), words.doubt(row)])), "words"),
     ]
 
 

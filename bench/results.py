@@ -23,13 +23,14 @@ import psutil
 import cogrid
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Plan
+from cogrid.shadow import VARIABLE as SHADOW
 
 SCHEMA_VERSION = 1
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
 SCHEMA = Path(__file__).parent / "schema.json"
 # Environment variables that change what is measured.
-FLAGS = ("XLA_FLAGS", "NPROC", "OMP_NUM_THREADS", "JAX_ENABLE_X64", "JAX_NUM_CPU_DEVICES")
+FLAGS = ("XLA_FLAGS", "NPROC", "OMP_NUM_THREADS", "JAX_ENABLE_X64", "JAX_NUM_CPU_DEVICES", SHADOW)
 # What the fingerprint leaves out of the system: it may differ between two runs that can be compared.
 PASSING = ("os", "memory_bytes")
 
@@ -160,7 +161,7 @@ def measuring_files() -> list[Path]:
     package = Path("cogrid")
     files = [package / "benchmarks" / f"{name}.py" for name in measuring]
     files += [package / "envs" / "overcooked" / f"{name}.py" for name in playing]
-    return [*files, package / "testing.py", package / "core" / "profiling.py"]
+    return [*files, package / "testing.py", package / "core" / "profiling.py", Path("bench/training.py")]
 
 
 @functools.cache
@@ -186,8 +187,13 @@ def system() -> dict[str, Any]:
         "jaxlib": version_of("jaxlib"),
         "platform": device[0],
         "device": device[1],
-        "flags": {name: os.environ[name] for name in FLAGS if name in os.environ},
+        "flags": {name: os.environ[name] for name in FLAGS if _is_set(name)},
     }
+
+
+def _is_set(name: str) -> bool:
+    """Whether a flag says anything; a shadow that is switched off is none."""
+    return name in os.environ and (name != SHADOW or os.environ[name] == "1")
 
 
 def fingerprint(machine: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from bench import results
 from bench.progress import Progress
 from bench.results import ROOT, Result
+from cogrid import shadow
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Plan
 from cogrid.core.profiling import VARIABLE as PROFILING
@@ -25,7 +26,7 @@ Measure = Callable[[Case, Plan], dict[str, Any]]
 
 def in_process_of_its_own(case: Case, plan: Plan, command: Sequence[str] = WORKER) -> dict[str, Any]:
     """The worker's row; a worker that died has a row that says how."""
-    request = json.dumps({"case": case.parameters(), "plan": plan._asdict()})
+    request = json.dumps({"case": case.parameters(), "plan": plan._asdict(), "shadow": shadow.wanted()})
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=_environment()
     )
@@ -41,8 +42,8 @@ def in_process_of_its_own(case: Case, plan: Plan, command: Sequence[str] = WORKE
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what would change the numbers: timed phases, and compiled code from an earlier run."""
-    kept = {name: value for name, value in os.environ.items() if name != PROFILING}
+    """Ours, without what would change the numbers: timed phases, a shadow, compiled code of another run."""
+    kept = {name: value for name, value in os.environ.items() if name not in (PROFILING, shadow.VARIABLE)}
     return {**kept, "JAX_ENABLE_COMPILATION_CACHE": "0"}
 
 

@@ -12,8 +12,10 @@ from bench.sweeps import scene
 from bench.units import engineering
 from cogrid.benchmarks.phases import Parts
 from cogrid.benchmarks.phases import table as phases_table
+from cogrid.shadow import VARIABLE
 
 SPEED = ("case", "steps/s", "±", "agent steps/s", "one environment", "vs numpy-single", "memory", "note")
+SHADOW = ("case", "beside", "comparisons", "mismatches", "time of the case : beside")
 TIME = ("case", "median", "p95", "p99", "parts", "note")
 
 
@@ -27,7 +29,25 @@ def summary(result: Result, style: str = "simple") -> str:
         parts.append(_table([_speed(row, rows) for row in speeds], SPEED, style))
     if others:
         parts.append(_table([_time(row) for row in others], TIME, style))
+    if any("shadow" in row for row in rows):
+        parts.append(shadows(rows, style))
     return "\n\n".join([*parts, headline(result)])
+
+
+def shadows(rows: list[dict[str, Any]], style: str = "simple") -> str:
+    """What was compared beside the rows, and the sums."""
+    found = [(row["name"], row["shadow"]) for row in rows if "shadow" in row]
+    lines = [
+        [name, one["beside"], f"{one['comparisons']:,}", f"{one['mismatches']:,}", _ratio(one["ratio"])]
+        for name, one in found
+    ]
+    total, wrong = (sum(one[name] for _, one in found) for name in ("comparisons", "mismatches"))
+    first = "".join(f"\n{name}: {one['first']}" for name, one in found if one["first"])
+    return f"{_table(lines, SHADOW, style)}\n\nShadow: {total:,} comparisons, {wrong:,} mismatches.{first}"
+
+
+def _ratio(ratio: float | None) -> str:
+    return "–" if ratio is None else f"1 : {ratio:.3g}"
 
 
 def _table(rows: list[list[str]], columns: tuple[str, ...], style: str) -> str:
@@ -39,13 +59,14 @@ def machine(result: Result) -> str:
     """One line of where and what."""
     found = result["system"]
     jax = f"jax {found['jax']} on {found['platform']}" if found["jax"] else "without JAX"
+    shadow = "; with a shadow, so not compared by time" if VARIABLE in found["flags"] else ""
     git = result["git"]
     revision = (
         f"revision {git['sha'][:10]}{' with changes' if git['dirty'] else ''}" if git else "no revision"
     )
     return (
         f"{found['cpu']}, {found['cores']} cores, Python {found['python']}, numpy {found['numpy']}, {jax}; "
-        f"{revision}; fingerprint {result['fingerprint']}"
+        f"{revision}; fingerprint {result['fingerprint']}{shadow}"
     )
 
 
@@ -112,7 +133,7 @@ def _time(row: dict[str, Any]) -> list[str]:
 
 
 def _note(row: dict[str, Any]) -> str:
-    notes = list(filter(None, [words.doubt(row)]))
+    notes = list(filter(None, [words.share(row), words.doubt(row)]))
     spoilt = row["noise"].get("disturbed", 0)
     kept = f"{spoilt:.0f} of {len(row['samples'])} samples disturbed, kept for want of better ones"
     return ", ".join(notes + ([kept] if spoilt else []))

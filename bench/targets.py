@@ -236,6 +236,14 @@ TARGETS: tuple[Target, ...] = (
         note=OTHER_RULES,
     ),
     Target(
+        "1,000 pictures of CrampedRoom in tiles of 32 pixels, their drawing included",
+        "cogrid 0.3.2",
+        duel("older", "frames", single("numpy-single", 1000, max_steps=1000), "frames", measure="frames"),
+        enough=10.0,
+        rounds=6,
+        note=OTHER_RULES,
+    ),
+    Target(
         "NumPy one environment, lossless",
         "overcooked_ai lineage, step + encoding",
         duel("lineage", "play", single("numpy-single", **LOSSLESS)),

@@ -35,10 +35,17 @@ def doubt(row: Mapping[str, Any]) -> str:
     return "disturbed" if row["noise"].get("disturbed", 0) > len(row["samples"]) / 2 else ""
 
 
+def share(row: Mapping[str, Any]) -> str:
+    """Of training: how much of its time the environment takes, "" of other rows."""
+    if row["case"]["measure"] != "train" or not row["parts"]:
+        return ""
+    return f"environment {percent(row['parts']['environment'] / row['parts']['update'])} of the time"
+
+
 def reading(row: Mapping[str, Any]) -> str:
     """A row in one line."""
     if row["status"] != "ok":
         return f"{row['status']}: {row['error']}"
     found = row["statistics"]
     known = f"{engineering(found['median'], row['unit'])} ± {percent(found['cv'])}"
-    return ", ".join(filter(None, [known, doubt(row)]))
+    return ", ".join(filter(None, [known, share(row), doubt(row)]))

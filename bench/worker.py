@@ -12,9 +12,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bench import training
+from bench.shadowed import shadowed, told
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Measured, Plan, measure
 from cogrid.benchmarks.modes import Mismatch
+from cogrid.shadow import show_progress
 
 PR_SET_PDEATHSIG = 1
 
@@ -25,7 +28,10 @@ def main() -> None:
     with os.fdopen(os.dup(1), "w") as answer:
         os.dup2(2, 1)
         stand_below_the_runner()
-        json.dump(row_of(Case.of(request["case"]), Plan(**request["plan"])), answer)
+        case, plan = Case.of(request["case"]), Plan(**request["plan"])
+        if request["shadow"]:
+            show_progress()
+        json.dump(row_of(case, plan, request["shadow"]), answer)
 
 
 def stand_below_the_runner() -> None:
@@ -35,12 +41,17 @@ def stand_below_the_runner() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def row_of(case: Case, plan: Plan) -> dict[str, Any]:
+def row_of(case: Case, plan: Plan, shadow: bool = False) -> dict[str, Any]:
     """The case's part of a row; what goes wrong is a part of it too."""
     status: str = "ok"
     error: str | None = None
+    beside: dict[str, Any] = {}
     try:
-        measured = measure(case, plan)
+        measured = measure(case, plan, also={"train": training.measure})
+        if shadow and case.measure == "speed":
+            beside = {"shadow": told(shadowed(case))}
+            if first := beside["shadow"]["first"]:
+                raise Mismatch(f"{first}.")
     except Exception as failure:  # any library may raise anything; the row says what, the others go on
         measured = Measured("steps/s", [])
         status, error = failure_of(failure)
@@ -48,6 +59,7 @@ def row_of(case: Case, plan: Plan) -> dict[str, Any]:
         "agents": case.spec.num_agents,
         "status": status,
         "error": error,
+        **beside,
         **measured._asdict(),
         "memory": {**measured.memory, "peak_rss_bytes": _peak_rss(), "device_peak_bytes": _device_peak()},
     }

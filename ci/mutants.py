@@ -122,14 +122,14 @@ WRONG_RULES = (
     Mutant(
         "swaps are allowed",
         MOVEMENT,
-        "return (mine == want[..., None, :]) | (into & into.swapaxes(-1, -2))",
-        "return mine == want[..., None, :]",
+        "return (want == their_want) | ((want == their_pos) & (pos == their_want))",
+        "return want == their_want",
     ),
     Mutant(
         "contests are ignored",
         MOVEMENT,
-        "return (mine == want[..., None, :]) | (",
-        "return (mine != mine) | (",
+        "return (want == their_want) | (",
+        "return (want != want) | (",
     ),
     Mutant("a bounce stops one in the queue", MOVEMENT, "stop, want, rules.n_agents - 1)", "stop, want, 1)"),
     Mutant(
@@ -144,7 +144,7 @@ WRONG_RULES = (
         "faced == faced[..., me]",
         "xp.arange(rules.n_agents) == i",
     ),
-    Mutant("nothing cooks", "cogrid/core/ticks.py", "if not rules.ticks:", "if rules.ticks:"),
+    Mutant("nothing cooks", "cogrid/core/ticks.py", "if not rules.ticking.size:", "if rules.ticking.size:"),
     Mutant(
         "the episode is a step longer",
         "cogrid/core/termination.py",
@@ -203,8 +203,8 @@ WRONG_BACKENDS = (
     Mutant(
         "JAX conflicts must be with everybody",
         "cogrid/backend/_jax.py",
-        "return truth.any(axis=-1)",
-        "return truth.all(axis=-1)",
+        "return functools.reduce(operator.or_, found)",
+        "return functools.reduce(operator.and_, found)",
     ),
     Mutant(
         "JAX exchanges the words of a key",

@@ -16,27 +16,43 @@ from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core import profiling, snapshot
 from cogrid.core.actions import ACTION_SETS
+from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
 from cogrid.core.replace import replace
+from cogrid.core.report import counters
 from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec
-from cogrid.core.step import StepResult, functions
+from cogrid.core.step import Functions, StepResult, functions
 from cogrid.render import ansi
+from cogrid.render.picture import TILE, checked_tile, picture
+from cogrid.render.window import WINDOW_TILE, Window
+from cogrid.shadow import Shadow, ShadowReport, wanted
 
-RENDER_MODES = ("ansi",)
+RENDER_MODES = ("ansi", "human", "rgb_array")
+RENDER_FPS = 8
 
 
 class CoGridEnv(ParallelEnv[int, Any, int]):
     """The stateful adapter: dicts by agent id, NumPy values whatever the backend.
 
-    `reset_fn`, `step_fn` and `replace` are pure and never touch the adapter's own episode.
+    `reset_fn`, `step_fn`, `renew_fn` and `replace` are pure and never touch the adapter's own episode.
 
     With `COGRID_PROFILING=1` in the process environment, read once here, a NumPy environment takes the time
     of the phases of `step`: see `step_timing`.
+
+    With `shadow=True`, or `COGRID_SHADOW=1` where nothing is said here, the other backend is beside every
+    reset, step and set state, and all of it is compared: see `shadow`. The pure functions have no shadow.
     """
 
     def __init__(
-        self, spec: Spec, backend: str = "numpy", *, render_mode: str | None = None, infos: bool = False
+        self,
+        spec: Spec,
+        backend: str = "numpy",
+        *,
+        render_mode: str | None = None,
+        tile_size: int | None = None,
+        infos: bool = False,
+        shadow: bool | None = None,
     ) -> None:
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(
@@ -46,7 +62,13 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         self.rules = compile_rules(spec, backend)
         self.backend = backend
         self.render_mode = render_mode
-        self.metadata = {"name": f"cogrid-{type(spec.game).__name__}", "render_modes": list(RENDER_MODES)}
+        usual = WINDOW_TILE if render_mode == "human" else TILE
+        self.tile_size = checked_tile(usual if tile_size is None else tile_size)
+        self.metadata = {
+            "name": f"cogrid-{type(spec.game).__name__}",
+            "render_modes": list(RENDER_MODES),
+            "render_fps": RENDER_FPS,
+        }
         self.possible_agents: list[int] = list(range(spec.num_agents))
         self.agents: list[int] = []
         self.config: Mapping[str, Any] = MappingProxyType(
@@ -72,9 +94,16 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         if profiling.wanted() and backend == "numpy":
             timed, self._timing = profiling.timed_step()
             self._step = functools.partial(timed, self.rules, infos=infos)
+        self._shadow_option, self._shadow = shadow, Shadow(spec, backend) if wanted(shadow) else None
+        if self._shadow is not None:
+            plain = Functions(self._reset, self._step, self._see, self._report)
+            self._reset, self._step, self._see, self._report = self._shadow.watched(plain, infos)
         self._state: EnvState | None = None
         self._obs: Any = None
         self._key: Array = None
+        self._totals = self._no_totals()
+        self._score: Array = None  # (n,) what pictures tell, where there are any
+        self._window = Window(f"cogrid {self.config['layout']}") if render_mode == "human" else None
 
     # The functional environment
 
@@ -106,6 +135,13 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             )
         return function
 
+    def renew_fn(self, state: EnvState, obs: Array, done: Array) -> tuple[EnvState, Array]:
+        """`renew_fn(state, obs, done) -> (state, obs)`: automatic reset, for loops over `step_fn`; pure.
+
+        Environments that are done begin anew from their own keys, the others go on. Shaping weights stay.
+        """
+        return renew(self.rules, state, obs, done)
+
     @property
     def step_timing(self) -> dict[str, int] | None:
         """Nanoseconds of each phase of the last `step`, 0 before the first; None unless `COGRID_PROFILING=1`.
@@ -113,6 +149,11 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         Always None on JAX: a compiled step has no phases to time from outside; use `python -m bench profile`.
         """
         return None if self._timing is None else dict(self._timing)
+
+    @property
+    def shadow(self) -> ShadowReport | None:
+        """How often both backends agreed so far; None without a shadow."""
+        return None if self._shadow is None else self._shadow.report
 
     def replace(self, state: EnvState, **changes: Any) -> EnvState:
         """A valid state with some attributes changed, for tests, curricula, annealing and search."""
@@ -129,6 +170,11 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
     def verbs(self) -> tuple[str, ...]:
         """Names of the event numbers; 0 is nothing."""
         return self.rules.verbs
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Names of the last axis of the counts in the infos."""
+        return counters(self.rules)
 
     @property
     def action_names(self) -> tuple[str, ...]:
@@ -181,7 +227,10 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         self._key = self._state.rng_key
         self.agents = list(self.possible_agents)
         self._obs = obs
-        infos = self._report(self._state) if self._infos else {}
+        self._begin_pictures()
+        infos: dict[str, Array] = {}
+        if self._infos:
+            self._totals, infos = self._no_totals(), self._report(self._state)
         return dict(enumerate(np.array(obs))), self._infos_by_agent(infos)
 
     def step(
@@ -205,14 +254,35 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             terminations = {a: ended[a] for a in living}
             truncations = {a: over and not ended[a] for a in living}
             self.agents = [] if over else [a for a in living if not ended[a]]
+        if self._score is not None:
+            self._score = self._score + points
+            self._show()
         seen = np.array(obs)  # the caller's own to write into
+        told = self._infos_by_agent(infos, living)
+        if self._infos:
+            self._add_totals(told, rewards, infos["counts"])
         return (
             {a: seen[a] for a in living},
             {a: points[a] for a in living},
             terminations,
             truncations,
-            self._infos_by_agent(infos, living),
+            told,
         )
+
+    def _no_totals(self) -> tuple[Any, Any]:
+        """Returns (n,) and counts (n, counters) of an episode that begins."""
+        n = self.spec.num_agents
+        return np.zeros(n, np.float32), np.zeros((n, len(self.counters)), np.int32)
+
+    def _add_totals(self, infos: dict[int, dict[str, Any]], rewards: Array, counts: Array) -> None:
+        """Put the counts so far into the infos, and all of the episode into those of agents that end now."""
+        self._totals = (self._totals[0] + np.asarray(rewards), self._totals[1] + np.asarray(counts))
+        returns, totals = (total.tolist() for total in self._totals)
+        for agent, info in infos.items():
+            info["counts"] = dict(zip(self.counters, totals[agent], strict=True))
+            if agent not in self.agents:
+                length = int(self.env_state.time)
+                info["episode"] = {"r": returns[agent], "l": length, "counts": dict(info["counts"])}
 
     def _checked(self, actions: Mapping[int, int]) -> list[int]:
         """The joint action, a noop for agents that have ended."""
@@ -276,23 +346,44 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             raise ValueError("state before reset: call env.reset() first.")
         return np.array(self._obs).reshape(self.state_space.shape)
 
-    def render(self) -> str | None:
-        """The board as text with render_mode="ansi"; None without a render mode."""
+    def render(self) -> str | Any | None:
+        """The board: text for "ansi", a (height, width, 3) picture for "rgb_array"; None for the others.
+
+        The window of "human" follows `reset`, `step` and `set_state` by itself.
+        """
         if self.render_mode is None:
             return None
         if self._state is None:
             raise ValueError("render before reset: call env.reset() first.")
-        return ansi.text(self.rules, self._state)
+        if self.render_mode == "ansi":
+            return ansi.text(self.rules, self._state)
+        if self.render_mode == "human":
+            self._show()
+            return None
+        return picture(self.rules, self._state, self.tile_size, self._score)
+
+    def _begin_pictures(self) -> None:
+        if self.render_mode in ("human", "rgb_array"):
+            self._score = np.zeros(self.spec.num_agents)
+            self._show()
+
+    def _show(self) -> None:
+        if self._window is not None:
+            image = picture(self.rules, self.env_state, self.tile_size, self._score)
+            self._window.show(image, RENDER_FPS)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Close the window of render_mode="human"; nothing else is held open."""
+        if self._window is not None:
+            self._window.close()
 
     # Snapshots
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles carry the spec and the episode; compiled functions are found again."""
-        options = {"render_mode": self.render_mode, "infos": self._infos}
-        return _revive, (self.spec, self.backend, options, self._state and self.get_state())
+        options = {"render_mode": self.render_mode, "tile_size": self.tile_size, "infos": self._infos}
+        options["shadow"] = self._shadow_option
+        return _revive, (self.spec, self.backend, options, self._state and self.get_state(), self._totals)
 
     @property
     def env_state(self) -> EnvState:
@@ -310,16 +401,20 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         if isinstance(snapshot_, EnvState):
             snapshot_ = snapshot.to_plain(snapshot_.rules, snapshot_)
         state = snapshot.from_plain(self.rules, snapshot_)
-        self._state, self._key = state, state.rng_key
+        self._state, self._key, self._totals = state, state.rng_key, self._no_totals()
         self._obs = self._see(state)
         ended = [False] * self.spec.num_agents if state.ended is None else np.asarray(state.ended).tolist()
         self.agents = [] if bool(state.done) else [a for a in self.possible_agents if not ended[a]]
+        self._begin_pictures()
 
 
-def _revive(spec: Spec, backend: str, options: dict[str, Any], state: dict[str, Any] | None) -> CoGridEnv:
+def _revive(
+    spec: Spec, backend: str, options: dict[str, Any], state: dict[str, Any] | None, totals: tuple[Any, Any]
+) -> CoGridEnv:
     env = CoGridEnv(spec, backend, **options)
     if state is not None:
         env.set_state(state)
+        env._totals = totals
     return env
 
 

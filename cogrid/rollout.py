@@ -1,9 +1,11 @@
-"""Rollouts: many environments for many steps, compiled, with automatic reset and bounded memory."""
+"""Rollouts: many environments for many steps, compiled, with automatic reset, on any number of devices."""
 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +13,15 @@ import numpy as np
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
+from cogrid.checkpoint import Checkpoints
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.autoreset import renew
 from cogrid.core.rules import Rules
+from cogrid.core.snapshot import fingerprint
 from cogrid.core.step import functions, step
+from cogrid.distributed import agree, named
+from cogrid.placement import Placement, place
+from cogrid.shadow import Shadow
 
 Policy = Callable[[Any, Array, Array], Array]
 KEEP = ("sums", "trajectory")
@@ -28,12 +35,25 @@ class Sums(NamedTuple):
 
 
 class Rollout(NamedTuple):
-    """The last states and observations, the sums, and the steps one by one if they were asked for."""
+    """The last states and observations, the sums, and the steps one by one if they were asked for.
+
+    The arrays are spread over the devices; where these do not divide B, every device has all of them.
+    """
 
     state: EnvState
     obs: Array  # (B, n, …)
     sums: Sums
-    trajectory: dict[str, Any] | None  # NumPy: obs, actions, rewards, done, each (steps, B, …)
+    trajectory: dict[str, Any] | None  # NumPy: obs, actions, rewards, done, each (steps, b, …)
+    envs: np.ndarray[Any, Any]  # (b,) the environments of the trajectory: this process's, else all
+
+
+class Carry(NamedTuple):
+    """What goes from step to step, and into a checkpoint."""
+
+    state: EnvState
+    obs: Array
+    words: Array  # (B, 2) uint32 of the policy's keys
+    sums: Sums
 
 
 def rollout(
@@ -46,69 +66,166 @@ def rollout(
     chunk: int = 128,
     params: Any = None,
     keep: str = "sums",
+    devices: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int = 10_000,
 ) -> Rollout:
     """Play `num_steps` in `num_envs` environments with `policy(params, obs, key) -> actions`, or at random.
 
     The policy sees one environment: `obs` (n, …) and a key of its own; it returns n actions. Environment i
-    and its policy draw from child i of the key. A scan runs `chunk` steps at a time, which bounds the memory
-    that `keep="trajectory"` takes on the device.
+    and its policy draw from child i of the key, wherever they run. A scan runs `chunk` steps at a time,
+    which bounds the memory that `keep="trajectory"` takes on the device. An environment with a shadow has
+    every chunk replayed.
+
+    `devices` share the environments: a number of them, a list or a mesh; all that JAX has if left out. Of
+    several processes each makes the same call, and gets the trajectory of its own environments.
+
+    `checkpoint` names a folder: the rollout is saved there every `checkpoint_every` steps and at its end.
+    The same call goes on from the last save, on any devices, to the same result.
     """
     if env.backend != "jax":
         raise ValueError(
             f"rollout runs JAX environments and this one runs on {env.backend}: make(..., backend='jax')."
         )
-    for name, number in (("num_envs", num_envs), ("num_steps", num_steps), ("chunk", chunk)):
+    sizes = {"num_envs": num_envs, "num_steps": num_steps, "chunk": chunk}
+    for name, number in {**sizes, "checkpoint_every": checkpoint_every}.items():
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise ValueError(f"{name}={number!r} must be a whole number of at least 1.")
     if keep not in KEEP:
         raise ValueError(f"keep={keep!r} is unknown: choose one of {', '.join(map(repr, KEEP))}.")
     if policy is not None and not callable(policy):
         raise TypeError(f"policy={policy!r} is no function of parameters, observation and key.")
+    if checkpoint is not None and keep == "trajectory":
+        raise ValueError("a checkpoint holds no trajectory: leave out checkpoint= or keep='trajectory'.")
     words = env.rules.backend.words(rng.key(int(key)) if isinstance(key, (int, np.integer)) else key)
     if words.shape != (2,):
         raise ValueError(f"rollout takes one key and splits it, not keys of shape {words.shape}.")
-    begin, run = _compiled(env.rules, policy, num_envs, keep)
-    carry = begin(env.rules.backend.key(words))
-    parts: list[dict[str, Any]] = []
-    for first in range(0, num_steps, chunk):
-        carry, part = run(carry, params, min(chunk, num_steps - first))
-        if keep == "trajectory":
-            parts.append({name: np.asarray(value) for name, value in part.items()})
-    state, obs, _, sums = carry
-    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else None
-    return Rollout(state, obs, sums, whole)
+    shadow = env._shadow  # replays trajectories, whether they are kept or not
+    program = _compiled(env.rules, policy, place(devices, num_envs), "trajectory" if shadow else keep)
+    if program.place.processes > 1:
+        agree("rollout", spec=fingerprint(env.rules), key=np.asarray(words), keep=keep, **sizes)
+    with named():
+        if checkpoint is None:
+            return program.finish(*program.play(program.begin(words), params, num_steps, chunk, shadow, keep))
+        with Checkpoints(checkpoint, _about(program, words)) as saves:
+            carry, done = _continued(program, words, saves, num_steps)
+            while done < num_steps:
+                length = min(num_steps, (done // checkpoint_every + 1) * checkpoint_every) - done
+                carry, _ = program.play(carry, params, length, chunk, shadow, keep)
+                done += length
+                saves.save(done, program.place.cut(carry))
+            return program.finish(carry, [])
+
+
+def _about(program: Program, words: Array) -> dict[str, Any]:
+    """What a rollout and the checkpoint that it goes on from must have in common."""
+    policy = program.policy
+    return {
+        "spec": fingerprint(program.rules),
+        "num_envs": program.place.num_envs,
+        "key": np.asarray(words).tolist(),
+        "policy": policy and getattr(policy, "__qualname__", type(policy).__qualname__),
+    }
+
+
+def _continued(program: Program, words: Array, saves: Checkpoints, num_steps: int) -> tuple[Carry, int]:
+    """Where the last save stopped, or the beginning; and the steps until there."""
+    if not saves.steps:
+        return program.begin(words), 0
+    if saves.steps > num_steps:
+        raise ValueError(f"num_steps={num_steps}, but {saves.folder} has played {saves.steps} already.")
+    return program.place.pad(saves.load(program.shapes(words))), saves.steps
+
+
+class Program(NamedTuple):
+    """A rollout, ready to run."""
+
+    rules: Rules
+    policy: Policy | None
+    place: Placement
+    begin: Callable[[Array], Carry]
+    run: Callable[[Carry, Any, int], tuple[Carry, dict[str, Array]]]  # gives its first argument away
+
+    def play(
+        self, carry: Carry, params: Any, num_steps: int, chunk: int, shadow: Shadow | None, keep: str
+    ) -> tuple[Carry, list[dict[str, Any]]]:
+        """A chunk at a time; what was kept of each on the host."""
+        import jax
+
+        parts: list[dict[str, Any]] = []
+        params = jax.device_put(params, self.place.everywhere())
+        for first in range(0, num_steps, chunk):
+            before = self._here(carry.state) if shadow else None  # the carry itself is given away
+            began = perf_counter()
+            carry, part = self.run(carry, params, min(chunk, num_steps - first))
+            part = {name: self.place.host(value) for name, value in part.items()}
+            if shadow and before:
+                last = self._here(carry.state)
+                shadow.chunk(before, **part, last=last, seconds=perf_counter() - began)
+            if keep == "trajectory":
+                parts.append(part)
+        return carry, parts
+
+    def _here(self, state: EnvState) -> EnvState:
+        """This process's environments, as NumPy arrays."""
+        return state.evolve(**{name: self.place.host(value, 0) for name, value in state.stored().items()})
+
+    def finish(self, carry: Carry, parts: list[dict[str, Any]]) -> Rollout:
+        """What the caller gets."""
+        names = parts[0] if parts else {}
+        whole = {name: np.concatenate([part[name] for part in parts]) for name in names} or None
+        state, obs, _, sums = self.place.cut(carry)
+        return Rollout(state, obs, sums, whole, self.place.mine())
+
+    def shapes(self, words: Array) -> Carry:
+        """What a checkpoint holds: the carry without its padding, by shapes and places."""
+        import jax
+
+        def shape(value: Any) -> Any:
+            outside = (self.place.num_envs, *value.shape[1:])
+            return jax.ShapeDtypeStruct(outside, value.dtype, sharding=self.place.outside())
+
+        shapes: Carry = jax.tree.map(shape, jax.eval_shape(self.begin, words))
+        return shapes
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(
-    rules: Rules, policy: Policy | None, num_envs: int, keep: str
-) -> tuple[Callable[..., Any], ...]:
+def _compiled(rules: Rules, policy: Policy | None, place: Placement, keep: str) -> Program:
     import jax
 
     act = random_policy(rules) if policy is None else policy
     xp = rules.xp
 
-    def begin(key: Array) -> tuple[Any, ...]:
-        children = rng.split(rng.split(key, num_envs), 2)  # (B, 2) for the environment, for its policy
-        state, obs = functions(rules).reset(children[:, 0])
-        zeros = Sums(xp.zeros((num_envs, rules.n_agents), np.float32), xp.zeros(num_envs, np.int32))
-        return state, obs, children[:, 1], zeros
+    def begin(words: Array) -> Carry:
+        children = rng.split_words(xp, rng.split_words(xp, words, place.padded), 2)  # (B, 2, 2)
+        carry: Carry = place.on_each(fresh, place.spec(), place.spec())(children)
+        return carry
 
-    def one(params: Any, carry: Any, _: Any) -> tuple[Any, Any]:
-        state, obs, keys, sums = carry
-        keys = rng.split(keys, 2)  # (B, 2) for the next step, for this one
-        actions = jax.vmap(act, in_axes=(None, 0, 0))(params, obs, keys[:, 1])
+    def fresh(children: Array) -> Carry:
+        state, obs = functions(rules).reset(children[:, 0])  # one child for the environment
+        size = len(children)
+        zeros = Sums(xp.zeros((size, rules.n_agents), np.float32), xp.zeros(size, np.int32))
+        return Carry(state, obs, children[:, 1], zeros)  # and one for its policy
+
+    def one(params: Any, carry: Carry, _: Any) -> tuple[Carry, Any]:
+        state, obs, words, sums = carry
+        words = rng.split_words(xp, words, 2)  # (B, 2, 2) for the next step, for this one
+        actions = jax.vmap(act, in_axes=(None, 0, 0))(params, obs, rules.backend.key(words[:, 1]))
         state, seen, rewards, done, _ = step(rules, state, actions)
         sums = Sums(sums.rewards + rewards, sums.episodes + done.astype(np.int32))
         played = {"obs": obs, "actions": actions, "rewards": rewards, "done": done}
         kept = played if keep == "trajectory" else {}
-        return (*renew(rules, state, seen, done), keys[:, 0], sums), kept
+        return Carry(*renew(rules, state, seen, done), words[:, 0], sums), kept
 
     @functools.partial(jax.jit, static_argnums=2, donate_argnums=0)
-    def run(carry: Any, params: Any, length: int) -> Any:
-        return jax.lax.scan(functools.partial(one, params), carry, None, length=length)
+    def run(carry: Carry, params: Any, length: int) -> Any:
+        def chunk(carry: Carry, params: Any) -> Any:
+            return jax.lax.scan(functools.partial(one, params), carry, None, length=length)
 
-    return jax.jit(begin), run
+        everywhere = jax.sharding.PartitionSpec()
+        return place.on_each(chunk, (place.spec(), everywhere), (place.spec(), place.spec(1)))(carry, params)
+
+    return Program(rules, policy, place, jax.jit(begin), run)
 
 
 def random_policy(rules: Rules) -> Policy:

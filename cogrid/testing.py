@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -36,6 +37,7 @@ def check_env(
     first = tapes[backends[0]]
     for backend in backends[1:]:
         _assert_tapes(first, tapes[backend], f"{backends[0]} and {backend} differ")
+    _check_counts(env, first)
     codes = np.concatenate([np.ravel(infos["verb"]) for *_, infos in first[1:]])
     return {verb: int((codes == code).sum()) for code, verb in enumerate(env.verbs) if verb}
 
@@ -107,6 +109,19 @@ def _check_functions(env: CoGridEnv, steps: int, seed: int) -> list[tuple[Any, .
             np.testing.assert_array_equal(np.asarray(single[1]), tape[-1][1][i])
             np.testing.assert_array_equal(np.asarray(single[2]), tape[-1][2][i])
     return tape
+
+
+def _check_counts(env: CoGridEnv, tape: list[tuple[Any, ...]]) -> None:
+    """The counts tell what the events tell, until the end."""
+    for (before, *_), (*_, infos) in itertools.pairwise(tape):
+        counts = dict(zip(env.counters, np.moveaxis(infos["counts"], -1, 0), strict=True))  # (B, n) each
+        for code, verb in enumerate(env.verbs):
+            if verb:
+                assert np.array_equal(counts[verb], infos["verb"] == code), f"{verb!r} is counted wrongly"
+        assert np.array_equal(counts["moves"], infos["moved"]), "moves are counted wrongly"
+        assert (counts["contests"] <= infos["bumped"]).all(), "a contest was counted of an agent that got on"
+        busy = infos["moved"] | (infos["verb"] > 0) | before["done"][:, None]
+        assert not (counts["idle steps"] * busy).any(), "a step was counted as idle that was not"
 
 
 def _check_end(env: CoGridEnv, seed: int) -> None:

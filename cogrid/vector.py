@@ -15,15 +15,26 @@ from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
+from cogrid.core.report import counters
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
-from cogrid.core.step import functions, step
+from cogrid.core.step import Functions, functions, step
+from cogrid.shadow import Shadow, ShadowReport, wanted
 
 AUTORESETS = ("same-step", "next-step")
+#: What `_stepper` gives.
+RESULTS = (
+    *("state", "totals", "obs", ("final obs", "final totals", "final length")),
+    *("rewards", "terminated", "truncated", "infos"),
+)
 
 
 class VectorEnv:
-    """`num_envs` environments in one call; arrays are NumPy's, or JAX's and stay on their device."""
+    """`num_envs` environments in one call; arrays are NumPy's, or JAX's and stay on their device.
+
+    With `shadow=True`, or `COGRID_SHADOW=1` where nothing is said here, the other backend is beside every
+    reset and step, and all of it is compared: see `shadow`.
+    """
 
     def __init__(
         self,
@@ -33,6 +44,7 @@ class VectorEnv:
         *,
         autoreset: str = "same-step",
         infos: bool = False,
+        shadow: bool | None = None,
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
             raise ValueError(f"num_envs={num_envs!r} must be a whole number of at least 1.")
@@ -52,8 +64,15 @@ class VectorEnv:
         self._begin = self.rules.backend.compiled(pure.reset)
         self._report = self.rules.backend.compiled(pure.report)
         self._advance = self.rules.backend.compiled(_stepper(self.rules, autoreset, infos))
+        self._shadow = Shadow(spec, backend) if wanted(shadow) else None
+        if self._shadow is not None:
+            build = functools.partial(_stepper, autoreset=autoreset, infos=infos)
+            self._advance = self._shadow.watch(self._advance, build, RESULTS)
+            plain = Functions(self._begin, pure.step, pure.observe, self._report)
+            self._begin, _, _, self._report = self._shadow.watched(plain, infos)
         self._state: EnvState | None = None
-        self._returns: Array = None  # (B, n)
+        #: Of the running episodes: returns (B, n), counts (B, n, counters).
+        self._totals: dict[str, Array] = {}
         self._key: Array = None
 
     @functools.cached_property
@@ -77,6 +96,16 @@ class VectorEnv:
     def action_space(self) -> gymnasium.Space[Any]:
         """The batch's actions."""
         return gymnasium.vector.utils.batch_space(self.single_action_space, self.num_envs)
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Names of the last axis of the counts in the infos."""
+        return counters(self.rules)
+
+    @property
+    def shadow(self) -> ShadowReport | None:
+        """How often both backends agreed so far; None without a shadow."""
+        return None if self._shadow is None else self._shadow.report
 
     @property
     def env_state(self) -> EnvState:
@@ -103,7 +132,10 @@ class VectorEnv:
                 raise ValueError(f"{len(seeds)} seeds were given for {self.num_envs} environments.")
             keys = self.rules.backend.key(np.stack([rng.key(one) for one in seeds]))
         self._state, obs = self._begin(keys)
-        self._returns = self.rules.xp.zeros((self.num_envs, self.spec.num_agents), np.float32)
+        agents, zeros = (self.num_envs, self.spec.num_agents), self.rules.xp.zeros
+        self._totals = {"r": zeros(agents, np.float32)}
+        if self._infos:
+            self._totals["counts"] = zeros((*agents, len(self.counters)), np.int32)
         return obs, self._report(self._state) if self._infos else {}
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
@@ -119,17 +151,23 @@ class VectorEnv:
         if actions.dtype.kind not in "iu":
             raise TypeError(f"actions must be integers, not {actions.dtype}.")
         self._check_range(actions)
-        self._state, self._returns, obs, final, rewards, terminated, truncated, infos = self._advance(
-            self._state, self._returns, actions.astype(np.int32)
+        self._state, self._totals, obs, final, rewards, terminated, truncated, infos = self._advance(
+            self._state, self._totals, actions.astype(np.int32)
         )
         infos = dict(infos)
         over = np.asarray(terminated | truncated)
         if over.any():
-            returns, length = final[1], final[2]
-            infos |= {"episode": {"r": returns, "l": length}, "_episode": over}
+            infos |= {"episode": self._told(*final[1:]), "_episode": over}
             if self.autoreset == "same-step":
                 infos |= {"final_obs": final[0], "_final_obs": over}
         return obs, rewards, terminated, truncated, infos
+
+    def _told(self, totals: dict[str, Array], length: Array) -> dict[str, Any]:
+        """What episodes came to: returns (B, n), lengths (B,), and with infos the counts (B, n) by name."""
+        told: dict[str, Any] = {"r": totals["r"], "l": length}
+        if self._infos:
+            told["counts"] = {name: totals["counts"][..., k] for k, name in enumerate(self.counters)}
+        return told
 
     def _check_range(self, actions: Array) -> None:
         bad = (actions < 0) | (actions >= self.rules.n_actions)
@@ -146,19 +184,19 @@ class VectorEnv:
 
 @functools.lru_cache(maxsize=256)
 def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
-    """State, returns and actions -> the same, and all that a step reports; pure."""
-    xp, next_report = rules.xp, functions(rules, infos).report  # what is possible in the renewed state
+    """State, totals and actions -> the first two, and all that a step reports; pure."""
+    next_report = functions(rules, infos).report  # what is possible in the renewed state
 
-    def same_step(state: EnvState, returns: Array, actions: Array) -> tuple[Any, ...]:
+    def same_step(state: EnvState, totals: dict[str, Array], actions: Array) -> tuple[Any, ...]:
         state, seen, rewards, done, report = step(rules, state, actions, infos)
-        returns = returns + rewards
+        totals = _added(totals, rewards, report)
         terminated, truncated = _ends(rules, state, done)
-        final = (seen, returns, state.time)
+        final = (seen, totals, state.time)
         state, obs = renew(rules, state, seen, done)
         report |= next_report(state)
         return (
             state,
-            xp.where(done[:, None], np.float32(0), returns),
+            _cleared(rules, done, totals),
             obs,
             final,
             rewards,
@@ -167,17 +205,30 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
             report,
         )
 
-    def next_step(state: EnvState, returns: Array, actions: Array) -> tuple[Any, ...]:
+    def next_step(state: EnvState, totals: dict[str, Array], actions: Array) -> tuple[Any, ...]:
         was_over = state.done
         state, seen, rewards, _, report = step(rules, state, actions, infos)
-        returns = xp.where(was_over[:, None], np.float32(0), returns + rewards)
-        final = (seen, returns, state.time)
+        totals = _cleared(rules, was_over, _added(totals, rewards, report))
+        final = (seen, totals, state.time)
         state, obs = renew(rules, state, seen, was_over)
         report |= next_report(state)
         terminated, truncated = _ends(rules, state, state.done)
-        return state, returns, obs, final, rewards, terminated, truncated, report
+        return state, totals, obs, final, rewards, terminated, truncated, report
 
     return same_step if autoreset == "same-step" else next_step
+
+
+def _added(totals: dict[str, Array], rewards: Array, report: Mapping[str, Array]) -> dict[str, Array]:
+    more = {"r": rewards, "counts": report.get("counts")}
+    return {name: total + more[name] for name, total in totals.items()}
+
+
+def _cleared(rules: Rules, over: Array, totals: dict[str, Array]) -> dict[str, Array]:
+    """The totals, 0 in the environments that are over."""
+    return {
+        name: rules.xp.where(over[(..., *[None] * (total.ndim - 1))], total.dtype.type(0), total)
+        for name, total in totals.items()
+    }
 
 
 def _ends(rules: Rules, state: EnvState, done: Array) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 import json
@@ -15,6 +16,7 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 import cogrid
 from cogrid.backend import rng
+from cogrid.render.picture import picture
 from cogrid.testing import state_fields as fields
 from tests.doors import hall
 from tests.episodes import digest, jitted, play, random_actions, record, run_python
@@ -61,7 +63,8 @@ def test_names_and_spaces(id, backend) -> None:
         assert env.action_space(agent).n == len(env.action_names) == 7
     assert env.observation_space(0).shape[-1] == len(env.feature_names) == len(set(env.feature_names))
     assert env.metadata["name"]
-    assert "ansi" in env.metadata["render_modes"]
+    assert env.metadata["render_modes"] == ["ansi", "human", "rgb_array"]
+    assert env.metadata["render_fps"] > 0
 
 
 @pytest.mark.parametrize(("id", "backend"), grouped(*IDS))
@@ -125,6 +128,30 @@ def test_render(backend) -> None:
     assert env.render() == "X X P X X\nO     ^ O\nX ^     X\nX D X S X"
     assert cogrid.make(ROOM, backend=backend).render() is None
     env.close()
+
+
+@each_backend
+def test_pictures(backend) -> None:
+    env = cogrid.make(ROOM, backend=backend, render_mode="rgb_array", tile_size=8)
+    env.reset(seed=0)
+    first = env.render()
+    assert (first.shape, first.dtype) == ((11 + 4 * 8, 5 * 8, 3), np.uint8)
+    onion = env.type_ids["onion"]
+    soup = env.type_ids["soup:onion,onion,onion"]
+    near = env.replace(
+        env.env_state, agent_pos=[[2, 3], [1, 1]], agent_dir=[1, 0], agent_inv=[[soup], [onion]]
+    )
+    env.set_state(near)
+    before = env.render()
+    env.step({0: INTERACT, 1: NOOP})
+    after = env.render()
+    assert not np.array_equal(first, before)
+    assert not np.array_equal(before[:11], after[:11])  # the score
+    score = picture(env.rules, env.env_state, 8, 20.0)
+    np.testing.assert_array_equal(after, score)
+    env.reset(seed=0)
+    np.testing.assert_array_equal(env.render(), first)  # and it begins anew
+    assert copy.deepcopy(env).render().shape == first.shape
 
 
 # Seeds
@@ -264,7 +291,7 @@ def test_infos_tell_events_in_words(backend) -> None:
     def told(*actions: int) -> dict[int, dict[str, Any]]:
         _, rewards, _, _, infos = env.step(dict(enumerate(actions)))
         for agent, info in infos.items():
-            assert set(info) == {"action_mask", "event", "rewards"}
+            assert set(info) == {"action_mask", "event", "rewards", "counts"}
             assert rewards[agent] == sum(info["rewards"].values())
         return infos
 

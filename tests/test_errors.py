@@ -77,7 +77,8 @@ def test_unknown_backend(make, backend) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "adapter"), [("make", ("render_mode",)), ("make_vec", ("autoreset", "num_envs"))]
+    ("make", "adapter"),
+    [("make", ("render_mode", "shadow")), ("make_vec", ("autoreset", "num_envs", "shadow"))],
 )
 def test_unknown_keyword_lists_the_valid_ones(make, adapter) -> None:
     options = {"num_envs": 2} if make == "make_vec" else {}
@@ -88,7 +89,7 @@ def test_unknown_keyword_lists_the_valid_ones(make, adapter) -> None:
     assert listed == sorted(listed)
     assert "map_size" not in listed
     for name in listed:
-        assert name in OPTIONS + adapter or name == "shadow", name
+        assert name in OPTIONS + adapter, name
 
 
 def test_unknown_keyword_of_another_family() -> None:
@@ -315,7 +316,8 @@ class NoJax(importlib.abc.MetaPathFinder):
 sys.meta_path.insert(0, NoJax())
 import cogrid
 complaints = []
-for make in (cogrid.make, lambda id, **options: cogrid.make_vec(id, 2, **options), cogrid.make):
+shadowed = lambda id, backend: cogrid.make(id, shadow=True)
+for make in (cogrid.make, lambda id, **options: cogrid.make_vec(id, 2, **options), cogrid.make, shadowed):
     try:
         make("Overcooked-CrampedRoom-V0", backend="jax")
     except ValueError as error:
@@ -331,7 +333,7 @@ def test_jax_is_not_installed() -> None:
     done = run_python(WITHOUT_JAX)
     assert done.returncode == 0, done.stderr
     complaints = json.loads(done.stdout)
-    assert len(complaints) == 3
+    assert len(complaints) == 4
     for text in complaints:
         assert_names(text, "'jax'", "not installed", "[jax]")
         assert re.fullmatch(r"[^\n]*[^\n.]\.", text)

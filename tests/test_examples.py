@@ -15,7 +15,11 @@ from tests.support import HAS_JAX
 
 ROOT = Path(__file__).parents[1]
 # For the examples whose defaults take a person's time, and not a test's.
-ARGUMENTS = {"examples/performance_demo.py": ("--num-envs", "2000", "--seconds", "0.5")}
+ARGUMENTS = {
+    "examples/performance_demo.py": ("--num-envs", "2000", "--seconds", "0.5"),
+    "examples/ippo.py": ("--steps", "2048", "--num-envs", "8", "--num-steps", "32", "--shadow"),
+    "examples/numpy_policy_gradient.py": ("--steps", "4096", "--num-envs", "8"),
+}
 
 
 class Sample(NamedTuple):

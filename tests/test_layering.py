@@ -35,22 +35,27 @@ ALSO = {"cogrid.envs.registry": ("cogrid.cogrid_env", "cogrid.vector")}
 ORDER = (
     "actions",
     "layout",
+    "lettering",
+    "look",
     "game",
     "symbols",
     "spec",
     "rules",
     ("movement", "interaction", "ticks", "rewards", "termination", "features", "planes"),
     "observation",
-    ("reset", "replace", "report"),
+    ("reset", "replace", "report", "difference"),
     "snapshot",
     "autoreset",
     "step",
     "profiling",
 )
 
+# Other libraries that only some use has, and the layer where a function may import them.
+EXTRAS = {"PIL": "cogrid.render", "tkinter": "cogrid.render", "websockets": "cogrid"}
+
 # Modules that import JAX at module level. Everything else imports JAX, or one of these, inside a function.
 JAX_MODULES = ("cogrid.backend._jax",)
-OPTIONAL = ("jax", "jaxlib")
+OPTIONAL = ("jax", "jaxlib", "orbax")
 
 
 class Import(NamedTuple):
@@ -115,7 +120,8 @@ def complaint(module: str, found: Import) -> str | None:
             return None
         return "JAX belongs in " + " and ".join(JAX_MODULES)
     if in_function:
-        return None if target in JAX_MODULES else "imports inside functions are for optional extras"
+        wanted = target in JAX_MODULES or EXTRAS.get(target.split(".")[0]) == layer_of(module)
+        return None if wanted else "imports inside functions are for optional extras"
     if target in JAX_MODULES:
         return "it imports JAX, so import it inside the function that needs it"
     if target.split(".")[0] in sys.stdlib_module_names:

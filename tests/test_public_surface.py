@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import cogrid
+from cogrid import distributed
 from cogrid.backend.env_state import EnvState
 from cogrid.envs import registry
 from tests.episodes import jitted, run_python, shared
@@ -71,11 +72,12 @@ def test_a_registered_spec_can_be_made(monkeypatch) -> None:
 
 def test_signatures() -> None:
     assert parameters(cogrid.make)[:2] == ["id", "backend"]
-    assert set(parameters(cogrid.make)) >= {"render_mode", "infos", "overrides"}
+    assert set(parameters(cogrid.make)) >= {"render_mode", "infos", "shadow", "overrides"}
     assert parameters(cogrid.make_vec)[:3] == ["id", "num_envs", "backend"]
-    assert set(parameters(cogrid.make_vec)) >= {"autoreset", "infos", "overrides"}
+    assert set(parameters(cogrid.make_vec)) >= {"autoreset", "infos", "shadow", "overrides"}
     assert parameters(cogrid.rollout)[:5] == ["env", "policy", "key", "num_envs", "num_steps"]
-    assert set(parameters(cogrid.rollout)) >= {"chunk", "params", "keep"}
+    assert set(parameters(cogrid.rollout)) >= {"chunk", "params", "keep", "devices", "checkpoint"}
+    assert parameters(distributed.start)[:3] == ["address", "num_processes", "process_id"]
     assert parameters(cogrid.register) == ["id", "spec"]
     for make in (cogrid.make, cogrid.make_vec):
         assert inspect.signature(make).parameters["backend"].default == "numpy"
@@ -105,6 +107,7 @@ def test_attributes_of_the_environment() -> None:
             "action_names",
             "feature_names",
             "step_timing",
+            "shadow",
         )
     )
     missing = [name for name in attributes if name not in dir(env)]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import numpy as np
 import pytest
 
 import cogrid
 from cogrid.backend import rng
+from cogrid.core.rules import compile_rules
+from cogrid.placement import place
+from cogrid.rollout import _compiled
 from cogrid.testing import state_fields as fields
 from tests.support import HAS_JAX, INTERACT, NOOP
 
@@ -41,9 +45,20 @@ if HAS_JAX:
         return environment(ROOM)
 
     @functools.cache
-    def played(id=ROOM, key=KEY, num_envs=N, chunk=CHUNK, keep="trajectory"):
-        """Rollouts of few shapes, for each of them costs seconds to compile."""
-        return cogrid.rollout(environment(id), None, key, num_envs, STEPS, chunk=chunk, keep=keep)
+    def played(id=ROOM, key=KEY, num_envs=N, chunk=CHUNK, keep="trajectory", devices=None):
+        """Rollouts of few shapes, for each of them costs seconds to compile; on four devices if not told."""
+        options = {"chunk": chunk, "keep": keep, "devices": devices}
+        return cogrid.rollout(environment(id), None, key, num_envs, STEPS, **options)
+
+    def assert_equal(one, other):
+        ours, theirs = fields(one.state), fields(other.state)
+        for name, value in ours.items():
+            np.testing.assert_array_equal(theirs[name], value, err_msg=name)
+        np.testing.assert_array_equal(other.obs, one.obs)
+        np.testing.assert_array_equal(other.sums.rewards, one.sums.rewards)
+        np.testing.assert_array_equal(other.sums.episodes, one.sums.episodes)
+        for name, value in one.trajectory.items():
+            np.testing.assert_array_equal(other.trajectory[name], value, err_msg=name)
 
     pytestmark = pytest.mark.xdist_group("rollout")
 
@@ -81,15 +96,34 @@ if HAS_JAX:
         assert run.trajectory["rewards"].any() == (id == ROOM)
 
     def test_chunks_do_not_change_the_result() -> None:
-        one, several = played(chunk=STEPS), played(chunk=CHUNK)
-        ours, theirs = fields(one.state), fields(several.state)
-        for name, value in ours.items():
-            np.testing.assert_array_equal(theirs[name], value, err_msg=name)
-        np.testing.assert_array_equal(several.obs, one.obs)
-        np.testing.assert_array_equal(several.sums.rewards, one.sums.rewards)
-        np.testing.assert_array_equal(several.sums.episodes, one.sums.episodes)
-        for name, value in one.trajectory.items():
-            np.testing.assert_array_equal(several.trajectory[name], value, err_msg=name)
+        assert_equal(played(chunk=STEPS), played(chunk=CHUNK))
+
+    @pytest.mark.parametrize(("id", "devices"), [(ROOM, 1), (ARENA, 1)])
+    def test_devices_do_not_change_the_result(id, devices) -> None:
+        assert len(jax.devices()) > N  # so one has only padding
+        assert_equal(played(id, chunk=STEPS, devices=devices), played(id, chunk=STEPS))
+
+    def test_what_the_devices_divide_stays_spread(env) -> None:
+        run = cogrid.rollout(env, None, KEY, 4, STEPS, chunk=STEPS)
+        assert [shard.data.shape[0] for shard in run.obs.addressable_shards] == [1, 1, 1, 1]
+        np.testing.assert_array_equal(np.asarray(run.sums.rewards)[:N], played().sums.rewards)
+
+    def test_where_devices_do_not_divide_the_environments_each_has_the_result() -> None:
+        run = played()
+        assert run.obs.sharding.is_fully_replicated
+        assert run.envs.tolist() == list(range(N))
+
+    def test_devices_do_not_talk_to_each_other(env) -> None:
+        program = _compiled(env.rules, None, place(4, N), "trajectory")
+        words = rng.key(KEY)
+        carry = jax.eval_shape(program.begin, words)
+        texts = [
+            program.begin.lower(words).compile().as_text(),
+            program.run.lower(carry, None, STEPS).compile().as_text(),
+        ]
+        for text in texts:
+            assert "num_partitions=4" in text
+            assert not re.findall(r"\b(?:all|reduce|collective)-[a-z-]+\(", text)
 
     def test_a_chunk_longer_than_the_rollout(env) -> None:
         run = cogrid.rollout(env, None, KEY, N, STEPS, chunk=1000, keep="trajectory")
@@ -179,9 +213,12 @@ if HAS_JAX:
             ({"keep": "all"}, ("keep='all'", "'sums'", "'trajectory'")),
             ({"key": np.zeros(2, np.float32)}, ("key", "float32")),
             ({"key": np.zeros((3, 2), np.uint32)}, ("key", "(3, 2)")),
-            ({"policy": lambda params, obs, key: np.zeros(9, np.int32)}, ("actions", "(2, 9)")),
+            ({"policy": lambda params, obs, key: np.zeros(9, np.int32)}, ("actions", ", 9)")),
             ({"policy": lambda params, obs, key: np.zeros(2, np.float32)}, ("actions", "float32")),
             ({"policy": 5}, ("policy", "5")),
+            ({"devices": 0}, ("devices=0", "4")),
+            ({"checkpoint_every": 0}, ("checkpoint_every=0", "at least 1")),
+            ({"checkpoint": "here", "keep": "trajectory"}, ("checkpoint", "trajectory")),
         ],
     )
     def test_mistakes(env, options, parts) -> None:
@@ -191,3 +228,16 @@ if HAS_JAX:
         assert "\n" not in text
         for part in parts:
             assert part in text, text
+
+    def test_chunks_of_a_rollout_with_a_shadow_are_replayed(monkeypatch, env) -> None:
+        watched = cogrid.CoGridEnv(env.spec, "jax", shadow=True)
+        found = cogrid.rollout(watched, None, KEY, N, STEPS, chunk=CHUNK)
+        assert found.trajectory is None
+        np.testing.assert_array_equal(found.sums.rewards, played().sums.rewards)
+        assert (watched.shadow.comparisons, watched.shadow.mismatches) == (N * STEPS, 0)
+        assert watched.shadow.ratio > 0
+        rules = compile_rules(env.spec, "numpy")
+        monkeypatch.setattr(rules, "turn", np.zeros_like(rules.turn))  # NumPy's agents do not turn
+        with pytest.warns(RuntimeWarning, match="environment [0-2], "):
+            cogrid.rollout(watched, None, KEY, N, STEPS, chunk=CHUNK)
+        assert watched.shadow.mismatches == N * 3  # each of them once in each of three chunks

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 
 import cogrid
 from cogrid.core.autoreset import renew
+from cogrid.core.rules import compile_rules
 from tests.doors import hall
 from tests.support import BACKENDS, HAS_JAX, INTERACT, NOOP, assert_same, keys
 
@@ -251,6 +252,10 @@ def test_two_vectors_do_not_notice_each_other(backend) -> None:
     np.testing.assert_array_equal(*tapes)
 
 
+def leaves(value):
+    return [leaf for one in value.values() for leaf in leaves(one)] if isinstance(value, dict) else [value]
+
+
 if HAS_JAX:
 
     @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
@@ -271,11 +276,29 @@ if HAS_JAX:
                 np.testing.assert_array_equal(mine, other)
             assert left[4].keys() == right[4].keys()
             for name, value in left[4].items():
-                pairs = (
-                    ((value[k], right[4][name][k]) for k in value)
-                    if name == "episode"
-                    else [(value, right[4][name])]
-                )
-                for mine, other in pairs:
+                for mine, other in zip(leaves(value), leaves(right[4][name]), strict=True):
                     np.testing.assert_array_equal(mine, other, err_msg=name)
             assert_same(ours.env_state, theirs.env_state)
+
+    @pytest.mark.xdist_group("vector:jax")
+    @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+    def test_shadows(monkeypatch, autoreset) -> None:
+        """A fault in one environment is found there, whichever backend has it."""
+        id, options = CASES["kitchen"]
+        for backend in BACKENDS:
+            vec = cogrid.make_vec(id, N, backend, autoreset=autoreset, shadow=True, **options)
+            vec.reset(seed=3)
+            for joint in joint_actions(2)[:20]:  # over the end of an episode
+                vec.step(joint)
+            assert (vec.shadow.backend, vec.shadow.comparisons, vec.shadow.mismatches) == (backend, 21 * N, 0)
+            assert vec.shadow.ratio > 0
+            actions = np.full((N, 2), NOOP)
+            turned = int(np.asarray(vec.env_state.agent_dir)[2, 1] == 1)  # neither down nor ahead
+            actions[2, 1] = 0 if turned else 1
+            with monkeypatch.context() as patch:
+                rules = compile_rules(vec.spec, "numpy")
+                patch.setattr(rules, "turn", np.zeros_like(rules.turn))  # NumPy's agents do not turn
+                with pytest.warns(RuntimeWarning, match=r"environment 2, agent 1: agent_dir is \d on"):
+                    vec.step(actions)
+            vec.step(actions)
+            assert (vec.shadow.mismatches, vec.shadow.first.environment) == (1, 2)

@@ -5,6 +5,7 @@ Runs in an environment of its own, where `cogrid` is that one, and the only thin
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 from collections.abc import Callable, Mapping
@@ -56,6 +57,26 @@ def _numpy(case: Mapping[str, Any], tape: Any, clock: Any) -> Prepared:
 
     work = clock.Pass(run, lambda: env.reset(seed=case["seed"]))
     return Prepared(_name(), "steps/s", speed(clock, work, len(joint)))
+
+
+def _frames(case: Mapping[str, Any], tape: Any, clock: Any) -> Prepared:
+    """Pictures of what the tape leads to, the tiles drawn anew in every pass."""
+    import_module("cogrid.envs")
+    env = import_module("cogrid.envs.registry").make(case["id"], backend="numpy", render_mode="rgb_array")
+    env.render = lambda: None  # which every step calls
+    grids: list[Any] = []
+    for joint in tape[:, 0].tolist():
+        if not env.agents or not grids:
+            env.reset(seed=case["seed"])
+        env.step(dict(enumerate(joint)))
+        grids.append(copy.deepcopy(env.grid))
+
+    def run() -> Any:
+        for grid in grids:
+            image = grid.render(tile_size=32)
+        return image
+
+    return Prepared(_name(), "frames/s", speed(clock, clock.Pass(run, grids[0].tile_cache.clear), len(grids)))
 
 
 def _jax(case: Mapping[str, Any], tape: Any, clock: Any) -> Prepared:
@@ -123,4 +144,5 @@ _WAYS: Mapping[str, Callable[[Mapping[str, Any], Any, Any], Prepared]] = {
     "jax": _jax,
     "vmap": _vmap,
     "compile": _compile,
+    "frames": _frames,
 }

@@ -17,6 +17,8 @@ from cogrid.benchmarks.measures import Plan
 from cogrid.benchmarks.workloads import spread, tape
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.overcooked.game import Kitchen
+from cogrid.render.picture import TILE, picture
+from cogrid.render.tiles import tiles_of
 
 NAME = "cogrid"
 N_ACTIONS = 7
@@ -206,6 +208,23 @@ def _state_bytes(case: Case) -> Prepared:
     return Prepared(NAME, "B", lambda: {"value": size})
 
 
+def _frames(case: Case) -> Prepared:
+    """Pictures of the states of a tape, the tiles drawn anew in every pass."""
+    env, states = CoGridEnv(case.spec), []
+    env.reset(seed=case.seed)
+    for joint in lanes(case)[:, 0].tolist():
+        env.step(dict(enumerate(joint)))
+        states.append(env.env_state)
+
+    def run() -> Any:
+        for state in states:
+            image = picture(env.rules, state, TILE)
+        return image
+
+    sample = speed(clock, clock.Pass(run, tiles_of.cache_clear), len(states))
+    return Prepared(NAME, "frames/s", sample)
+
+
 def _memory(case: Case) -> Prepared:
     """The peak of a process that measures this case and nothing else."""
     row = row_of(case, Plan(samples=1))
@@ -227,5 +246,6 @@ _WAYS: Mapping[str, Callable[[Case], Prepared]] = {
     "bytes": _bytes,
     "fusions": _fusions,
     "state bytes": _state_bytes,
+    "frames": _frames,
     "memory": _memory,
 }

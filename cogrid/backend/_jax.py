@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
+from cogrid.backend.array import lift
 
 _IN_BOUNDS = lax.GatherScatterMode.PROMISE_IN_BOUNDS
 
@@ -39,7 +42,31 @@ class JaxBackend:
         """Fancy indexing, which XLA folds into what follows."""
         return array[(..., index, *[slice(None)] * (-1 - axis))]
 
+    def lookup_at(self, table: Any, array: Any, index: np.ndarray[Any, Any]) -> Any:
+        """A few are read and written back; that costs five times as much for each as to look up all."""
+        if 5 * len(index) > array.shape[-1]:
+            return self.lookup(table, array)
+        after = self.lookup(table, self.pick(array, index))
+        return array.at[..., index].set(after, mode=_IN_BOUNDS, unique_indices=True)
+
     def rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
+        """For a batch as below; alone as defined: that is so little work for XLA that it wakes no thread."""
+        if board.ndim > 1:
+            return self._many_rows(table, board, mine, own)
+
+        @jax.custom_batching.custom_vmap
+        def alone(board: Any, mine: Any, own: Any) -> Any:
+            return self.lookup(table, jnp.where(own, mine[:, None], board[None, :]))
+
+        @alone.def_vmap
+        def many(size: int, batched: list[bool], *values: Any) -> tuple[Any, bool]:
+            pairs = zip(values, batched, strict=True)
+            full = [v if is_batched else jnp.broadcast_to(v, (size, *v.shape)) for v, is_batched in pairs]
+            return self._many_rows(table, *full), True
+
+        return alone(board, mine, own)
+
+    def _many_rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """The board's rows are read once for all agents, in words of several bytes, and then chosen from.
 
         On a CPU a gather copies element by element, and would be repeated inside of the choice.
@@ -58,9 +85,14 @@ class JaxBackend:
         """A written copy."""
         return _over_batch(_write, grid.ndim)(grid, index, value)
 
-    def any(self, truth: Any) -> Any:
-        """Along the last axis."""
-        return truth.any(axis=-1)
+    def any_other(self, test: Callable[[list[Any], list[Any]], Any], *values: Any) -> Any:
+        """One after the other with all: XLA runs that on whole vectors, and a reduced table element-wise."""
+        numbers = lift(np.arange(values[0].shape[-1]), values[0].ndim)
+        found = (
+            test(list(values), [value[..., i : i + 1] for value in values]) & (numbers != i)
+            for i in range(numbers.size)
+        )
+        return functools.reduce(operator.or_, found)
 
     def least(self, values: Any, empty: int) -> Any:
         """Along the last axis."""

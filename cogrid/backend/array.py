@@ -12,6 +12,7 @@ from cogrid.backend._numpy import NumpyBackend
 
 #: A NumPy or a JAX array; one text serves both.
 Array = Any
+PairTest = Callable[[list[Array], list[Array]], Array]
 
 BACKENDS = ("numpy", "jax")
 
@@ -31,6 +32,9 @@ class Backend(Protocol):
     def pick(self, array: Array, index: np.ndarray[Any, Any], axis: int = -1) -> Array:
         """Entries of an axis, the same constant ones for the whole batch; the index takes the axis' place."""
 
+    def lookup_at(self, table: Array, array: Array, index: np.ndarray[Any, Any]) -> Array:
+        """`table[array]`, where only the entries at a constant `index` of the last axis can change by it."""
+
     def rows(self, table: Array, board: Array, mine: Array, own: Array) -> Array:
         """Rows of a byte table for a board that n agents share, but for the cells that each has of its own.
 
@@ -43,8 +47,11 @@ class Backend(Protocol):
     def put(self, grid: Array, index: Array, value: Array) -> Array:
         """A copy of the grid with `value` written at `index`; equal indices must carry equal values."""
 
-    def any(self, truth: Array) -> Array:
-        """Whether any along the last axis is true."""
+    def any_other(self, test: PairTest, *values: Array) -> Array:
+        """(*B, n) whether `test(mine, theirs)` is true for each of n and any other one of them.
+
+        `mine` and `theirs` are the values, each (*B, n), in forms that can be compared with one another.
+        """
 
     def least(self, values: Array, empty: int) -> Array:
         """The minimum along the last axis; `empty` where it has no entries."""

@@ -60,12 +60,20 @@ class EnvState:
 
     def plain(self) -> dict[str, np.ndarray[Any, Any]]:
         """All that the state tells, as NumPy arrays by attribute; the key by its words."""
-        fields = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "rules")
-        host = self.evolve(**{name: np.asarray(value) for name, value in fields if value is not None})
+        host = self.host()
         told = {"rng_key": host.words} | {name: getattr(host, name) for name in self.told}
         return {name: np.asarray(value) for name, value in told.items() if value is not None}
 
-    def evolve(self, **changes: Array) -> Self:
+    def stored(self) -> dict[str, Array]:
+        """The stored fields that this spec has."""
+        fields = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "rules")
+        return {name: value for name, value in fields if value is not None}
+
+    def host(self) -> Self:
+        """The state with NumPy arrays."""
+        return self.evolve(**{name: np.asarray(value) for name, value in self.stored().items()})
+
+    def evolve(self, **changes: Any) -> Self:
         """The state with stored fields changed; `dataclasses.replace`, without its cost in every phase."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__, **changes)
@@ -193,3 +201,4 @@ class Events(NamedTuple):
     row: Array  # (*B, n) which line of the rule tables was played: verb, item, target and value in one number
     stride: Array = None  # (*B, n) the step that was tried, 0 none
     moved: Array = None  # (*B, n) bool
+    wish: Array = None  # (*B, n) the cell that it would be in, were there no other agents

@@ -10,7 +10,7 @@ from cogrid.benchmarks.workloads import LANES, WORKLOADS
 from cogrid.core.spec import Spec
 from cogrid.envs.registry import spec_of
 
-MEASURES = ("speed", "latency", "reset", "create", "import", "compile", "profile", "features")
+MEASURES = ("speed", "latency", "reset", "create", "import", "compile", "profile", "features", "train")
 MODES = ("numpy-single", "numpy-batch", "jax-single", "jax-vmap", "jax-scan")
 STEPS = 256
 MAX_STEPS = 100_000  # above all steps of a pass: no episode ends while the clock runs

@@ -27,6 +27,13 @@ _MEMORY = MappingProxyType(
         "peak_bytes": "peak_memory_in_bytes",  # not before jaxlib 0.7
     }
 )
+_CONSTANT = object()
+#: Primitives whose result a table could hold instead, if nothing but constants is mixed in.
+_PASSES_ON = frozenset(
+    {"convert_element_type", "broadcast_in_dim", "reshape", "squeeze", "transpose", "copy", "neg", "not"}
+    | {"add", "sub", "mul", "min", "max", "and", "or", "eq", "ne", "lt", "le", "gt", "ge", "select_n"}
+)
+_CALLS = frozenset({"jit", "pjit", "closed_call", "custom_vmap_call"})  # with the inputs of their equation
 #: What can reach NumPy from Python code: operators, subscripts and calls.
 _OPERATIONS = frozenset(
     {"BINARY_OP", "BINARY_SLICE", "BINARY_SUBSCR", "STORE_SLICE", "STORE_SUBSCR", "COMPARE_OP"}
@@ -48,7 +55,8 @@ def compiled_counters(traced: Any, compiled: Any) -> dict[str, int]:
     Equations are those of the program as traced; instructions and fusions are what XLA left of them. A
     number that this jaxlib or platform does not tell is left out.
     """
-    found = {"equations": equations(traced.jaxpr), **_cost(compiled), **_memory(compiled)}
+    program = {"equations": equations(traced.jaxpr), "foldable_gathers": foldable_gathers(traced.jaxpr)}
+    found = {**program, **_cost(compiled), **_memory(compiled)}
     return found | hlo_counters(compiled.as_text() or "")
 
 
@@ -62,6 +70,57 @@ def equations(jaxpr: Any) -> int:
 def _jaxprs(value: Any) -> list[Any]:
     values = value if isinstance(value, (tuple, list)) else (value,)  # a cond has a tuple of branches
     return [v for v in values if hasattr(v, "eqns") or hasattr(v, "jaxpr")]
+
+
+def foldable_gathers(jaxpr: Any) -> int:
+    """Reads of a constant table at a place that is constant, or itself read from one: one table would do."""
+    return _reads(jaxpr.jaxpr, [])[0]
+
+
+def _reads(jaxpr: Any, inputs: list[Any]) -> tuple[int, list[Any]]:
+    """How many there are, and the origins of the outputs.
+
+    The origin of a value is `_CONSTANT`, or the read of a table that it was worked out from and from nothing
+    else; None for all others.
+    """
+    count = 0
+    origins = dict.fromkeys(jaxpr.constvars, _CONSTANT) | dict(zip(jaxpr.invars, inputs, strict=False))
+
+    def origin(value: Any) -> Any:
+        return _CONSTANT if hasattr(value, "val") else origins.get(value)
+
+    for equation in jaxpr.eqns:
+        given, name = list(map(origin, equation.invars)), equation.primitive.name
+        found = set(given) - {_CONSTANT}
+        results: list[Any] = [None] * len(equation.outvars)
+        if name == "gather" and given[0] is _CONSTANT:
+            count += given[1] is not None
+            results = list(equation.outvars)
+        elif name in _PASSES_ON and len(found) <= 1:
+            results = [found.pop() if found else _CONSTANT]
+        for inner, handed in _inside(equation, given):
+            within, ends = _reads(getattr(inner, "jaxpr", inner), handed)
+            count += within
+            results = ends if name in _CALLS else results
+        origins.update(zip(equation.outvars, results, strict=True))
+    return count, list(map(origin, jaxpr.outvars))
+
+
+def _inside(equation: Any, given: list[Any]) -> list[tuple[Any, list[Any]]]:
+    """The programs of a call, loop or branch, each with the inputs that are the same whenever it runs."""
+    params = equation.params
+    consts = params.get("cond_nconsts", 0)
+    handed = {
+        "scan": given[: params.get("num_consts")],
+        "cond": given[1:],
+        "while": given[consts : consts + params.get("body_nconsts", 0)],
+        **dict.fromkeys(_CALLS, given),
+    }.get(equation.primitive.name, [])
+    return [
+        (inner, given[:consts] if name == "cond_jaxpr" else handed)
+        for name, value in params.items()
+        for inner in _jaxprs(value)
+    ]
 
 
 def hlo_counters(text: str) -> dict[str, int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from cogrid.backend.env_state import EnvState
 from cogrid.core.layout import FLOOR, WALL, Layout
+from cogrid.core.look import Look, bare_floor, closed_wall, figure, plate, token
 
 if TYPE_CHECKING:
     from cogrid.core.features import Feature
@@ -118,6 +119,21 @@ class Game:
         kind, item = self.kind(thing), self.lying(thing)
         letter = next((c for c, t in self.legend.items() if self.kind(t) == kind), "?")
         return letter + (" " if item is None else self.item_name(item)[0])
+
+    def look(self, thing: Thing) -> Look:
+        """What a thing is drawn of; what lies there is drawn over it."""
+        kind = self.kind(thing)
+        if kind in ("floor", "wall"):
+            return bare_floor() if kind == "floor" else closed_wall()
+        return plate(kind, self.glyph(thing)[0])
+
+    def look_item(self, item: Item) -> Look:
+        """What an item is drawn of, as large as a cell; hands and things hold it smaller."""
+        return token(self.item_name(item))
+
+    def look_agent(self, agent: int) -> Look:
+        """What an agent is drawn of when it faces right; other facings are turned."""
+        return figure(agent)
 
     def rewards(self) -> tuple[Reward, ...]:
         """The terms whose sum is the reward."""

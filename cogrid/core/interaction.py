@@ -13,7 +13,7 @@ def interact(rules: Rules, state: EnvState, choice: Array) -> tuple[EnvState, Ev
     faced = state.pos + lookup(rules.front, state.pose)  # (*B, n)
     if rules.guarded:
         idle = rules.noop * rules.n_poses + xp.asarray(state.pose, rules.choice_dtype)
-        choice = xp.where(_occupied(faced, state.pos), idle, choice)
+        choice = xp.where(rules.backend.any_other(_faces, faced, state.pos), idle, choice)
     hand = lookup(rules.hand, choice)  # (*B, n) the first row of what is asked, the held item's line in it
     seen = xp.asarray(rules.at(state.cells, faced), rules.row_dtype)  # (*B, n)
     rows = []
@@ -26,5 +26,6 @@ def interact(rules: Rules, state: EnvState, choice: Array) -> tuple[EnvState, Ev
     return state.evolve(cells=cells, pose=state.pose + lookup(rules.swap, row)), Events(row)
 
 
-def _occupied(faced: Array, pos: Array) -> Array:
-    return (faced[..., :, None] == pos[..., None, :]).any(axis=-1)
+def _faces(mine: list[Array], theirs: list[Array]) -> Array:
+    """Whether one agent faces the cell where another stands."""
+    return mine[0] == theirs[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cogrid.backend.array import Array, lift
+from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.rules import Rules
 
@@ -12,24 +12,22 @@ def move(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
     xp, pos = rules.xp, state.pos
     stride = rules.lookup(rules.stride, choice)  # (*B, n)
     ahead = pos + stride
-    want = xp.where(rules.at(state.cells, ahead) < rules.n_walkable, ahead, pos)
+    want = wish = xp.where(rules.at(state.cells, ahead) < rules.n_walkable, ahead, pos)
     if rules.n_agents > 1:
-        other = lift(rules.others, pos.ndim + 1)
 
         def stop(want: Array) -> Array:
-            return xp.where(rules.backend.any(_conflicts(pos, want) & other), pos, want)
+            return xp.where(rules.backend.any_other(_meet, pos, want), pos, want)
 
         want = rules.backend.settle(stop, want, rules.n_agents - 1)
     state = state.evolve(pos=want, pose=state.pose + rules.lookup(rules.turn, choice))
-    return state, Events(events.row, stride, want != pos)
+    return state, Events(events.row, stride, want != pos, wish)
 
 
-def _conflicts(pos: Array, want: Array) -> Array:
-    """(*B, n, n) whether i and j want one cell, or each other's; who stays where it is wants its own.
+def _meet(mine: list[Array], theirs: list[Array]) -> Array:
+    """Whether two agents want one cell, or each other's; who stays where it is wants its own.
 
     Every pass that changes something stops one agent for good, and the first stops two or runs into one that
     stands, so n − 1 passes settle all.
     """
-    mine = want[..., :, None]
-    into = mine == pos[..., None, :]  # i wants the cell of j
-    return (mine == want[..., None, :]) | (into & into.swapaxes(-1, -2))
+    (pos, want), (their_pos, their_want) = mine, theirs
+    return (want == their_want) | ((want == their_pos) & (pos == their_want))

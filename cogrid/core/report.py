@@ -9,9 +9,17 @@ from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.rewards import components
 from cogrid.core.rules import Rules
 
+#: What is counted in every game, beside its verbs.
+ALWAYS = ("moves", "contests", "idle steps")
+
+
+def counters(rules: Rules) -> tuple[str, ...]:
+    """Names of the last axis of the counts: every verb of the game, and what every game has."""
+    return (*rules.verbs[1:], *ALWAYS)
+
 
 def report(rules: Rules, before: EnvState, state: EnvState, events: Events) -> dict[str, Array]:
-    """Events by name, every reward term, and the mask of the next actions; arrays of (*B, n, …)."""
+    """Events by name, their counts, every reward term, and the mask of the next actions; (*B, n, …)."""
     lookup, going = rules.lookup, ~before.done[..., None]  # after the end nothing is reported
     verb = rules.xp.where(going, lookup(rules.verb, events.row), np.int16(0))
     thing = events.row % rules.n_things
@@ -24,9 +32,27 @@ def report(rules: Rules, before: EnvState, state: EnvState, events: Events) -> d
         "target": rules.xp.where(verb > 0, lookup(rules.types, thing), 0),  # type id of the thing before
         "moved": events.moved & going,
         "bumped": (events.stride != 0) & ~events.moved & going,
+        "counts": counts(rules, before, state, events, verb),
         "action_mask": action_mask(rules, state),
     }
     return infos | {f"reward {name}": points for name, points in components(rules, before, events).items()}
+
+
+def counts(rules: Rules, before: EnvState, state: EnvState, events: Events, verb: Array) -> Array:
+    """(*B, n, counters) int32 how often each happened in this step, to be summed over steps; 0 after the end.
+
+    A contest is a walk to a free cell that another agent prevented; idle is who did nothing that shows: no
+    verb, no move, no turn, no contest.
+    """
+    awake = ~before.done[..., None]
+    if before.ended is not None:
+        awake = awake & ~before.ended
+    codes = lift(np.arange(1, len(rules.verbs), dtype=np.int16), verb.ndim + 1)
+    contest = awake & (events.wish != state.pos)
+    turned = rules.lookup(rules.facing, before.pose) != rules.lookup(rules.facing, state.pose)
+    idle = awake & (verb == 0) & ~events.moved & ~turned & ~contest
+    always = rules.xp.stack((awake & events.moved, contest, idle), axis=-1)
+    return rules.xp.concatenate((verb[..., None] == codes, always), axis=-1).astype(np.int32)
 
 
 def action_mask(rules: Rules, state: EnvState) -> Array:

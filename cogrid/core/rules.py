@@ -76,7 +76,6 @@ class Rules:
         rows = np.array([intents.index(a.intent) * block if a.intent in intents else 0 for a in actions])
         hand = rows[:, None] + held * self.n_things
         self.hand = hand.astype(self.row_dtype).reshape(-1)  # (choices,) the row, but for the thing
-        self.others = ~np.eye(self.n_agents, dtype=bool)  # (n, n)
         self.nothing = np.zeros(self.n_agents, np.float32)  # (n,) what all are paid after the end
 
     def _compile_rows(self) -> None:
@@ -100,13 +99,13 @@ class Rules:
         self.item_types = np.array([-1, *(ids[game.item_name(i)] for i in symbols.items[1:])], np.int16)
         self.type_ids = ids
         self.ticked = np.array([symbols.number[game.tick(t)] for t in symbols.things], self.cell_dtype)
-        self.ticks = bool((self.ticked != np.arange(self.n_things)).any())
 
     def _compile_boards(self) -> None:
         legend, number = self.spec.game.legend, self.spec.symbols.number
         boards = [[number[legend[c]] for row in board for c in row] for board in self.spec.boards]
         self.boards = np.array(boards, self.cell_dtype)  # (layouts, cells)
         self._check_border()
+        self.ticking = self.cells_where(lambda thing: self.spec.game.tick(thing) != thing)  # (k,) cells
         self.starts = np.array([self._starts(k) for k in range(len(boards))], self.pos_dtype)  # (layouts, n)
 
     def _check_border(self) -> None:

@@ -112,6 +112,24 @@ def override(spec: Spec, changes: Mapping[str, Any], name: str, also: tuple[str,
     return dataclasses.replace(spec, game=game, **own)
 
 
+def differences(base: Spec, spec: Spec) -> dict[str, Any]:
+    """What `override` needs to make `spec` of `base`, a spec of the same game; layouts by name or as text."""
+    changes = _changed(base, spec) | _changed(base.game, spec.game)
+    changes.pop("game", None)
+    if spec.layout == spec.game.default_layouts():
+        changes.pop("layout", None)
+    if "layout" in changes:
+        named = spec.game.layouts
+        changes["layout"] = [one.name if named.get(one.name) == one else one.text for one in spec.layout]
+    return changes
+
+
+def _changed(old: Any, new: Any) -> dict[str, Any]:
+    """The fields of a dataclass that differ from another's."""
+    values = {f.name: getattr(new, f.name) for f in dataclasses.fields(new)}
+    return {name: value for name, value in values.items() if value != getattr(old, name)}
+
+
 def _layouts(game: Game, given: str | Layout | Iterable[str | Layout]) -> tuple[Layout, ...]:
     if isinstance(given, (str, Layout)):
         given = (given,)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events, clock_of
 from cogrid.core.rules import Rules
@@ -22,8 +20,8 @@ def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Arr
     over = time >= rules.spec.max_steps
     ended = state.ended
     if ended is not None:
-        final = np.array([verb in rules.spec.game.final_verbs for verb in rules.verbs])
-        ended = ended | rules.lookup(final, rules.lookup(rules.verb, events.row))
+        final = rules.events(lambda event: event.verb in rules.spec.game.final_verbs, bool)
+        ended = ended | rules.lookup(final, events.row)
         over = over | (ended.all(axis=-1) & (time >= 0))
     clock = clock_of(time, over)
     return state.evolve(clock=clock, ended=ended), clock < 0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import json
 from typing import Any
 
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.spec import Spec, override
+from cogrid.core.spec import Spec, differences, override
 from cogrid.envs.arena import specs as arena
 from cogrid.envs.overcooked import specs as overcooked
 from cogrid.vector import VectorEnv
@@ -45,12 +47,33 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spe
     return override(_SPECS[id], overrides, id, adapter)
 
 
+def recipe(spec: Spec) -> tuple[str, dict[str, Any]] | None:
+    """An id and the fewest overrides, plain JSON values, that make this spec; None where there are none."""
+    found = []
+    for id in registered():
+        if type(_SPECS[id].game) is type(spec.game):
+            changes = differences(_SPECS[id], spec)
+            with contextlib.suppress(TypeError, ValueError):  # no JSON, or no valid override: not by this id
+                plain = json.loads(json.dumps(changes))
+                if override(_SPECS[id], plain, id) == spec:
+                    strange = not set(_SPECS[id].layout) & set(spec.layout)  # another board gave it its name
+                    found.append((len(plain), strange, id, plain))
+    return min(found)[2:] if found else None
+
+
 def make(
-    id: str, backend: str = "numpy", *, render_mode: str | None = None, infos: bool = False, **overrides: Any
+    id: str,
+    backend: str = "numpy",
+    *,
+    render_mode: str | None = None,
+    tile_size: int | None = None,
+    infos: bool = False,
+    shadow: bool | None = None,
+    **overrides: Any,
 ) -> CoGridEnv:
     """One environment with PettingZoo's parallel API; overrides change its spec."""
-    spec = spec_of(id, overrides, ("backend", "infos", "render_mode"))
-    return CoGridEnv(spec, backend, render_mode=render_mode, infos=infos)
+    spec = spec_of(id, overrides, ("backend", "infos", "render_mode", "shadow", "tile_size"))
+    return CoGridEnv(spec, backend, render_mode=render_mode, tile_size=tile_size, infos=infos, shadow=shadow)
 
 
 def make_vec(
@@ -60,8 +83,9 @@ def make_vec(
     *,
     autoreset: str = "same-step",
     infos: bool = False,
+    shadow: bool | None = None,
     **overrides: Any,
 ) -> VectorEnv:
     """A batch of environments that reset themselves; overrides change their spec."""
-    spec = spec_of(id, overrides, ("autoreset", "backend", "infos", "num_envs"))
-    return VectorEnv(spec, num_envs, backend, autoreset=autoreset, infos=infos)
+    spec = spec_of(id, overrides, ("autoreset", "backend", "infos", "num_envs", "shadow"))
+    return VectorEnv(spec, num_envs, backend, autoreset=autoreset, infos=infos, shadow=shadow)

@@ -160,10 +160,10 @@ if HAS_JAX:
     import jax
     import jax.numpy as jnp
 
-    from cogrid.benchmarks.counters import compiled_counters, counters, equations
+    from cogrid.benchmarks.counters import compiled_counters, counters, equations, foldable_gathers
 
     #: Told by every version and platform.
-    ALWAYS = {"equations", "instructions", "fusions", "host_callbacks", "wide_values"}
+    ALWAYS = {"equations", "instructions", "fusions", "host_callbacks", "wide_values", "foldable_gathers"}
 
     def test_equations_inside_of_calls_loops_and_branches() -> None:
         def count(function: Any, *arguments: Any) -> int:
@@ -187,12 +187,27 @@ if HAS_JAX:
         found = counters(jax.vmap(env.jax_step), state, actions)
         assert found.keys() >= ALWAYS
         assert all(type(number) is int and number >= 0 for number in found.values())
-        assert found["host_callbacks"] == found["wide_values"] == 0
+        assert found["host_callbacks"] == found["wide_values"] == found["foldable_gathers"] == 0
         assert min(found["equations"], found["instructions"]) > 50
         assert found["argument_bytes"] > 0
         traced = jax.jit(jax.vmap(env.jax_step)).trace(state, actions)
         assert compiled_counters(traced, traced.lower().compile()) == found
         assert counters(jax.jit(jax.vmap(env.jax_step)), state, actions) == found
+
+    def test_a_table_read_at_what_a_table_says_could_be_one() -> None:
+        first, second = jnp.arange(9), jnp.arange(9)[::-1]
+
+        def count(function: Any) -> int:
+            return foldable_gathers(jax.make_jaxpr(function)(jnp.array([3, 4])))
+
+        assert count(lambda x: second[first[x]]) == 1
+        assert count(lambda x: jax.jit(lambda y: second[y * 2])(first[x])) == 1
+        assert count(lambda x: second[jnp.array([0, 2])] + x) == 1
+        assert count(lambda x: jax.lax.cond(x[0] > 0, lambda: second[first[x]], lambda: x)) == 1
+        assert count(lambda x: jax.lax.fori_loop(0, 3, lambda _, y: second[first[y]], x)) == 1
+        assert count(lambda x: first[x] + second[x]) == 0
+        assert count(lambda x: second[first[x] + x]) == 0  # depends on two
+        assert count(lambda x: x[first[x]]) == 0  # is no table
 
     def test_a_callback_and_wide_values_are_found() -> None:
         shape = jax.ShapeDtypeStruct((4,), np.float32)

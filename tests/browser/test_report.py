@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from bench import report, results
 from bench.judge import Earlier
@@ -50,15 +49,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     before = run(row(name=name, speed=9e5), created="2026-11-16T10:00:00+00:00")
     path.write_text(report.page([compared(), run(*rows)], Earlier.of(before)), encoding="utf-8")
     return path
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """The system's Chromium, which the session has found."""
-    with sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=os.environ["COGRID_BROWSER"])
-        yield found
-        found.close()
 
 
 @pytest.fixture

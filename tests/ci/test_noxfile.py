@@ -27,6 +27,7 @@ RUNS = {
     "tests(jax-cpu)": ("pytest",),
     "tests-minimums": ("pytest",),
     "oracles": ("pytest",),
+    "distributed": ("pytest",),
     "examples(numpy)": ("pytest",),
     "examples(jax-cpu)": ("pytest",),
     "browser": ("pytest",),
@@ -75,7 +76,7 @@ def test_sessions_pass_what_they_are_given(session: str, tmp_path: Path) -> None
 
 def test_tests_leave_out_only_what_another_session_runs(tmp_path: Path) -> None:
     path = stubs(tmp_path / "bin", dict.fromkeys(TOOLS, 0))
-    for session in ("tests(jax-cpu)", "oracles", "examples(jax-cpu)", "workflows", "browser"):
+    for session in ("tests(jax-cpu)", "oracles", "examples(jax-cpu)", "workflows", "browser", "distributed"):
         assert nox("-s", session, *HERE, PATH=path).returncode == 0
     runs = [line.split() for line in calls(tmp_path / "bin") if line.startswith("pytest")]
     ignored = {word.removeprefix("--ignore=") for word in runs[0] if word.startswith("--ignore=")}
@@ -141,6 +142,13 @@ def test_inner_exit_code_of_a_benchmark_reaches_the_shell(tmp_path: Path, code: 
         "python -m bench report --html bench/results/report.html",
     ], "the report also tells of what went wrong"
     assert any("benchmark_suite.py" in line for line in calls(tmp_path / "bin")) == (code == 0)
+
+
+@pytest.mark.parametrize("code", [0, 22])
+def test_validation_passes_its_size_and_its_exit_code(tmp_path: Path, code: int) -> None:
+    done = nox("-s", "validate", *HERE, "--", "soak", PATH=stubs(tmp_path / "bin", {"python": code}))
+    assert done.returncode == code
+    assert calls(tmp_path / "bin") == ["python -m bench.validate soak"]
 
 
 # GPU sessions. Nothing is downloaded in these tests: pip and uv find no index.

@@ -82,7 +82,7 @@ def episode(id: str, kind: str, backend: str) -> tuple[list[Any], Counter[str]]:
         state = seeded(env, state) if number % 10 == 0 else state
         before = read_only(state) if backend == "numpy" else state
         state, obs, rewards, done, infos = step(before, actions)
-        seen.append((before, state, *map(np.asarray, (obs, rewards, done))))
+        seen.append((before, state, *map(np.asarray, (obs, rewards, done, infos["counts"]))))
         counts += tally(before, infos, state, env.verbs)
     return seen, counts
 
@@ -97,12 +97,17 @@ if len(BACKENDS) > 1:
         for number, (mine, yours) in enumerate(zip(ours, theirs, strict=True)):
             assert_same(mine[0], yours[0], f"{id} before step {number}")
             assert_same(mine[1], yours[1], f"{id} after step {number}")
-            for name, a, b in zip(("obs", "rewards", "done"), mine[2:], yours[2:], strict=True):
+            for name, a, b in zip(("obs", "rewards", "done", "counts"), mine[2:], yours[2:], strict=True):
                 assert (a.dtype, a.tobytes()) == (b.dtype, b.tobytes()), f"{id} step {number}: {name}"
         assert ours[-1][4].all()
+        names = make(id, kind, "numpy").counters
+        totals = dict(zip(names, sum(step[5] for step in ours).sum(axis=(0, 1)), strict=True))
+        assert all(totals[verb] == count for verb, count in counts.items() if verb in totals)
+        assert totals["idle steps"] > 20
         key = jax.random.key_data(theirs[-1][1].rng_key)  # as users read it, not as it is stored
         np.testing.assert_array_equal(ours[-1][1].rng_key, key)
         if kind in ("window", "none"):
+            assert totals["contests"] > 40
             assert min(counts["contest"], counts["swap"], counts["follow"]) > 20, counts
         if id in KITCHENS:
             verbs = ("pot onion", "plate", "deliver", "take dish", "put down", "pick up")
@@ -113,13 +118,14 @@ if len(BACKENDS) > 1:
 def test_batch_equals_single_numpy(id: str, kind: str) -> None:
     env = make(id, kind, "numpy")
     tape = scripted(env, STEPS, BATCH)
-    for number, (before, after, obs, rewards, done) in enumerate(episode(id, kind, "numpy")[0]):
+    for number, (before, after, obs, rewards, done, counts) in enumerate(episode(id, kind, "numpy")[0]):
         i = number % BATCH
-        state, mine, points, over, _ = env.step_fn(sliced(before, i), tape[number, i])
+        state, mine, points, over, infos = env.step_fn(sliced(before, i), tape[number, i])
         assert_same(state, sliced(after, i), f"{id} step {number} environment {i}")
         assert mine.tobytes() == obs[i].tobytes()
         assert points.tobytes() == rewards[i].tobytes()
         assert bool(over) == bool(done[i])
+        np.testing.assert_array_equal(infos["counts"], counts[i])
 
 
 @pytest.mark.parametrize("id", IDS)

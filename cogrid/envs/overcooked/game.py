@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 from cogrid.core.features import Feature
 from cogrid.core.game import Game, Item, Outcome, Reward, Thing, checked_integer, checked_number
 from cogrid.core.layout import FLOOR, WALL, Layout
+from cogrid.core.look import Look
 from cogrid.core.symbols import MAX_SYMBOLS
-from cogrid.envs.overcooked import features, layouts, rewards
+from cogrid.envs.overcooked import features, layouts, looks, rewards
 from cogrid.envs.overcooked.objects import (
     DISH,
     INGREDIENTS,
@@ -140,6 +141,19 @@ class Kitchen(Game):
         if isinstance(thing, Pot) and thing.items:
             return "P" + (str(len(thing.items)) if thing.timer < 0 else "~" if thing.timer else "*")
         return super().glyph(thing)
+
+    def look(self, thing: Thing) -> Look:
+        """Pots show what is in them and how much of their cooking is over."""
+        left = thing.timer / self.time_of(thing.items) if isinstance(thing, Pot) and thing.timer > 0 else 0.0
+        return looks.look(thing, 1.0 - left) or super().look(thing)
+
+    def look_item(self, item: Item) -> Look:
+        """See `envs/overcooked/looks.py`."""
+        return looks.item(item)
+
+    def look_agent(self, agent: int) -> Look:
+        """Cooks wear hats."""
+        return looks.cook(agent)
 
     def rewards(self) -> tuple[Reward, ...]:
         """Deliveries, and the classic shaping."""

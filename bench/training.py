@@ -1,0 +1,132 @@
+"""Training: an update of the learner in examples/ippo.py as a pass, and the environment's share of it."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import math
+import statistics
+import sys
+from typing import Any, NamedTuple
+
+from bench.results import ROOT, ResultError, version_of
+from cogrid.backend.array import Array
+from cogrid.benchmarks.case import Case
+from cogrid.benchmarks.clock import Pass
+from cogrid.benchmarks.counters import compiled_counters
+from cogrid.benchmarks.measures import Measured, Plan
+from cogrid.benchmarks.modes import Mismatch
+from cogrid.shadow import Shadow
+
+LEARNER = ROOT / "examples" / "ippo.py"
+NEEDS = ("optax", "equinox")  # beside JAX
+
+
+def missing() -> list[str]:
+    """What the learner needs and is not installed."""
+    return [name for name in NEEDS if version_of(name) is None]
+
+
+class Update(NamedTuple):
+    """One update of a learner, from the same beginning each time."""
+
+    learner: Any
+    run: Any  # the beginning
+    work: Pass  # its `run` returns the run after the update
+    traced: Any
+    compiled: Any
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Of the compiled update."""
+        return dict(compiled_counters(self.traced, self.compiled))
+
+
+def ready(case: Case) -> Update:
+    """All that is not part of the measured work."""
+    import jax
+
+    learner = _learner(case)
+    run = jax.jit(learner.begin)(jax.numpy.int32(case.seed))
+    traced = jax.jit(lambda run: learner.update(run, None)[0]).trace(run)
+    compiled = traced.lower().compile()
+    return Update(learner, run, Pass(lambda: compiled(run)), traced, compiled)
+
+
+def _learner(case: Case, recorded: int = 0) -> Any:
+    """As users have it, in the case's sizes; one seed."""
+    ippo = _module()
+    options = ippo.Options(
+        id=case.id,
+        observation=case.spec.observation,
+        steps=case.steps * case.batch,
+        seeds=1,
+        num_envs=case.batch,
+        num_steps=case.steps,
+        chunk=1,
+        minibatches=math.gcd(ippo.Options.minibatches, case.batch),
+    )
+    return ippo.Learner(options, recorded)
+
+
+@functools.cache
+def _module() -> Any:
+    """The example, by its path: it belongs to no package."""
+    if not LEARNER.exists():
+        raise ResultError(f"there is no {LEARNER.name} in this checkout's examples.")
+    found = importlib.util.spec_from_file_location("cogrid_example_ippo", LEARNER)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.modules[found.name] = module  # dataclasses look their module up
+    found.loader.exec_module(module)
+    return module
+
+
+def check(case: Case, update: Update) -> None:
+    """Raise a Mismatch where NumPy plays the update's steps otherwise, or the timed update ends elsewhere.
+
+    What is played has no checksum: it follows from the learner's floats, which any change of it may move.
+    """
+    import jax
+
+    learner = _learner(case, recorded=case.batch)
+    recorded = jax.jit(learner.update)(update.run, None)[1].recorded
+    shadow = Shadow(learner.env.spec, "jax")
+    shadow.chunk(**recorded._replace(last=update.work.once().state)._asdict())
+    if shadow.report.first:
+        raise Mismatch(f"{shadow.report.first}.")
+
+
+def measure(case: Case, plan: Plan) -> Measured:
+    """Environment steps of training per second, and what the environment alone takes of an update."""
+    update = ready(case)
+    check(case, update)
+    steps = case.steps * case.batch
+    taken, alone = (plan.take(work, steps) for work in (update.work, _environment(update)))
+    return Measured(
+        unit="steps/s",
+        samples=[steps / seconds for seconds in taken.seconds],
+        counters=update.counters,
+        noise=taken.noise(),
+        parts={"update": statistics.median(taken.seconds), "environment": statistics.median(alone.seconds)},
+    )
+
+
+def _environment(update: Update) -> Pass:
+    """The same steps without the learner: stepping, seeing, automatic reset, and all of it written out."""
+    import jax
+
+    env = update.learner.env
+
+    def one(carry: tuple[Any, Array], joint: Array) -> Any:
+        state, obs = carry
+        state, seen, rewards, done, infos = env.jax_step(state, joint)
+        return env.renew_fn(state, seen, done), (obs, rewards, done, infos["reward delivery"][..., 0])
+
+    run = update.run
+    play = jax.jit(update.learner.play)
+    actions = play(run.network, run.state, run.obs, jax.random.key(0))[2].actions
+    start = (run.state, run.obs)
+    compiled = jax.jit(lambda *inputs: jax.lax.scan(one, *inputs)).lower(start, actions).compile()
+    return Pass(lambda: compiled(start, actions))

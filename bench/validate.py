@@ -1,0 +1,242 @@
+"""Validation: real training, and both adapters on every environment, with the other backend beside them."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib.util
+import itertools
+import math
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tabulate import tabulate
+
+import cogrid
+from bench.codes import Code
+from bench.results import ROOT, version_of
+from cogrid.backend.array import BACKENDS
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.core.actions import ACTION_SETS
+from cogrid.core.spec import OBSERVATIONS, Spec
+from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.policies import ScriptedCooks
+from cogrid.envs.registry import spec_of
+from cogrid.shadow import ShadowReport, marks_in
+from cogrid.vector import AUTORESETS, VectorEnv
+
+SIZES = {"smoke": 20_000, "soak": 250_000}  # comparisons, at least
+# What part of them goes where. The rest is training, the fastest and the most varied.
+STATEFUL, VECTOR, ROLLOUT = 0.1, 0.3, 0.1
+BATCH = 16  # environments of a vector and of a rollout
+CHUNK = 32  # steps of a rollout that are replayed together
+EXAMPLE = ROOT / "examples" / "ippo.py"
+TRAINED = (("Overcooked-CrampedRoom-V0", "features"), ("Overcooked-CoordinationRing-V0", "lossless"))
+ROLLED = (("Overcooked-ForcedCoordination-V0", "lossless"), ("Arena-V0", "window"))
+COLUMNS = ("path", "backend", "beside", "environments", "comparisons", "mismatches", "time : beside")
+
+Scene = tuple[str, str]  # an id and a kind of observation
+
+
+class Run(NamedTuple):
+    """Something to play under a shadow, and its report."""
+
+    path: str
+    scene: str
+    play: Callable[[], ShadowReport]
+
+
+class Found(NamedTuple):
+    """What came of a run."""
+
+    path: str
+    scene: str
+    report: ShadowReport
+
+
+def scenes(everything: bool) -> list[Scene]:
+    """Every id with every kind of observation that it has; or every id and every kind at least once."""
+    found = [(id, kinds(spec_of(id, {}, ()))) for id in cogrid.registered()]
+    if everything:
+        return [(id, kind) for id, known in found for kind in known]
+    return [(id, known[number % len(known)]) for number, (id, known) in enumerate(found)]
+
+
+def kinds(spec: Spec) -> list[str]:
+    """The observations of a game."""
+    there = {"features": bool(spec.game.features()), "none": True}
+    return [kind for kind in OBSERVATIONS if there.get(kind, bool(spec.game.planes))]
+
+
+def runs(comparisons: int, everything: bool) -> Iterator[Run]:
+    """What makes up so many comparisons, quick things first."""
+    stage = [(id, kind, backend) for id, kind in scenes(everything) for backend in BACKENDS]
+    each = math.ceil(comparisons * STATEFUL / len(stage))
+    for id, kind, backend in stage:
+        yield Run("make", f"{id} {kind}", partial(single, id, kind, backend, each))
+    each = math.ceil(comparisons * VECTOR / len(stage) / len(AUTORESETS))
+    for id, kind, backend in stage:
+        for mode in AUTORESETS:
+            yield Run(f"make_vec {mode}", f"{id} {kind}", partial(vector, id, kind, backend, mode, each))
+    each = math.ceil(comparisons * ROLLOUT / len(ROLLED))
+    for id, kind in ROLLED:
+        yield Run("rollout", f"{id} {kind}", partial(rolled, id, kind, each))
+    each = math.ceil(comparisons * (1 - STATEFUL - VECTOR - ROLLOUT) / len(TRAINED))
+    for id, kind in TRAINED:
+        yield Run("training", f"{id} {kind}", partial(trained, id, kind, each))
+
+
+def single(id: str, kind: str, backend: str, comparisons: int) -> ShadowReport:
+    """Scripted cooks, or random agents where there is no kitchen, through PettingZoo's API."""
+    spec = spec_of(id, {"observation": kind, "random_start": True, "max_steps": 120}, ())
+    env = CoGridEnv(spec, backend, shadow=True, infos=True)
+    generator = np.random.default_rng(0)
+    for episode in itertools.count():
+        env.reset(seed=episode)
+        act = policy(env, episode, generator)
+        while env.agents:
+            env.step(act())
+            if _report(env).comparisons >= comparisons:
+                return _report(env)
+        env.set_state(env.get_state())
+    raise AssertionError
+
+
+def policy(env: CoGridEnv, seed: int, generator: Any) -> Callable[[], dict[int, int]]:
+    """The next joint action of an episode."""
+    if isinstance(env.spec.game, Kitchen):
+        cooks = ScriptedCooks(env.rules, seed=seed, noise=0.2)
+        return lambda: cooks.act(env.env_state)
+    n_actions = len(env.action_names)
+    return lambda: {agent: int(generator.integers(n_actions)) for agent in env.agents}
+
+
+def vector(id: str, kind: str, backend: str, autoreset: str, comparisons: int) -> ShadowReport:
+    """Random agents that often interact, in a batch whose episodes end again and again."""
+    spec = spec_of(id, {"observation": kind, "random_start": True, "max_steps": 15}, ())
+    vec = VectorEnv(spec, BATCH, backend, autoreset=autoreset, infos=True, shadow=True)
+    vec.reset(seed=0)
+    shape, generator = (BATCH, spec.num_agents), np.random.default_rng(0)
+    interact = [action.name for action in ACTION_SETS[spec.action_set]].index("interact")
+    for _ in range(math.ceil(comparisons / BATCH)):
+        actions = generator.integers(vec.rules.n_actions, size=shape)
+        vec.step(np.where(generator.random(shape) < 0.4, interact, actions))
+    return _report(vec)
+
+
+def rolled(id: str, kind: str, comparisons: int) -> ShadowReport:
+    """`cogrid.rollout`, chunk by chunk."""
+    env = cogrid.make(id, "jax", shadow=True, observation=kind, random_start=True, max_steps=50)
+    chunks = math.ceil(comparisons / (BATCH * CHUNK))  # whole ones: another length would be compiled anew
+    cogrid.rollout(env, num_envs=BATCH, num_steps=chunks * CHUNK, chunk=CHUNK)
+    return _report(env)
+
+
+def trained(id: str, kind: str, comparisons: int) -> ShadowReport:
+    """The training example: in every update a part of what the learner has played is replayed."""
+    example = load_example()
+    options = example.Options(id=id, observation=kind, seeds=1, chunk=5)
+    updates = math.ceil(comparisons / (example.RECORDED * options.num_steps))
+    options = dataclasses.replace(options, steps=updates * options.num_envs * options.num_steps)
+    with tempfile.TemporaryDirectory() as folder:
+        report: ShadowReport = example.train(options, Path(folder), resume=False, shadow=True)[2]
+    return report
+
+
+def load_example() -> Any:
+    """The module of the training example, which no package holds."""
+    spec = importlib.util.spec_from_file_location(EXAMPLE.stem, EXAMPLE)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look themselves up
+    spec.loader.exec_module(module)
+    return module
+
+
+def _report(env: Any) -> ShadowReport:
+    report: ShadowReport = env.shadow
+    return report
+
+
+def validate(all_runs: Iterator[Run]) -> list[Found]:
+    """Play one after the other; progress and every mismatch are told on stderr at once."""
+    found: list[Found] = []
+    began, total = time.perf_counter(), 0
+    for run in all_runs:
+        one = Found(run.path, run.scene, run.play())
+        found.append(one)
+        before, total = total, total + one.report.comparisons
+        if marks_in(before, total):
+            wrong = sum(each.report.mismatches for each in found)
+            seconds = time.perf_counter() - began
+            print(f"validate: {total:,} comparisons, {wrong:,} mismatches, {seconds:.0f} s", file=sys.stderr)
+        if one.report.first:
+            print(f"validate: {named(one)}", file=sys.stderr)
+    return found
+
+
+def named(one: Found) -> str:
+    """A mismatch with the place where it can be seen again."""
+    return f"{one.path} of {one.scene} on {one.report.backend}: {one.report.first}."
+
+
+def table(found: list[Found], style: str = "simple") -> str:
+    """Sums by path and backend, then what was found wrong, in words."""
+    lines = []
+    for (path, backend), group in itertools.groupby(
+        sorted(found, key=lambda one: (one.path, one.report.backend)),
+        lambda one: (one.path, one.report.backend),
+    ):
+        reports = [one.report for one in group]
+        ratios = [report.ratio for report in reports if report.ratio]
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+        lines.append(
+            [
+                *(path, backend, reports[0].shadow, len(reports)),
+                f"{sum(report.comparisons for report in reports):,}",
+                f"{sum(report.mismatches for report in reports):,}",
+                "–" if mean is None else f"1 : {mean:.3g}",
+            ]
+        )
+    total, wrong = (sum(getattr(one.report, n) for one in found) for n in ("comparisons", "mismatches"))
+    firsts = [named(one) for one in found if one.report.first]
+    text: str = tabulate(lines, COLUMNS, style, disable_numparse=True)
+    return "\n".join([text, "", f"{total:,} comparisons, {wrong:,} mismatches.", *firsts])
+
+
+def size_of(text: str) -> int:
+    """A number of comparisons, by its name or as it is."""
+    if text in SIZES:
+        return SIZES[text]
+    if not text.replace("_", "").isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither {' nor '.join(SIZES)} nor a number from 1 on")
+    return int(text)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """0 if nothing differed, 22 if anything did."""
+    parser = argparse.ArgumentParser(prog="python -m bench.validate", description=__doc__)
+    parser.add_argument(
+        "size", type=size_of, nargs="?", default="smoke", help="smoke, soak, or so many comparisons"
+    )
+    size = parser.parse_args(arguments).size
+    if version_of("jax") is None:
+        print("validate: both backends are needed, and JAX is not installed: pip install '.[jax]'.")
+        return Code.USAGE
+    try:
+        found = validate(runs(size, everything=size >= SIZES["soak"]))
+    except KeyboardInterrupt:
+        return Code.INTERRUPTED
+    print(table(found))
+    return Code.MISMATCH if any(one.report.mismatches for one in found) else Code.FINE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,204 @@
+"""The command line: what there is, what it is like, and pictures of it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import dataclasses
+import sys
+import webbrowser
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from cogrid.cogrid_env import RENDER_FPS, CoGridEnv
+from cogrid.core.layout import DIGITS, FLOOR
+from cogrid.envs.registry import make, registered
+from cogrid.episode import Episode, play, replayed
+from cogrid.play.server import Server
+from cogrid.play.session import Session
+from cogrid.policies import POLICIES, usual_policy
+from cogrid.render.film import SUFFIXES, Film
+from cogrid.render.picture import TILE
+from cogrid.replay import Replay
+
+MOST_STEPS = 400  # of a film, unless told otherwise
+
+BENCH = """\
+python -m cogrid.benchmarks.benchmark_suite    NumPy and JAX on one kitchen; ships with the package
+
+From the checkout, with nox (python -m pip install nox):
+nox -s bench                    a quick benchmark, compared with the baselines
+nox -s bench -- --against main  whether a change made it slower
+nox -s bench -- --full          up to 5,000,000 environments
+nox -s bench-peers              other libraries beside it
+python -m bench profile         where the time of a step goes"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; a user's mistake is one sentence and exit code 2."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (ValueError, TypeError, OSError) as error:
+        print(f"python -m cogrid {options.command}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m cogrid",
+        description="Multi-agent grid worlds: list them, look at them, make pictures of them.",
+        epilog="example: python -m cogrid render Overcooked-CrampedRoom-V0 --out kitchen.gif",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    listing = commands.add_parser("list", help="print every environment id")
+    listing.set_defaults(run=_list)
+    info = commands.add_parser("info", help="print what an environment is like")
+    info.add_argument("id", metavar="ID", help="an environment id; see `python -m cogrid list`")
+    info.set_defaults(run=_info)
+    _add_render(commands.add_parser("render", help="write a picture or a film of an episode"))
+    _add_play(commands.add_parser("play", help="play in the browser, or look at a replay there"))
+    bench = commands.add_parser("bench", help="print how speed is measured")
+    bench.set_defaults(run=lambda options: print(BENCH))
+    return parser
+
+
+def _add_render(render: argparse.ArgumentParser) -> None:
+    render.description = (
+        "Play an environment, or a replay again, and write what happens: a moving .gif or .apng, "
+        "or a .png of the last moment."
+    )
+    render.add_argument("what", metavar="ID|REPLAY", help="an environment id, or the file of a replay")
+    render.add_argument("--out", required=True, metavar="FILE", help=f"ends in {', '.join(SUFFIXES)}")
+    render.add_argument(
+        "--steps",
+        type=_count(0),
+        metavar="N",
+        help=f"how many (the episode, at most {MOST_STEPS}; 0 for .png)",
+    )
+    render.add_argument("--seed", type=int, metavar="N", help="of the episode (0)")
+    render.add_argument(
+        "--policy",
+        metavar="NAME",
+        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (scripted in kitchens, or random)",
+    )
+    render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"side of a cell ({TILE})")
+    render.add_argument(
+        "--fps", type=float, default=RENDER_FPS, metavar="N", help=f"steps a second ({RENDER_FPS})"
+    )
+    render.add_argument(
+        "--batch",
+        type=_count(1),
+        metavar="N",
+        help="environments side by side, of further seeds (1)",
+    )
+    render.set_defaults(run=_render)
+
+
+def _add_play(play: argparse.ArgumentParser) -> None:
+    play.description = "Serve a page on this machine where people and policies play; Ctrl-C ends it."
+    play.add_argument("what", metavar="ID|REPLAY", help="an environment id, or the file of a replay")
+    play.add_argument(
+        "--partner",
+        metavar="NAME",
+        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (scripted in kitchens, or random)",
+    )
+    play.add_argument("--seed", type=int, metavar="N", help="of the first episode (random)")
+    play.add_argument("--port", type=_count(0), default=0, metavar="N", help="of this machine (a free one)")
+    play.add_argument("--no-open", action="store_true", help="only print the address")
+    play.set_defaults(run=_play)
+
+
+def _play(options: argparse.Namespace) -> None:
+    file, replay = Path(options.what), None
+    if options.what not in registered() and file.is_file():
+        replay = Replay.load(file)
+    id = options.what if replay is None else replay.id or registered()[0]
+    session = Session(id, partner=options.partner, seed=options.seed)
+    if replay:
+        session.show(replay)
+    server = Server(session, options.port)
+    print(f"{server.address}\nonly on this machine; Ctrl-C ends it.", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(server.run(lambda: None if options.no_open else _open(server.address)))
+
+
+def _open(address: str) -> None:
+    webbrowser.open(address)
+
+
+def _count(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least}")
+        return int(text)
+
+    return read
+
+
+def _list(options: argparse.Namespace) -> None:
+    for id in registered():
+        spec = make(id).spec
+        what = f"{spec.height} × {spec.width} cells, {spec.num_agents} agents, {spec.max_steps} steps"
+        print(f"{id:<38}{what}")
+
+
+def _info(options: argparse.Namespace) -> None:
+    env = make(options.id)
+    spec, game = env.spec, env.spec.game
+    letters = {letter for layout in spec.layout for row in layout.letters for letter in row}
+    seen = env.observation_space(0)
+    print(f"{options.id}: {(type(game).__doc__ or type(game).__name__).strip().splitlines()[0]}\n")
+    for layout in spec.layout:
+        print("\n".join(f"    {row}" for row in layout.rows))
+    known = (f"{letter} {game.kind(game.legend[letter])}" for letter in sorted(letters - {FLOOR}))
+    starts = [f"{DIGITS[0]}… where agents start"] if any(layout.starts for layout in spec.layout) else []
+    rows = {
+        "letters": ", ".join([*known, *starts]),
+        "agents": str(spec.num_agents),
+        "steps": str(spec.max_steps),
+        "actions": ", ".join(f"{number} {name}" for number, name in enumerate(env.action_names)),
+        "observation": f"{spec.observation}: {seen.shape} {seen.dtype}, named in env.feature_names",
+        "rewards": ", ".join(reward.name for reward in game.rewards()),
+        "events": ", ".join(filter(None, env.verbs)) or "none",
+        "options": ", ".join(_options(env)),
+    }
+    print()
+    for name, words in rows.items():
+        print(f"{name:<13}{words}")
+
+
+def _options(env: CoGridEnv) -> list[str]:
+    own = [field.name for field in dataclasses.fields(env.spec) if field.name != "game"]
+    return sorted([*own, *(field.name for field in dataclasses.fields(env.spec.game))])
+
+
+def _render(options: argparse.Namespace) -> None:
+    still = options.out.lower().endswith(".png")
+    file = Path(options.what)
+    if options.what not in registered() and file.is_file():
+        if given := [name for name in ("seed", "policy", "batch") if getattr(options, name) is not None]:
+            raise ValueError(f"{file} is a replay, with its own seed and actions: leave --{given[0]} out.")
+        steps = options.steps
+        episode, name = replayed(Replay.load(file), 0 if still and steps is None else steps), f"replay {file}"
+    else:
+        episode, name = _played(options, still), f"seed {options.seed or 0}"
+    film = Film(episode.rules, episode.states, episode.scores, options.tile)
+    film.save(options.out, options.fps)
+    height, width, _ = film[-1].shape
+    count = "a picture" if still else f"{len(film)} pictures"
+    print(f"{options.out}: {count} of {width} × {height} pixels, {name}")
+
+
+def _played(options: argparse.Namespace, still: bool) -> Episode:
+    env = make(options.what)
+    steps = options.steps
+    if steps is None:
+        steps = 0 if still else min(env.spec.max_steps, MOST_STEPS)
+    return play(env, options.policy or usual_policy(env.rules), options.seed or 0, steps, options.batch or 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Coats for other libraries' conventions, over the vector environment and the pure functions."""

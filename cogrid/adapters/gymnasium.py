@@ -1,0 +1,110 @@
+"""A Gymnasium VectorEnv in which each agent is a sub-environment, for parameter sharing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from cogrid.backend.array import Array
+from cogrid.vector import VectorEnv
+
+
+class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
+    """`AgentVectorEnv(make_vec(...))`: agent a of environment e is sub-environment e · n + a.
+
+    All is NumPy's, whatever the backend. The agents of an environment begin and end together, so an agent
+    with an end of its own waits, without effect, for the others'. What `make_vec` tells of an episode's end
+    as "episode" is here "totals": Gymnasium's RecordEpisodeStatistics wants the other name for itself. Its
+    wrappers of observations take `make_vec(..., autoreset="next-step")` only.
+    """
+
+    def __init__(self, vec: VectorEnv) -> None:
+        self.vec = vec
+        self.n_agents = vec.spec.num_agents
+        self.num_envs = vec.num_envs * self.n_agents
+        self.metadata = dict(vec.metadata)
+        self.single_observation_space = _of_one_agent(vec.single_observation_space)
+        self.single_action_space = gymnasium.spaces.Discrete(vec.rules.n_actions)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    def reset(
+        self, *, seed: int | Sequence[int] | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin all episodes: environment e has seed + e, or its own seed of a list, for all its agents."""
+        if options and "reset_mask" in options:
+            raise ValueError(
+                "options['reset_mask'] is not possible: environments reset themselves when they end."
+            )
+        obs, infos = self.vec.reset(seed=seed)
+        return self._flat(obs), self._flat_infos(infos)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Step all agents; automatic reset is as `metadata["autoreset_mode"]` says."""
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,):
+            raise ValueError(
+                f"actions have shape {actions.shape}, but {self.vec.num_envs} environments of "
+                f"{self.n_agents} agents take {(self.num_envs,)}."
+            )
+        obs, rewards, terminations, truncations, infos = self.vec.step(actions.reshape(-1, self.n_agents))
+        return (
+            self._flat(obs),
+            self._flat(rewards),
+            self._each(terminations),
+            self._each(truncations),
+            self._flat_infos(infos),
+        )
+
+    def _flat(self, value: Array) -> np.ndarray[Any, Any]:
+        """(B, n, …) -> (B · n, …), the caller's own to write into."""
+        host = np.asarray(value).reshape(self.num_envs, *value.shape[2:])
+        return host if host.flags.writeable else host.copy()
+
+    def _each(self, value: Array) -> np.ndarray[Any, Any]:
+        """(B,) -> (B · n,), the same for all agents of an environment."""
+        return np.repeat(np.asarray(value), self.n_agents)
+
+    def _flat_infos(self, infos: Mapping[str, Any]) -> dict[str, Any]:
+        """By sub-environment, each with its mask; at an end also what Gymnasium's own environments tell."""
+        told = dict(infos)
+        episode, over, final = (told.pop(name, None) for name in ("episode", "_episode", "final_obs"))
+        told.pop("_final_obs", None)
+        flat = self._masked(told, np.ones(self.num_envs, bool))
+        if episode is None:
+            return flat
+        mask = self._each(over)
+        flat |= {"totals": self._masked(episode, mask), "_totals": mask}
+        if self.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP:
+            told.pop("action_mask", None)  # it belongs to the episode that has begun
+            flat |= {"final_obs": self._final(final, mask), "_final_obs": mask}
+            flat |= {"final_info": self._masked(told, mask), "_final_info": mask}
+        return flat
+
+    def _masked(self, infos: Mapping[str, Any], mask: np.ndarray[Any, Any]) -> dict[str, Any]:
+        """Every array by sub-environment, and the mask of those that have it."""
+        masked: dict[str, Any] = {}
+        for name, value in infos.items():
+            if isinstance(value, Mapping):
+                masked[name] = self._masked(value, mask)
+            else:
+                masked[name] = self._flat(value) if value.ndim > 1 else self._each(value)
+            masked[f"_{name}"] = mask
+        return masked
+
+    def _final(self, obs: Array, mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Gymnasium's own form: an observation where an episode has ended, None elsewhere."""
+        seen, final = self._flat(obs), np.full(self.num_envs, None, object)
+        for i in np.flatnonzero(mask):
+            final[i] = seen[i]
+        return final
+
+
+def _of_one_agent(joint: gymnasium.spaces.Box) -> gymnasium.spaces.Box:
+    """(n, …) -> (…)"""
+    return gymnasium.spaces.Box(joint.low[0], joint.high[0], dtype=joint.dtype.type)

@@ -1,0 +1,156 @@
+"""JaxMARL's conventions over the pure functions: dicts by agent, keys first, automatic reset in step."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cogrid.backend import rng
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.core.autoreset import choose
+from cogrid.core.observation import observer
+from cogrid.core.report import action_mask
+from cogrid.core.rules import Rules
+from cogrid.core.step import functions
+
+ByAgent = dict[str, Array]
+StepResult = tuple[ByAgent, EnvState, ByAgent, ByAgent, dict[str, Array]]
+
+
+class Box(NamedTuple):
+    """What an agent sees: as much of JaxMARL's class as its learners ask for."""
+
+    low: float
+    high: float
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+class Discrete:
+    """What an agent can do: as much of JaxMARL's class as its learners ask for."""
+
+    def __init__(self, num_categories: int, dtype: Any = np.int32) -> None:
+        self.n, self.shape, self.dtype = num_categories, (), dtype
+
+    def sample(self, key: Array) -> Array:
+        """A random action."""
+        import jax
+
+        return jax.random.randint(key, self.shape, 0, self.n, self.dtype)
+
+
+class JaxMARLEnv:
+    """`JaxMARLEnv(make(..., backend="jax"))`: an environment for JaxMARL's wrappers and learners.
+
+    Agents are called agent_0, agent_1, …. `reset` and `step` are compiled, and can be used inside of `jit`,
+    `vmap` and `scan`. Infos are those of the pure step, (n, …), so none without `infos=True`. Where JaxMARL
+    asks for the class of a space (CTRolloutManager does), hand in its own:
+    `spaces=jaxmarl.environments.spaces`.
+    """
+
+    def __init__(self, env: CoGridEnv, *, spaces: Any = None) -> None:
+        if env.backend != "jax":
+            raise ValueError(
+                f"JaxMARLEnv takes a JAX environment and this one runs on {env.backend}: "
+                "make(..., backend='jax')."
+            )
+        spaces = sys.modules[__name__] if spaces is None else spaces
+        see, rules = observer(env.rules), env.rules
+        self.env = env
+        self.name = str(env.metadata["name"])
+        self.num_agents = rules.n_agents
+        self.agents = _names(rules)
+        self.observation_spaces = {
+            a: spaces.Box(see.low, see.high, see.shape, see.dtype) for a in self.agents
+        }
+        self.action_spaces = {a: spaces.Discrete(rules.n_actions) for a in self.agents}
+        compiled = rules.backend.compiled
+        self._functions = Functions(*(compiled(one) for one in _pure(rules, env.step_fn)))
+
+    def observation_space(self, agent: str) -> Any:
+        """What the agent sees."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        """What the agent can do."""
+        return self.action_spaces[agent]
+
+    def reset(self, key: Array) -> tuple[ByAgent, EnvState]:
+        """The first observations and the state of an episode."""
+        return self._functions.reset(key)
+
+    def step(
+        self, key: Array, state: EnvState, actions: Mapping[str, Array], reset_state: EnvState | None = None
+    ) -> StepResult:
+        """One step; a finished episode gives way to one that `key` begins, or to `reset_state`."""
+        return self._functions.step(key, state, dict(actions), reset_state)
+
+    def step_env(self, key: Array, state: EnvState, actions: Mapping[str, Array]) -> StepResult:
+        """One step without the reset; it needs no key."""
+        return self._functions.step_env(key, state, dict(actions))
+
+    def get_obs(self, state: EnvState) -> ByAgent:
+        """What every agent sees of a state."""
+        return self._functions.get_obs(state)
+
+    def get_avail_actions(self, state: EnvState) -> ByAgent:
+        """Whether each action would change anything, were the agent alone; the noop always may be taken."""
+        return self._functions.get_avail_actions(state)
+
+
+class Functions(NamedTuple):
+    """JaxMARL's functions of one environment, pure."""
+
+    reset: Callable[[Array], tuple[ByAgent, EnvState]]
+    step: Callable[..., StepResult]
+    step_env: Callable[..., StepResult]
+    get_obs: Callable[[EnvState], ByAgent]
+    get_avail_actions: Callable[[EnvState], ByAgent]
+
+
+@functools.lru_cache(maxsize=256)
+def _pure(rules: Rules, step_fn: Callable[..., Any]) -> Functions:
+    """The same objects for the same environment, so that compiled code is shared."""
+    pure, names = functions(rules), _names(rules)
+
+    def by_agent(values: Array) -> ByAgent:
+        return {name: values[i] for i, name in enumerate(names)}
+
+    def reset(key: Array) -> tuple[ByAgent, EnvState]:
+        state, obs = pure.reset(key)
+        return by_agent(obs), state
+
+    def step_env(key: Array, state: EnvState, actions: dict[str, Array]) -> StepResult:
+        joint = rules.xp.stack([rules.xp.asarray(actions[name]) for name in names])
+        state, obs, rewards, done, infos = step_fn(state, joint)
+        ends = rules.xp.full(rules.n_agents, done) if state.ended is None else state.ended | done
+        return by_agent(obs), state, by_agent(rewards), by_agent(ends) | {"__all__": done}, infos
+
+    def step(key: Array, state: EnvState, actions: dict[str, Array], begin: EnvState | None) -> StepResult:
+        key, key_reset = rng.split(key)
+        seen, last, rewards, dones, infos = step_env(key, state, actions)
+        done = dones["__all__"]
+        if begin is None:
+            # as everywhere, an annealed weight outlives the episode
+            begin = pure.reset(key_reset)[0].evolve(weight=last.weight)
+        fresh = by_agent(pure.observe(begin))
+        obs = {name: rules.xp.where(done, fresh[name], seen[name]) for name in names}
+        return obs, choose(rules, done, begin, last), rewards, dones, infos
+
+    def get_obs(state: EnvState) -> ByAgent:
+        return by_agent(pure.observe(state))
+
+    def get_avail_actions(state: EnvState) -> ByAgent:
+        return by_agent(action_mask(rules, state))
+
+    return Functions(reset, step, step_env, get_obs, get_avail_actions)
+
+
+def _names(rules: Rules) -> list[str]:
+    return [f"agent_{i}" for i in range(rules.n_agents)]

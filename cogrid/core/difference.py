@@ -1,0 +1,130 @@
+"""Differences: all that two backends give for the same call, by names, and where they differ first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cogrid.backend.env_state import EnvState
+from cogrid.core.observation import observer
+from cogrid.core.rules import Rules
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+#: The name of a result, or those of a tuple of results.
+Names = str | tuple[Any, ...]
+#: Stored fields that a user knows by another name.
+_ATTRIBUTE = {"pos": "agent_pos", "words": "rng_key", "weight": "shaping_weight"}
+
+
+class Difference(NamedTuple):
+    """A number that is not the same: its field, the place in it in words, and both values in words."""
+
+    field: str
+    place: tuple[str, ...]
+    main: str
+    shadow: str
+
+
+def named(rules: Rules, names: Names, values: Any) -> Arrays:
+    """Everything by its name, on the host; a state by what it tells, infos one by one."""
+    if isinstance(names, tuple):
+        pairs = zip(names, values, strict=True)
+        return {name: value for pair in pairs for name, value in named(rules, *pair).items()}
+    if isinstance(values, EnvState):
+        return _told(rules, values)
+    if isinstance(values, Mapping):
+        return {f"{names} {name}": np.asarray(value) for name, value in values.items()}
+    return {names: np.asarray(values)}
+
+
+def _told(rules: Rules, state: EnvState) -> Arrays:
+    """A state in numbers that mean the same on every backend: indices lose the width that each has for them.
+
+    An index of another type than its backend's own keeps it, and so differs.
+    """
+    stored = {name: np.asarray(value) for name, value in state.stored().items()}
+    own = {"cells": rules.cell_dtype, "pos": rules.pos_dtype, "pose": rules.agent_dtype}
+    told = {name: v.astype(np.int64) if v.dtype == own.get(name) else v for name, v in stored.items()}
+    facing, held = np.divmod(told.pop("pose"), rules.n_items)
+    clock = told.pop("clock")
+    views = {"agent_dir": facing, "held": held, "time": clock ^ (clock >> 31), "state's done": clock < 0}
+    return {_ATTRIBUTE.get(name, name): value for name, value in told.items()} | views
+
+
+def differing(main: Arrays, shadow: Arrays, batch: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """(B,) the environments in which anything differs, (1,) for a single one."""
+    wrong = np.zeros(batch or 1, bool)
+    if main.keys() != shadow.keys():
+        return ~wrong
+    for name, value in main.items():
+        if (found := _unequal(value, shadow[name])) is not None:
+            wrong |= found.reshape(len(wrong), -1).any(axis=-1) if found.size else True
+    return wrong
+
+
+def _unequal(main: np.ndarray[Any, Any], shadow: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    """Where the bits differ, None if nowhere; an empty array if type or shape differ, so that all does."""
+    if main.dtype != shadow.dtype or main.shape != shadow.shape:
+        return np.zeros(0, bool)
+    if main.dtype.kind == "f":  # 0 is not −0, and one NaN is another
+        main, shadow = (value.view(f"u{value.dtype.itemsize}") for value in (main, shadow))
+    found: np.ndarray[Any, Any] = np.asarray(main != shadow)
+    return found if found.any() else None
+
+
+def first_difference(
+    rules: Rules, main: Arrays, shadow: Arrays, batch: tuple[int, ...], environment: int
+) -> Difference:
+    """The first field of this environment that differs: the state's go before what follows from it."""
+    for name in dict.fromkeys([*main, *shadow]):
+        if name not in main or name not in shadow:
+            there = ["there" if name in side else "not there" for side in (main, shadow)]
+            return Difference(name, (), *there)
+        found = _unequal(main[name], shadow[name])
+        if found is None:
+            continue
+        if not found.size:
+            kinds = (f"{side[name].dtype} of shape {side[name].shape}" for side in (main, shadow))
+            return Difference(name, (), *kinds)
+        one = (environment,) if batch else ()
+        if found[one].any():
+            index = tuple(int(k) for k in np.argwhere(found[one])[0])
+            values = (_value(rules, name, side[name][one][index].item()) for side in (main, shadow))
+            return Difference(name, _place(rules, name, index), *values)
+    raise AssertionError("nothing differs")
+
+
+def _place(rules: Rules, field: str, index: tuple[int, ...]) -> tuple[str, ...]:
+    """An index in words: the cell, the agent, the name of a feature or plane."""
+    if not index:
+        return ()
+    if field == "cells":
+        return _cell(rules, index[0])
+    if field == "rng_key":
+        return (f"word {index[0]}",)
+    agent, *rest = index
+    place = [f"agent {agent}"]
+    if len(rest) == 3:
+        place += [f"row {rest[0]}", f"column {rest[1]}"]
+    if rest and "obs" in field:
+        place.append(repr(observer(rules).names[rest[-1]]))
+    elif rest:
+        place.append(f"number {rest[-1]}")
+    return tuple(place)
+
+
+def _cell(rules: Rules, cell: int) -> tuple[str, str]:
+    row, column = divmod(cell, rules.width)
+    return f"row {row}", f"column {column}"
+
+
+def _value(rules: Rules, field: str, value: Any) -> str:
+    """A number, with the thing or the item that it stands for."""
+    meanings = {"cells": rules.spec.symbols.things, "held": rules.spec.symbols.items}
+    if field == "agent_pos":
+        return ", ".join(_cell(rules, value))
+    if field in meanings and 0 <= value < len(meanings[field]):
+        return f"{value} ({meanings[field][value]})"
+    return str(value)

@@ -1,0 +1,250 @@
+"""Several processes as one machine, on JAX's own runtime: how they start, agree and end."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import errno
+import inspect
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+FACTS, LETTERS = 16, 96  # that processes exchange: how many, and how long each may be
+DIED = 70  # the exit code of a process that ends because another one died
+FOREVER = 10**12  # milliseconds
+JAX_HEARTBEAT = 100  # seconds, JAX's own default
+# What a collective says when a peer is gone.
+LOST = re.compile(r"Gloo|NCCL|UNAVAILABLE|[Cc]onnection|[Bb]arrier|heartbeat")
+
+
+def start(
+    address: str | None = None,
+    num_processes: int | None = None,
+    process_id: int | None = None,
+    *,
+    wait: int = 300,
+    heartbeat: int | None = None,
+) -> None:
+    """Join the processes of this run; call it in each of them, before anything else of JAX.
+
+    Under SLURM, Open MPI, Kubernetes and on cloud TPUs JAX finds out by itself who belongs together.
+    Elsewhere `address` is "host:port" of process 0, and the processes are numbered from 0.
+
+    A process waits for the others for `wait` seconds. Later, one that gives no sign of life for `heartbeat`
+    seconds (100 by default) ends all others.
+    """
+    import jax
+
+    _check(address, num_processes, process_id, wait, heartbeat)
+    if jax.distributed.is_initialized():
+        raise RuntimeError("this process has joined its run already: call start once.")
+    options: dict[str, Any] = {}
+    if heartbeat is not None:
+        if "heartbeat_timeout_seconds" not in inspect.signature(jax.distributed.initialize).parameters:
+            raise ValueError(f"jax {jax.__version__} has a fixed heartbeat, heartbeat= needs 0.7 or newer.")
+        options["heartbeat_timeout_seconds"] = heartbeat
+    if address is not None and process_id == 0:
+        _port_is_free(address)
+    _join(address, num_processes, process_id, wait, options)
+    _Watch(heartbeat or JAX_HEARTBEAT).begin()
+    if len(jax.devices()) != jax.process_count() * jax.local_device_count():
+        raise RuntimeError(
+            f"process {jax.process_index()} has {jax.local_device_count()} of {len(jax.devices())} devices "
+            f"in {jax.process_count()} processes: give every process the same number."
+        )
+    agree("start", **versions())
+
+
+def versions() -> dict[str, str]:
+    """What must be the same in all processes, or their numbers may differ."""
+    found = dict.fromkeys(("cogrid", "jax", "jaxlib", "numpy"), "unknown")
+    for name in found:
+        with contextlib.suppress(PackageNotFoundError):  # a bare checkout on the path
+            found[name] = version(name)
+    return found
+
+
+def agree(what: str, **facts: Any) -> None:
+    """Raise in every process if one was told something else than process 0; all must call it."""
+    from jax.experimental import multihost_utils
+
+    table = np.zeros((FACTS, LETTERS), np.uint8)
+    for row, (name, value) in zip(table, facts.items(), strict=False):
+        text = f"{name}={value}".encode()[:LETTERS]
+        row[: len(text)] = np.frombuffer(text, np.uint8)
+    with named():
+        told = multihost_utils.process_allgather(table)  # (processes, FACTS, LETTERS)
+    for process, row in np.argwhere((told != told[0]).any(axis=-1)):
+        theirs, first = (bytes(told[p, row]).rstrip(b"\0").decode(errors="replace") for p in (process, 0))
+        raise ValueError(
+            f"{what}: process {process} has {theirs or 'nothing'} and process 0 has {first or 'nothing'}, "
+            "and all processes must have the same."
+        )
+
+
+def gather(tree: Any) -> Any:
+    """Arrays that are spread over processes, such as a rollout's, whole and as NumPy; all must call it."""
+    import jax
+    from jax.experimental import multihost_utils
+
+    def whole(value: Any) -> Any:
+        if not isinstance(value, jax.Array) or value.is_fully_addressable or value.is_fully_replicated:
+            return np.asarray(value)
+        return multihost_utils.process_allgather(value, tiled=True)
+
+    with named():
+        return jax.tree.map(whole, tree)
+
+
+@contextlib.contextmanager
+def named() -> Iterator[None]:
+    """A collective fails at once when a peer dies, and says no name: let the watch say it and end us."""
+    try:
+        yield
+    except Exception as error:
+        if (watch := _watch()) and LOST.search(str(error)):
+            watch.join(2 * watch.heartbeat)
+        raise
+
+
+def _check(address: Any, num_processes: Any, process_id: Any, wait: Any, heartbeat: Any) -> None:
+    """Refuse in words what JAX would refuse later, or never."""
+    given = {"address": address, "num_processes": num_processes, "process_id": process_id}
+    if address is not None and None in given.values():
+        missing = next(name for name, value in given.items() if value is None)
+        raise ValueError(f"with an address {missing}= is needed too; leave out all three inside a cluster.")
+    if address is not None and not re.fullmatch(r".+:\d+", str(address)):
+        raise ValueError(f"address={address!r} is not of the form 'host:port'.")
+    numbers = {"num_processes": (num_processes, 1), "wait": (wait, 1), "heartbeat": (heartbeat, 1)}
+    for name, (number, least) in {**numbers, "process_id": (process_id, 0)}.items():
+        if number is None and name != "wait":
+            continue
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            raise ValueError(f"{name}={number!r} must be a whole number of at least {least}.")
+    if num_processes is not None and process_id is not None and process_id >= num_processes:
+        raise ValueError(f"process_id={process_id} must be below num_processes={num_processes}.")
+
+
+def _port_is_free(address: str) -> None:
+    """JAX's server would share the port with whoever has it, and both would wait for ever."""
+    port = int(address.rpartition(":")[2])
+    with socket.socket(socket.AF_INET6 if socket.has_ipv6 else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("", port))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise RuntimeError(f"port {port} of {address!r} is taken: choose another one.") from None
+
+
+def _join(address: str | None, count: int | None, process: int | None, wait: int, options: Any) -> None:
+    """JAX's own start, in a thread: where a peer is missing it would abort the process."""
+    import jax
+
+    failures: list[Exception] = []
+
+    def initialize() -> None:
+        try:
+            # Its own limit comes long after ours, which raises.
+            jax.distributed.initialize(
+                address, count, process, initialization_timeout=wait + 86_400, **options
+            )
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=initialize, daemon=True, name="cogrid-join")
+    thread.start()
+    thread.join(wait)
+    if thread.is_alive():
+        raise TimeoutError(_who_is_missing(address, count, process, wait))
+    if failures:
+        raise RuntimeError(_why_not(str(failures[0]))) from failures[0]
+
+
+def _who_is_missing(address: str | None, count: int | None, process: int | None, wait: int) -> str:
+    host, _, port = (address or "").rpartition(":")
+    if address is not None and process != 0:
+        try:
+            socket.create_connection((host, int(port)), timeout=2).close()
+        except OSError:
+            return f"process 0 was not at {address} within {wait} s: start it, or correct the address."
+    of = "the" if count is None else f"the {count}"
+    return f"not all of {of} processes came together within {wait} s: see that each one was started."
+
+
+def _why_not(text: str) -> str:
+    if "before any JAX calls" in text or "initialise the XLA backend" in text:
+        return "start comes too late, JAX has looked for its devices already: call it before anything else."
+    if "should be defined" in text or "must be defined" in text:
+        return "no cluster was found: give address='host:port', num_processes= and process_id=."
+    return f"the processes could not be joined: {' '.join(text.split())}"
+
+
+class _Watch(threading.Thread):
+    """Waits for the death of another process, of which JAX tells; says who it was, and ends this one.
+
+    JAX itself aborts the process then, below a page of text. All that it tells Python is that a barrier
+    failed, so here is one at which nobody else ever arrives.
+    """
+
+    def __init__(self, heartbeat: int) -> None:
+        """Nothing happens yet."""
+        super().__init__(daemon=True, name="cogrid-watch")
+        from jax._src.distributed import global_state  # there is no public way to wait
+
+        self.heartbeat, self.ending = heartbeat, False
+        self.client, self.process = global_state.client, global_state.process_id
+
+    def run(self) -> None:
+        """Until the end of this process, or of another one."""
+        try:
+            self.client.wait_at_barrier(f"cogrid-{self.process}", FOREVER)
+        except Exception as error:
+            if not self.ending:
+                sentence = f"cogrid: {_who_died(str(error))}, so process {self.process} ends too."
+                os.write(sys.stderr.fileno(), f"\n{sentence}\n".encode())
+                os._exit(DIED)
+
+    def begin(self) -> None:
+        """Watch, until the interpreter ends."""
+        with contextlib.suppress(OSError, AttributeError):  # not on Windows
+            # JAX's abort comes at the same moment: let it sleep (for SIGABRT seconds) while we speak.
+            library = ctypes.CDLL(None)
+            library.signal(signal.SIGABRT, ctypes.cast(library.sleep, ctypes.c_void_p))
+        self.start()
+        atexit.register(self.end)
+
+    def end(self) -> None:
+        """Leave together with the others, or alone after an error: they hear of it by the heartbeat."""
+        import jax
+
+        self.ending = True
+        if getattr(sys, "last_value", None) is not None:  # was not caught, and has been printed
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(1)
+        jax.distributed.shutdown()
+        self.join()
+
+
+def _watch() -> _Watch | None:
+    return next((thread for thread in threading.enumerate() if isinstance(thread, _Watch)), None)
+
+
+def _who_died(text: str) -> str:
+    """From JAX's words about a barrier that failed."""
+    if "leader" in text or "Failed to send RPC" in text:  # process 0 serves the others
+        return "process 0 died or cannot be reached"
+    numbers = sorted(set(re.findall(r"[Tt]ask:?\s?(\d+)", text)), key=int)
+    return f"process {' and '.join(numbers)} died" if numbers else "another process died"

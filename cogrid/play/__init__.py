@@ -1,0 +1,1 @@
+"""Playing in a browser: people and policies in one environment, and a viewer for replays."""

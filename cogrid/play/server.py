@@ -1,0 +1,150 @@
+"""The server of a session: one page on this machine, behind a secret address."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import secrets
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cogrid.core.game import checked_integer
+from cogrid.play.session import Message, Session
+
+HOST = "127.0.0.1"
+MAX_MESSAGE = 2**20  # bytes; a replay of an episode has about ten thousand
+#: The page works without any outside resource, and may load none.
+POLICY = (
+    "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; "
+    "connect-src 'self' ws://{host}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+REPLACED = 4001  # the page was opened once more
+
+
+class Server:
+    """Serves the page, its connection and the replay; only who knows the token finds them."""
+
+    def __init__(self, session: Session, port: int = 0) -> None:
+        self._websockets = _library()
+        self.session = session
+        self._token = secrets.token_urlsafe(16)
+        self._page = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+        self._socket = socket.create_server((HOST, checked_integer("port", port, 0, 65535)))
+        self._hosts = [f"{name}:{self._socket.getsockname()[1]}" for name in (HOST, "localhost")]
+        self._connection: Any = None
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        return f"http://{self._hosts[0]}/{self._token}/"
+
+    async def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Serve until cancelled."""
+        serve = self._websockets.asyncio.server.serve(
+            self._talk,
+            sock=self._socket,
+            process_request=self._answer,
+            origins=[f"http://{host}" for host in self._hosts],
+            max_size=MAX_MESSAGE,
+            compression=None,
+        )
+        async with serve:
+            ready()
+            await asyncio.get_running_loop().create_future()
+
+    # Requests
+
+    def _answer(self, connection: Any, request: Any) -> Any:
+        """Everything but the websocket; None goes on with that one."""
+        if request.headers.get("Host") not in self._hosts:  # another name for this machine: an attack
+            return self._response(403, b"This page is on this machine only.\n")
+        token, slash, rest = request.path.removeprefix("/").partition("/")
+        known = secrets.compare_digest(token.encode(), self._token.encode())
+        if not known or not slash or rest not in ("", "ws", "replay.json"):
+            return self._response(404, b"There is nothing here: the address has a secret part.\n")
+        if rest == "ws":
+            return None
+        if rest == "replay.json":
+            name = f'attachment; filename="{self.session.id}.replay.json"'
+            data = self.session.replay().text().encode()
+            return self._response(200, data, "application/json", {"Content-Disposition": name})
+        nonce = secrets.token_urlsafe(16)
+        policy = POLICY.format(nonce=nonce, host=request.headers["Host"])
+        page = self._page.replace("NONCE", nonce).encode()
+        return self._response(200, page, "text/html", {"Content-Security-Policy": policy})
+
+    def _response(
+        self, status: int, body: bytes, kind: str = "text/plain", more: dict[str, str] | None = None
+    ) -> Any:
+        headers = self._websockets.datastructures.Headers(
+            {
+                "Content-Type": f"{kind}; charset=utf-8",
+                "Content-Length": str(len(body)),
+                "Connection": "close",
+                "Cache-Control": "no-store",
+                "Referrer-Policy": "no-referrer",
+                "X-Content-Type-Options": "nosniff",
+                **(more or {}),
+            }
+        )
+        words = {200: "OK", 403: "Forbidden", 404: "Not Found"}[status]
+        return self._websockets.http11.Response(status, words, headers, body)
+
+    # The page
+
+    async def _talk(self, connection: Any) -> None:
+        """One page at a time; the newest is the one."""
+        if self._connection is not None:
+            await self._connection.close(REPLACED, "the page was opened once more")
+            self.session.drop()
+        self._connection = connection
+        clock = asyncio.create_task(self._tick(connection))
+        try:
+            await self._send(connection, self.session.greet())
+            async for text in connection:
+                await self._send(connection, self._obey(text))
+        except self._websockets.exceptions.ConnectionClosed:
+            pass
+        finally:
+            clock.cancel()
+            if self._connection is connection:
+                self._connection = None
+                self.session.drop()
+
+    def _obey(self, text: str | bytes) -> list[Message]:
+        try:
+            return self.session.do(json.loads(text))
+        except (ValueError, TypeError, RecursionError) as error:
+            return [{"kind": "error", "words": str(error)}]
+
+    async def _tick(self, connection: Any) -> None:
+        """Step by the clock; looks at it often, since a page may change it at any time."""
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        with contextlib.suppress(self._websockets.exceptions.ConnectionClosed):
+            while True:
+                interval = self.session.interval
+                if interval is None:
+                    due = loop.time()
+                elif loop.time() >= due + interval:
+                    due = max(due + interval, loop.time() - interval)
+                    await self._send(connection, self.session.step())
+                await asyncio.sleep(0.01)
+
+    async def _send(self, connection: Any, messages: list[Message]) -> None:
+        for message in messages:
+            await connection.send(json.dumps(message))
+
+
+def _library() -> Any:
+    try:
+        import websockets.asyncio.server
+    except ModuleNotFoundError:
+        raise ValueError(
+            "playing in a browser needs websockets, which is not installed: "
+            "run pip install '.[play]' in the checkout."
+        ) from None
+    return websockets

@@ -1,0 +1,282 @@
+"""A session: a game that people and policies play, or a replay, as plain messages; knows no network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.core.actions import TOGGLE
+from cogrid.core.look import AGENTS
+from cogrid.core.rules import Rules
+from cogrid.core.step import functions
+from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.registry import make, registered
+from cogrid.episode import replayed
+from cogrid.policies import policy_of, usual_policy
+from cogrid.render.picture import score_words
+from cogrid.render.svg import svg
+from cogrid.render.tiles import look_of, views_of
+from cogrid.replay import Recorder, Replay
+
+Message = dict[str, Any]
+
+#: Steps a second; 0 waits until every person has chosen.
+SPEEDS = (0, 1, 2, 3, 5, 8, 12)
+USUAL_SPEED = 5
+# What a page can hold of a replay.
+MOST_STEPS, MOST_VIEWS = 5_000, 2_000_000
+
+
+class Session:
+    """What a page asks for comes in as commands, and what it shows goes out as messages."""
+
+    def __init__(
+        self,
+        id: str,
+        *,
+        partner: str | None = None,
+        people: Sequence[int] = (0,),
+        speed: int = USUAL_SPEED,
+        seed: int | None = None,
+    ) -> None:
+        self._checkpoint = partner if partner not in (None, "scripted", "random") else None
+        self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+        self.speed, self.paused = speed, True
+        self._resumes = False  # when the page is back
+        self._known: set[int] = set()  # views whose sprites the page has
+        self._film: Message | None = None
+        self._open(id, "trained" if self._checkpoint else partner, people)
+
+    def _open(self, id: str, partner: str | None, people: Sequence[int]) -> None:
+        """Another episode, also of another game; nothing changes if there is something wrong with it."""
+        env = make(id, infos=True)
+        if unknown := [person for person in people if person not in env.possible_agents]:
+            raise ValueError(f"agent {unknown[0]!r} is none of {id}: they are {env.possible_agents}.")
+        if partner is None or partner not in self._partners(env.rules):
+            partner = usual_policy(env.rules)
+        others = [agent for agent in env.possible_agents if agent not in people]
+        name = self._checkpoint if partner == "trained" and self._checkpoint else partner
+        self._policy = policy_of(name, env.rules, others, self._seed) if others else None
+        self.id, self.partner, self.people = id, partner, tuple(people)
+        self._recorder = Recorder(env)
+        self._recorder.reset(seed=self._seed)
+        self._score: Array = np.zeros(env.spec.num_agents)
+        self._chosen: dict[int, int] = {}  # what people chose for the coming step
+        self.paused, self._film = True, None
+
+    def _partners(self, rules: Rules) -> list[str]:
+        scripted = ["scripted"] if isinstance(rules.spec.game, Kitchen) else []
+        return [*scripted, "random", *(["trained"] if self._checkpoint else [])]
+
+    @property
+    def env(self) -> CoGridEnv:
+        """The environment that is played."""
+        env: CoGridEnv = self._recorder.env
+        return env
+
+    @property
+    def interval(self) -> float | None:
+        """Seconds until the next step, None while nothing happens by itself."""
+        if self.paused or not self.env.agents or (self.speed == 0 and self.people):
+            return None
+        return 1 / (self.speed or USUAL_SPEED)
+
+    def drop(self) -> None:
+        """The page is gone: the game waits for it."""
+        self._resumes, self.paused = self._resumes or not self.paused, True
+
+    def greet(self) -> list[Message]:
+        """All that a page needs that has just been opened; a game that was dropped goes on."""
+        if self._resumes:
+            self._resumes = self.paused = False
+        self._known.clear()
+        return [self._game(), self._film or self._frame([])]
+
+    def show(self, replay: Replay) -> list[Message]:
+        """Show a replay instead of the game, which waits."""
+        film = film_of(replay)
+        self.paused, self._film = True, film
+        return [self._game(), film]
+
+    def do(self, command: Any) -> list[Message]:
+        """What a page asks for; a mistake raises a ValueError or TypeError and changes nothing."""
+        name = command.get("do") if isinstance(command, Mapping) else None
+        if not isinstance(name, str) or name not in _COMMANDS:
+            raise ValueError(f"the command {command!s:.60} is unknown.")
+        return _COMMANDS[name](self, command)
+
+    def step(self) -> list[Message]:
+        """One step: what people chose, or noops, and what the partner does."""
+        env = self.env
+        if not env.agents:
+            return []
+        joint = dict.fromkeys(env.possible_agents, env.rules.noop)
+        joint |= self._policy(env.env_state) if self._policy else {}
+        joint |= self._chosen
+        self._chosen = {}
+        _, rewards, _, _, infos = self._recorder.step({agent: joint[agent] for agent in env.agents})
+        self._score = self._score + [rewards.get(agent, 0.0) for agent in env.possible_agents]
+        return [self._frame(_events(infos))]
+
+    def replay(self) -> Replay:
+        """The episode as far as it was played."""
+        return self._recorder.replay(
+            {"people": list(self.people), "partner": self.partner, "score": self._score.tolist()}
+        )
+
+    # Commands
+
+    def _act(self, command: Message) -> list[Message]:
+        agent, name = command.get("agent"), command.get("action")
+        if agent not in self.people or name not in self.env.action_names:
+            raise ValueError(f"nobody here can have agent {agent!r} do {name!r}.")
+        if self._film is not None:
+            return []
+        self._chosen[agent] = self.env.action_names.index(name)
+        begins, self.paused = self.paused, False
+        turn = self.speed == 0 and len(self._chosen) == len(self.people)
+        return ([self._game()] if begins else []) + (self.step() if turn else [])
+
+    def _pause(self, command: Message) -> list[Message]:
+        self.paused = command.get("paused") is not False
+        return [self._game()]
+
+    def _set_speed(self, command: Message) -> list[Message]:
+        speed = command.get("speed")
+        if not isinstance(speed, int) or speed not in SPEEDS:
+            raise ValueError(f"the speed {speed!r} is none of {', '.join(map(str, SPEEDS))}.")
+        self.speed = speed
+        return [self._game()]
+
+    def _choose(self, command: Message) -> list[Message]:
+        """Another game, partner or share of the agents; the same again is a restart."""
+        people = command.get("people", list(self.people))
+        if not isinstance(people, list) or not all(type(person) is int for person in people):
+            raise TypeError(f"people={people!r:.60} is not a list of agents.")
+        seed, self._seed = self._seed, (self._seed + 1) % 2**32
+        try:
+            self._open(command.get("id", self.id), command.get("partner", self.partner), people)
+        except (ValueError, TypeError):
+            self._seed = seed
+            raise
+        return self.greet()
+
+    def _show(self, command: Message) -> list[Message]:
+        text = command.get("text")
+        if not isinstance(text, str):
+            raise TypeError("a replay comes as the text of its file.")
+        return self.show(Replay.parse(text, "this file"))
+
+    def _leave(self, command: Message) -> list[Message]:
+        """Back from a replay to the game."""
+        self._film = None
+        return self.greet()
+
+    # Messages
+
+    def _game(self) -> Message:
+        env = self.env
+        return {
+            "kind": "game",
+            **_board(env.rules),
+            "id": self.id,
+            "ids": registered(),
+            "people": list(self.people),
+            "partner": self.partner,
+            "partners": self._partners(env.rules),
+            "speed": self.speed,
+            "speeds": list(SPEEDS),
+            "paused": self.paused,
+            "actions": [name for name in env.action_names if name != "toggle" or _toggles(env.rules)],
+        }
+
+    def _frame(self, events: Iterable[Message]) -> Message:
+        env = self.env
+        views = views_of(env.rules, env.env_state).tolist()
+        new = _sprites(env.rules, set(views) - self._known)
+        self._known |= new.keys()
+        return {
+            "kind": "frame",
+            "views": views,
+            "sprites": new,
+            "time": int(env.env_state.time),
+            "score": score_words(self._score.tolist()),
+            "over": not env.agents,
+            "events": list(events),
+        }
+
+
+_COMMANDS: Mapping[str, Callable[[Session, Message], list[Message]]] = MappingProxyType(
+    {
+        "act": Session._act,
+        "pause": Session._pause,
+        "speed": Session._set_speed,
+        "choose": Session._choose,
+        "show": Session._show,
+        "leave": Session._leave,
+    }
+)
+
+
+def _board(rules: Rules) -> Message:
+    colours = [AGENTS[agent % len(AGENTS)] for agent in range(rules.n_agents)]
+    return {"height": rules.height, "width": rules.width, "max": rules.spec.max_steps, "colours": colours}
+
+
+def _toggles(rules: Rules) -> bool:
+    """Whether the game has a use for toggle."""
+    return TOGGLE in rules.spec.symbols.intents
+
+
+def _sprites(rules: Rules, views: Iterable[int]) -> dict[int, str]:
+    return {view: svg(look_of(rules, view)) for view in sorted(views)}
+
+
+def _events(infos: Mapping[int, Mapping[str, Any]]) -> list[Message]:
+    """What the agents did in a step, in words."""
+    told = ((agent, info["event"]["verb"], info["event"]["item"]) for agent, info in infos.items())
+    return [{"agent": agent, "words": _words(verb, item)} for agent, verb, item in told if verb]
+
+
+def _words(verb: str, item: str | None) -> str:
+    return verb if item is None or item in verb else f"{verb} {item}"
+
+
+def film_of(replay: Replay) -> Message:
+    """All moments of a replay in one message."""
+    cells = replay.start["state"].get("cells")
+    size = len(cells) if isinstance(cells, list) else 0  # what is no list is refused when it is played
+    if len(replay) > MOST_STEPS or (len(replay) + 1) * size > MOST_VIEWS:
+        raise ValueError(f"a replay of {len(replay)} steps and {size} cells is too long for a page.")
+    episode = replayed(replay)
+    rules = episode.rules
+    views = [views_of(rules, state).tolist() for state in episode.states]
+    return {
+        "kind": "film",
+        **_board(rules),
+        "id": replay.id,
+        "views": views,
+        "sprites": _sprites(rules, {view for some in views for view in some}),
+        "times": [int(state.time) for state in episode.states],
+        "scores": [score_words(score.tolist()) for score in episode.scores],
+        "events": list(_film_events(rules, episode.states, replay.actions)),
+        "metadata": dict(replay.metadata),
+    }
+
+
+def _film_events(rules: Rules, states: Sequence[EnvState], actions: Array) -> Iterator[Message]:
+    """What the agents did, and at which moment it was done."""
+    step, kinds = functions(rules, infos=True).step, rules.spec.symbols.kinds
+    for moment, (state, joint) in enumerate(zip(states, actions, strict=False), 1):
+        infos = step(state, joint)[4]
+        for agent, verb in enumerate(infos["verb"].tolist()):
+            if verb:
+                item = int(infos["item"][agent])
+                words = _words(rules.verbs[verb], kinds[item] if item >= 0 else None)
+                yield {"moment": moment, "agent": agent, "words": words}

@@ -1,0 +1,83 @@
+"""Policies by name: scripted, random, or a trained one from its checkpoint; none of them needs JAX."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cogrid.backend import rng
+from cogrid.backend.env_state import EnvState
+from cogrid.core.observation import observer
+from cogrid.core.rules import Rules, compile_rules
+from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.policies import ScriptedCooks
+
+#: A single state on NumPy -> actions by agent.
+Policy = Callable[[EnvState], dict[int, int]]
+POLICIES = ("scripted", "random")
+
+
+def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed: int = 0) -> Policy:
+    """A policy for some agents, all by default; a name that is no policy's is the path of a checkpoint."""
+    chosen = tuple(range(rules.n_agents) if agents is None else agents)
+    if name == "scripted":
+        return ScriptedCooks(rules, chosen, seed=seed).act
+    draw = np.random.default_rng(rng.seed(seed) % 2**64)
+    if name == "random":
+        return lambda state: {agent: int(draw.integers(rules.n_actions)) for agent in chosen}
+    return Trained(Path(name), rules, chosen, draw).act
+
+
+def usual_policy(rules: Rules) -> str:
+    """The policy that shows most of a game."""
+    return "scripted" if isinstance(rules.spec.game, Kitchen) else "random"
+
+
+class Trained:
+    """An actor of tanh layers, as examples/ippo.py saves it; of several seeds the first one plays."""
+
+    def __init__(self, path: Path, rules: Rules, agents: tuple[int, ...], draw: np.random.Generator) -> None:
+        told, layers = _read(path)
+        self._rules = compile_rules(dataclasses.replace(rules.spec, observation=told["observation"]), "numpy")
+        self._agents, self._draw, self._layers = agents, draw, layers
+        sizes = math.prod(observer(self._rules).shape), rules.n_actions
+        if (len(layers[0][0]), len(layers[-1][1])) != sizes:
+            raise ValueError(f"{path} was trained in {told.get('id')}, where agents see something else.")
+
+    def act(self, state: EnvState) -> dict[int, int]:
+        """Actions drawn with the probabilities that the actor gives them."""
+        seen = observer(self._rules).see(state.evolve(rules=self._rules))
+        hidden = seen.reshape(len(seen), -1).astype(np.float32)  # (n, inputs)
+        for weight, bias in self._layers[:-1]:
+            hidden = np.tanh(hidden @ weight + bias)
+        logits = hidden @ self._layers[-1][0] + self._layers[-1][1]
+        noisy = logits + self._draw.gumbel(size=logits.shape)  # its largest is a draw from the softmax
+        return {agent: int(noisy[agent].argmax()) for agent in self._agents}
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[tuple[Any, Any]]]:
+    """The options, and weights and biases of every layer."""
+    if not path.is_file():
+        raise ValueError(
+            f"{str(path)!r} is neither a policy nor the file of one: choose {', '.join(POLICIES)}, or a "
+            "checkpoint.npz of examples/ippo.py."
+        )
+    try:
+        with np.load(path) as file:
+            told = json.loads(str(file["told"]))["options"]
+            names = [name for name in file if re.fullmatch(r"\.network\.actor\[\d+\]\.weight", name)]
+            names.sort(key=lambda name: int(re.findall(r"\d+", name)[0]))
+            layers = [(file[name][0], file[name.replace("weight", "bias")][0]) for name in names]
+        if not layers or not isinstance(told["observation"], str):
+            raise KeyError("actor")
+    except (KeyError, ValueError, TypeError, IndexError, OSError, zipfile.BadZipFile):
+        raise ValueError(f"{path} is no checkpoint of examples/ippo.py.") from None
+    return told, layers

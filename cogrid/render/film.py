@@ -1,0 +1,90 @@
+"""Films: the pictures of an episode, drawn when they are looked at, and the files that they are kept in."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from cogrid.backend.env_state import EnvState
+from cogrid.core.rules import Rules
+from cogrid.render.picture import TILE, checked_tile, picture, sheet
+from cogrid.render.raster import Pixels
+
+SUFFIXES = (".gif", ".apng", ".png")
+_SAMPLES = 12  # pictures that the colours of a GIF are chosen from
+
+
+class Film(Sequence[Pixels]):
+    """The pictures of successive states; a batch of environments becomes one sheet."""
+
+    def __init__(
+        self, rules: Rules, states: Sequence[EnvState], scores: Sequence[Any], tile_size: int = TILE
+    ) -> None:
+        if len(states) != len(scores) or not states:
+            raise ValueError(f"a film of {len(states)} states needs as many scores, and at least one.")
+        self.rules, self.states, self.scores = rules, states, scores
+        self.tile_size = checked_tile(tile_size)
+
+    def __len__(self) -> int:
+        """Number of pictures."""
+        return len(self.states)
+
+    @overload
+    def __getitem__(self, index: int) -> Pixels: ...
+    @overload
+    def __getitem__(self, index: slice) -> Film: ...
+    def __getitem__(self, index: int | slice) -> Pixels | Film:
+        """A picture (height, width, 3), or a part of the film."""
+        if isinstance(index, slice):
+            return Film(self.rules, self.states[index], self.scores[index], self.tile_size)
+        image = picture(self.rules, self.states[index], self.tile_size, self.scores[index])
+        return image if image.ndim == 3 else sheet(image.reshape(-1, *image.shape[-3:]))
+
+    def save(self, path: str | os.PathLike[str], fps: float = 8.0) -> None:
+        """Write a moving .gif or .apng that starts over at its end, or the last picture as a .png."""
+        suffix = Path(path).suffix.lower()
+        if suffix not in SUFFIXES:
+            raise ValueError(f"{str(path)!r} is no picture file: choose a name in {', '.join(SUFFIXES)}.")
+        if not 0 < fps <= 100:
+            raise ValueError(f"fps={fps!r} is out of range: it must be above 0 and at most 100.")
+        images = _images()
+        if suffix == ".png":
+            images.fromarray(self[-1]).save(path, optimize=True)
+            return
+        kind, convert = ("GIF", self._limit(images)) if suffix == ".gif" else ("PNG", images.fromarray)
+        rest, duration = _Frames(self, convert), 1000 / fps
+        convert(self[0]).save(
+            path, kind, save_all=True, append_images=rest, duration=duration, loop=0, optimize=True
+        )
+
+    def _limit(self, images: Any) -> Callable[[Pixels], Any]:
+        """Turns pictures into images of the 256 colours that a GIF can have, the same for all."""
+        samples = [self[k] for k in sorted({*np.linspace(0, len(self) - 1, _SAMPLES, dtype=int).tolist()})]
+        palette = images.fromarray(np.concatenate(samples)).quantize(256, method=images.Quantize.MEDIANCUT)
+        return lambda image: images.fromarray(image).quantize(palette=palette, dither=images.Dither.NONE)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Frames:
+    """All but the first picture, made one by one; Pillow walks through them twice."""
+
+    film: Film
+    convert: Callable[[Pixels], Any]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.convert(self.film[number]) for number in range(1, len(self.film)))
+
+
+def _images() -> Any:
+    try:
+        from PIL import Image
+    except ModuleNotFoundError:
+        raise ValueError(
+            "picture files need Pillow, which is not installed: run pip install '.[render]' in the checkout."
+        ) from None
+    return Image

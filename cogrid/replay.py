@@ -1,0 +1,401 @@
+"""Replays: an episode as its first state and its actions, played again bit for bit on either backend."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from pettingzoo.utils import BaseParallelWrapper
+
+import cogrid
+from cogrid.backend import rng
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.core import snapshot
+from cogrid.core.rules import Rules, compile_rules
+from cogrid.core.step import functions
+from cogrid.envs import registry
+
+FORMAT, VERSION = "cogrid replay", 1
+#: Hex digits that each frame has of the running sum. A wrong step hides behind four of them once in 65,536
+#: times, and then the next one tells.
+WIDTH = 4
+
+#: The number of the step and what the agents see -> their actions (n,), or None to stop.
+Choose = Callable[[int, Array], Array | None]
+
+
+class Mismatch(ValueError):
+    """A replay that was played again came out differently."""
+
+
+class Frame(NamedTuple):
+    """One moment of an episode; the first is the start, before any action."""
+
+    state: EnvState
+    obs: Array  # (n, …)
+    rewards: Array  # (n,) float32
+    done: Array  # () bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Replay:
+    """One episode, or a part of one; made by `Recorder` or `record`, or loaded from a file."""
+
+    id: str | None  # what makes the environment again; None for a spec that no registered id makes
+    overrides: Mapping[str, Any]
+    seed: int | None  # of the reset that made the start, where one did
+    start: Mapping[str, Any]  # the first snapshot; its "spec" is the fingerprint
+    tape: str  # the actions: one digit for each agent of each step
+    digests: str  # WIDTH hex digits of the running sum for each frame
+    checksum: str  # sha256 of the fingerprint, all that the frames tell, and the actions
+    metadata: Mapping[str, Any]  # what else the recorder wanted to keep: names, a score
+    made_by: str  # the version of cogrid
+
+    def __len__(self) -> int:
+        """Number of steps."""
+        return len(self.digests) // WIDTH - 1
+
+    @property
+    def actions(self) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """(steps, n)"""
+        digits = np.frombuffer(self.tape.encode(), np.uint8).astype(np.int32) - ord("0")
+        return digits.reshape(len(self), _n_agents(self.start))
+
+    def play(self, backend: str | None = None, *, env: CoGridEnv | None = None) -> Iterator[Frame]:
+        """The start and every step, on NumPy unless told; raises `Mismatch` at the first that differs.
+
+        A replay whose `id` is None takes the spec, and the backend if none is named, of an environment.
+        """
+        rules = self._rules(backend, env)
+        return self._frames(rules, snapshot.from_plain(rules, self.start))
+
+    def verify(self, backend: str | None = None, *, env: CoGridEnv | None = None) -> None:
+        """Play all of it; raises `Mismatch` if anything differs, also what a reset makes of the seed."""
+        for _ in self.play(backend, env=env):
+            pass
+        rules = self._rules(backend, env)
+        if self.seed is not None and snapshot.to_plain(rules, _first(rules, self.seed)) != self.start:
+            raise Mismatch(f"the replay does not begin as seed {self.seed} does on {rules.backend.name}.")
+
+    def _rules(self, backend: str | None, env: CoGridEnv | None) -> Rules:
+        if env is not None:
+            return compile_rules(env.spec, backend or env.backend)
+        if self.id is None:
+            raise ValueError("this replay is of a spec without an id: give its environment by env=.")
+        return compile_rules(registry.spec_of(self.id, dict(self.overrides), ()), backend or "numpy")
+
+    def _frames(self, rules: Rules, first: EnvState) -> Iterator[Frame]:
+        digest, name = _Digest(rules), rules.backend.name
+        for number, (_, frame) in enumerate(_played(rules, first, _from_tape(self.actions))):
+            if digest.add(frame) != self.digests[number * WIDTH : (number + 1) * WIDTH]:
+                where = f"after step {number} of {len(self)}" if number else "at its start"
+                raise Mismatch(
+                    f"the replay differs {where} on {name}: it is damaged, "
+                    f"or the game is another since cogrid {self.made_by} recorded it."
+                )
+            yield frame
+        if digest.checksum(self.tape) != self.checksum:
+            raise Mismatch(f"the replay is damaged: every step agrees on {name}, but not the checksum.")
+
+    def text(self) -> str:
+        """The JSON that `save` writes and `parse` reads."""
+        content = {"format": FORMAT, "version": VERSION} | _fields(self)
+        lines = (f"{json.dumps(name)}: {json.dumps(value)}" for name, value in content.items())
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a JSON file, compressed if its name ends in .gz; an old file stays until all is written."""
+        data = self.text().encode()
+        if Path(path).suffix == ".gz":
+            data = gzip.compress(data, mtime=0)  # without the time, equal replays are equal files
+        _write(Path(path), data)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Replay:
+        """Read what `save` wrote; refuses anything else in words."""
+        data = Path(path).read_bytes()
+        try:
+            text = gzip.decompress(data) if Path(path).suffix == ".gz" else data
+        except (EOFError, OSError, zlib.error) as error:
+            raise ValueError(f"{path} is no replay, or a damaged one: {error}.") from None
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def parse(cls, text: str | bytes, name: str = "this") -> Replay:
+        """Read the text of a replay; `name` is what errors call it."""
+        try:
+            content = json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"{name} is no replay, or a damaged one: {error}.") from None
+        if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
+            raise ValueError(f"{name} is no replay: Replay.save writes one.")
+        if (version := content.pop("version", None)) != VERSION:
+            raise ValueError(f"{name} has version {version!r}, but this cogrid reads version {VERSION}.")
+        if wrong := _wrong(content):
+            raise ValueError(f"{name} is a damaged replay: {wrong}.")
+        return cls(**content)
+
+
+class Recorder(BaseParallelWrapper):
+    """An environment, PettingZoo's as before, whose current episode can be had as a `Replay`."""
+
+    def __init__(self, env: CoGridEnv) -> None:
+        super().__init__(env)
+        self._tape: _Tape | None = None
+        if env.agents:  # from the middle of an episode
+            self._begin()
+
+    def reset(
+        self, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[dict[int, Any], dict[int, dict[str, Any]]]:
+        """Begin an episode and forget the one before."""
+        obs, infos = self.env.reset(seed=seed, options=options)
+        self._begin(None if seed is None else rng.seed(seed))
+        return obs, infos
+
+    def step(
+        self, actions: Mapping[int, int]
+    ) -> tuple[dict[int, Any], dict[int, float], dict[int, bool], dict[int, bool], dict[int, dict[str, Any]]]:
+        """One step, recorded."""
+        obs, rewards, terminations, truncations, infos = self.env.step(actions)
+        assert self._tape is not None  # the step was refused otherwise
+        joint = [actions.get(agent, self.env.rules.noop) for agent in self.env.possible_agents]
+        self._tape.add(joint, self._frame(rewards))
+        return obs, rewards, terminations, truncations, infos
+
+    def set_state(self, snapshot_: Mapping[str, Any] | EnvState) -> None:
+        """Continue from a snapshot or a state; the recording begins there."""
+        self.env.set_state(snapshot_)
+        self._begin()
+
+    def replay(self, metadata: Mapping[str, Any] | None = None) -> Replay:
+        """The current episode as far as it was played; `metadata` is kept with it."""
+        if self._tape is None:
+            raise ValueError("there is nothing to replay before reset: call reset() first.")
+        return self._tape.replay(metadata)
+
+    def _begin(self, seed: int | None = None) -> None:
+        self._tape = _Tape(self.env.rules, self._frame({}), seed)
+
+    def _frame(self, rewards: Mapping[int, float]) -> Frame:
+        env = self.env
+        seen = env.state().reshape(-1, *env.observation_space(0).shape)
+        paid = np.array([rewards.get(agent, 0.0) for agent in env.possible_agents], np.float32)
+        return Frame(env.env_state, seen, paid, env.env_state.done)
+
+
+def record(
+    env: CoGridEnv,
+    actions: Array | Callable[[Array], Array],
+    start: int | Array | Mapping[str, Any] | EnvState,
+    *,
+    index: int | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Replay:
+    """Play by the pure functions, to the end of the episode or of the actions, and record it.
+
+    `actions` are (steps, n), or a policy `obs (n, …) -> (n,)`; `start` is a seed, a key, a snapshot or a
+    state. With `index`, actions (steps, B, n) and keys or states are of a batch: its environment of that
+    number is recorded.
+    """
+    if index is not None:
+        start = _sliced(start, index)
+        actions = actions if callable(actions) else np.asarray(actions)[:, index]
+    choose = (
+        _from_policy(env.rules, actions)
+        if callable(actions)
+        else _from_tape(_known(env.rules, actions, ("steps",)))
+    )
+    tape: _Tape | None = None
+    for joint, frame in _played(env.rules, _first(env.rules, start), choose):
+        if tape is None:
+            tape = _Tape(env.rules, frame, rng.seed(start) if _is_seed(start) else None)
+        else:
+            tape.add(joint, frame)
+        if frame.done:
+            break
+    assert tape is not None  # the start is always played
+    return tape.replay(metadata)
+
+
+class _Digest:
+    """The running sums over frames."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._total = hashlib.sha256(snapshot.fingerprint(rules).encode())
+        self._sum = 0
+        self._ended: Array | None = None  # (n,) who had ended before the frame
+
+    def add(self, frame: Frame) -> str:
+        """All that a frame tells goes into the sums; the digits that stand for it.
+
+        The rewards of agents that had ended are left out: PettingZoo does not tell them.
+        """
+        told, rewards = frame.state.plain(), np.asarray(frame.rewards)
+        if self._ended is not None:
+            rewards = np.where(self._ended, np.float32(0), rewards)
+        self._ended = told.get("ended")
+        parts = [_bytes(told[name]) for name in sorted(told)]
+        data = b"".join((*parts, np.asarray(frame.obs).tobytes(), rewards.tobytes()))
+        self._total.update(data)
+        self._sum = zlib.crc32(data, self._sum)
+        return f"{self._sum:08x}"[-WIDTH:]
+
+    def checksum(self, tape: str) -> str:
+        """Of all frames and the actions between them."""
+        total = self._total.copy()
+        total.update(tape.encode())
+        return total.hexdigest()
+
+
+class _Tape:
+    """A recording that grows."""
+
+    def __init__(self, rules: Rules, first: Frame, seed: int | None) -> None:
+        self._rules, self._seed = rules, seed
+        self._start = snapshot.to_plain(rules, first.state)
+        self._digest = _Digest(rules)
+        self._digits: list[str] = []
+        self._digests = [self._digest.add(first)]
+
+    def add(self, joint: Array, frame: Frame) -> None:
+        """One more step."""
+        self._digits.append("".join(str(int(action)) for action in joint))
+        self._digests.append(self._digest.add(frame))
+
+    def replay(self, metadata: Mapping[str, Any] | None) -> Replay:
+        """What there is so far."""
+        recipe, tape = registry.recipe(self._rules.spec), "".join(self._digits)
+        id, overrides = recipe or (None, {})
+        return Replay(
+            id,
+            overrides,
+            self._seed,
+            self._start,
+            tape,
+            "".join(self._digests),
+            self._digest.checksum(tape),
+            _plain(metadata or {}),
+            cogrid.__version__,
+        )
+
+
+def _played(rules: Rules, first: EnvState, choose: Choose) -> Iterator[tuple[Array, Frame]]:
+    """The first frame, then the actions and the frame of every step."""
+    pure, compiled = functions(rules), rules.backend.compiled
+    step, obs, number = compiled(pure.step), compiled(pure.observe)(first), 0
+    frame = Frame(first, obs, np.zeros(rules.n_agents, np.float32), first.done)
+    yield None, frame
+    while (joint := choose(number, frame.obs)) is not None:
+        frame, number = Frame(*step(frame.state, joint)[:4]), number + 1
+        yield joint, frame
+
+
+def _from_tape(tape: Array) -> Choose:
+    return lambda number, obs: tape[number] if number < len(tape) else None
+
+
+def _from_policy(rules: Rules, policy: Callable[[Array], Array]) -> Choose:
+    return lambda number, obs: _known(rules, policy(obs), ())
+
+
+def _known(rules: Rules, actions: Array, steps: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """The actions as they are kept; out of range they are noops, as in the pure functions."""
+    joint = np.asarray(actions)
+    if joint.dtype.kind not in "iu" or joint.ndim != len(steps) + 1 or joint.shape[-1] != rules.n_agents:
+        wanted = ", ".join((*steps, str(rules.n_agents)))
+        raise ValueError(
+            f"actions are {joint.dtype} of shape {joint.shape}, but must be integers of shape ({wanted})."
+        )
+    return np.where((joint < 0) | (joint >= rules.n_actions), rules.noop, joint).astype(np.int32)
+
+
+def _first(rules: Rules, start: Any) -> EnvState:
+    """The state that a seed, a key or a snapshot stands for."""
+    if isinstance(start, EnvState):
+        start = snapshot.to_plain(start.rules, start)  # refused below if it is of another spec
+    if isinstance(start, Mapping):
+        return snapshot.from_plain(rules, start)
+    key = rng.key(start) if _is_seed(start) else rules.backend.words(start)
+    if key.shape != (2,):
+        raise ValueError(
+            f"a replay begins with one key, not with keys of shape {key.shape[:-1]}: give index=."
+        )
+    state: EnvState = rules.backend.compiled(functions(rules).reset)(key)[0]
+    return state
+
+
+def _is_seed(start: Any) -> bool:
+    return isinstance(start, (int, np.integer)) and not isinstance(start, bool)
+
+
+def _sliced(start: Any, index: int) -> Any:
+    """Environment `index` of a batch of states or keys."""
+    if isinstance(start, EnvState):
+        fields = {f.name: getattr(start, f.name) for f in dataclasses.fields(start) if f.name != "rules"}
+        return start.evolve(**{name: value[index] for name, value in fields.items() if value is not None})
+    if not hasattr(start, "ndim"):
+        raise TypeError(f"with index= the start is a batch of states or keys, not {start!r}.")
+    return start[index]
+
+
+def _bytes(value: np.ndarray[Any, Any]) -> bytes:
+    """The same of both backends, whose integers differ in width."""
+    return (value.astype("<i8") if value.dtype.kind in "iu" else value).tobytes()
+
+
+def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy as JSON has it."""
+    try:
+        copy: dict[str, Any] = json.loads(json.dumps(dict(metadata), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"metadata={metadata!r} is not made of plain JSON values: {error}.") from None
+    return copy
+
+
+def _fields(replay: Replay) -> dict[str, Any]:
+    return {field.name: getattr(replay, field.name) for field in dataclasses.fields(replay)}
+
+
+def _n_agents(start: Mapping[str, Any]) -> int:
+    return len(start["state"]["pos"])
+
+
+def _wrong(content: dict[str, Any]) -> str | None:
+    """What is wrong with the fields of a file; the snapshot's own are checked when it is played."""
+    kinds: dict[str, tuple[type, ...]] = {
+        **{"id": (str, type(None)), "overrides": (dict,), "seed": (int, type(None)), "start": (dict,)},
+        **{"tape": (str,), "digests": (str,), "checksum": (str,), "metadata": (dict,), "made_by": (str,)},
+    }
+    if content.keys() != kinds.keys():
+        return f"its fields are not {', '.join(kinds)}"
+    for name, kind in kinds.items():
+        if not isinstance(content[name], kind):
+            return f"{name} is {content[name]!r:.40}"
+    state = content["start"].get("state")
+    if not isinstance(state, dict) or not isinstance(state.get("pos"), list) or not state["pos"]:
+        return "start is no snapshot"
+    tape, frames = content["tape"], len(content["digests"]) / WIDTH
+    if tape.strip("0123456789") or len(tape) != (frames - 1) * _n_agents(content["start"]):
+        return f"tape has not one digit for each agent of {frames - 1:g} steps"
+    return None
+
+
+def _write(path: Path, data: bytes) -> None:
+    """All of it or nothing: into a file beside it, which then takes its name."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(data)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,300 @@
+"""Shadow validation: the other backend makes the same steps beside the chosen one, and all is compared."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import logging
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState
+from cogrid.core.autoreset import renew
+from cogrid.core.difference import Arrays, Difference, Names, differing, first_difference, named
+from cogrid.core.rules import Rules, compile_rules
+from cogrid.core.spec import Spec
+from cogrid.core.step import Functions, functions, step
+
+VARIABLE = "COGRID_SHADOW"
+OTHER = {"numpy": "jax", "jax": "numpy"}
+#: Progress is told at these counts of comparisons and at every multiple of the last one.
+MARKS = (1_000, 10_000, 100_000)
+
+RESET = ("state", "obs")
+STEP = ("state", "obs", "rewards", "done", "infos")
+CHUNK = ("obs before it", "rewards", "done")
+
+log = logging.getLogger(__name__)
+
+
+def wanted(shadow: bool | None = None) -> bool:
+    """What the keyword says; where it says nothing, what the environment variable says."""
+    if shadow is not None:
+        if not isinstance(shadow, bool):
+            raise TypeError(f"shadow={shadow!r} is neither True nor False.")
+        return shadow
+    value = os.environ.get(VARIABLE, "")
+    if value not in ("", "0", "1"):
+        raise ValueError(
+            f"{VARIABLE}={value!r} is unknown: set it to 1 for a shadow, to 0 or nothing for none."
+        )
+    return value == "1"
+
+
+@dataclasses.dataclass(frozen=True)
+class Mismatch:
+    """Where the two backends differed first."""
+
+    steps: int  # that had been begun since the shadow was made
+    time: int | None  # the step of the episode; None between steps, at a reset or a state that was set
+    environment: int | None  # of a batch
+    difference: Difference
+    backends: tuple[str, str]
+
+    def __str__(self) -> str:
+        """In one line, with both values."""
+        field, place, ours, theirs = self.difference
+        when = f"between steps {self.steps} and {self.steps + 1}"
+        if self.time is not None:
+            when = f"step {self.steps} ({self.time} of its episode)"
+        who = () if self.environment is None else (f"environment {self.environment}",)
+        main, shadow = self.backends
+        return f"{', '.join([when, *who, *place])}: {field} is {ours} on {main} and {theirs} on {shadow}"
+
+
+@dataclasses.dataclass(frozen=True)
+class ShadowReport:
+    """What has been compared so far."""
+
+    backend: str
+    shadow: str
+    comparisons: int  # of one environment each: a step, a reset or a set state, with all that it gave
+    mismatches: int  # those in which anything differed
+    first: Mismatch | None
+    ratio: float | None  # time of the shadow's steps over the backend's own; None before it is known
+
+    def __str__(self) -> str:
+        """All of it in one line."""
+        found = f"{self.comparisons:,} comparisons, {self.mismatches:,} mismatches"
+        timing = "" if self.ratio is None else f", time {self.backend} : {self.shadow} = 1 : {self.ratio:.3g}"
+        first = "" if self.first is None else f"; the first one in {self.first}"
+        return f"{self.backend} with {self.shadow} beside it: {found}{timing}{first}."
+
+
+class Shadow:
+    """Counts how often the backend and the other one agree: every field of all that they give, bit for bit.
+
+    In `watched` functions the shadow has no state of its own. Each call gives it the state that the backend
+    itself began with, so that a fault is counted where it happens, and not again in all that follows from it.
+
+    A mismatch warns once and is counted; training goes on with the backend's own values, which are handed
+    through as they are.
+    """
+
+    def __init__(self, spec: Spec, backend: str) -> None:
+        self.main = compile_rules(spec, backend)
+        try:
+            self.other = compile_rules(spec, OTHER[backend])
+        except ValueError as error:  # the spec is fine, so it is JAX that is not there
+            raise ValueError(f"the shadow of {backend} runs on {OTHER[backend]}: {error}") from None
+        self._comparisons = self._mismatches = self._steps = 0
+        self._first: Mismatch | None = None
+        self._seconds = np.zeros(2)  # of the backend, of the shadow
+        self._warm = False  # a first step compiles, which says nothing about speed
+
+    @property
+    def report(self) -> ShadowReport:
+        """The counts so far."""
+        ours, theirs = self._seconds
+        return ShadowReport(
+            self.main.backend.name,
+            self.other.backend.name,
+            self._comparisons,
+            self._mismatches,
+            self._first,
+            float(theirs / ours) if ours else None,
+        )
+
+    # Functions of the engine, one call at a time
+
+    def watched(self, pure: Functions, infos: bool = False) -> Functions:
+        """The backend's functions with the shadow beside each of them."""
+        return Functions(
+            self.watch(pure.reset, lambda rules: functions(rules, infos).reset, RESET),
+            self.watch(pure.step, lambda rules: functions(rules, infos).step, STEP),
+            self.watch(pure.observe, lambda rules: functions(rules, infos).observe, "obs"),
+            self.watch(pure.report, lambda rules: functions(rules, infos).report, "infos"),
+        )
+
+    def watch(
+        self,
+        function: Callable[..., Any],
+        build: Callable[[Rules], Callable[..., Any]],
+        names: Names,
+    ) -> Callable[..., Any]:
+        """The backend's function, with the one that `build` makes of the shadow's rules beside it.
+
+        Arguments are states, keys or arrays; `names` are those of the results.
+        """
+        beside = self.other.backend.compiled(build(self.other))
+        steps = "rewards" in names
+
+        def both(*arguments: Any) -> Any:
+            began = perf_counter()
+            result = function(*arguments)
+            ours = named(self.main, names, result)  # on the host, so that nothing is left to be computed
+            middle = perf_counter()
+            theirs = named(self.other, names, beside(*self._carried(*arguments)))
+            if steps:
+                self._time(middle - began, perf_counter() - middle)
+                self._steps += 1
+            state = arguments[0] if isinstance(arguments[0], EnvState) else result[0]
+            wrong = self._compare(ours, theirs, np.shape(state.clock), state if steps else None)
+            self._count(0 if names == "infos" else wrong.size, wrong)  # a reset's infos are a part of it
+            return result
+
+        return both
+
+    def _carried(self, first: Any, *others: Any) -> tuple[Any, ...]:
+        """Arguments as the shadow takes them: a state and arrays, or dicts of them, or a key."""
+        if isinstance(first, EnvState):
+            return carried(self.other, first), *map(_on_host, others)
+        return (self.other.backend.key(np.asarray(self.main.backend.words(first))),)
+
+    def _compare(
+        self,
+        ours: Arrays,
+        theirs: Arrays,
+        batch: tuple[int, ...],
+        before: EnvState | None,
+        good: np.ndarray[Any, Any] | None = None,
+    ) -> np.ndarray[Any, Any]:
+        """(B,) the environments that differ, of the good ones; the first of all is kept in words."""
+        wrong = differing(ours, theirs, batch)
+        if good is not None:
+            wrong &= good
+        if wrong.any() and self._first is None:
+            number = int(wrong.argmax())
+            found = first_difference(self.main, ours, theirs, batch, number)
+            time = None if before is None else int(before.host().time.reshape(-1)[number]) + 1
+            names = (self.main.backend.name, self.other.backend.name)
+            self._first = Mismatch(self._steps, time, number if batch else None, found, names)
+        return wrong
+
+    # Chunks of compiled steps, afterwards
+
+    def chunk(
+        self,
+        first: EnvState,
+        actions: Array,
+        obs: Array,
+        rewards: Array,
+        done: Array,
+        last: EnvState,
+        seconds: float | None = None,
+    ) -> None:
+        """Replay what the backend has recorded of T steps of B environments that reset themselves (`renew`).
+
+        `actions` (T, B, n); `obs` (T, B, n, …) what was seen before them; `rewards` (T, B, n) and `done`
+        (T, B) what followed; `first` and `last`, the states before and after all of it. A comparison is one
+        step of one environment: these three, and in the last step the state too. The states between are not
+        known, so an environment is left out for the rest of the chunk once it differs: what follows from a
+        fault is neither a comparison nor another mismatch. `seconds` is what the backend took for the chunk.
+        """
+        actions, obs, rewards, done = (np.asarray(value) for value in (actions, obs, rewards, done))
+        self._check_chunk(first, actions, obs, rewards, done, last)
+        elapsed, compiled = 0.0, self.other.backend.compiled
+        advance, see = compiled(_advance(self.other)), compiled(functions(self.other).observe)
+        state = carried(self.other, first)
+        seen, good = see(state), np.ones(actions.shape[1], bool)  # (B,) has not differed yet
+        for t, joint in enumerate(actions):
+            before, began = state, perf_counter()
+            state, following, paid, over = advance(before, joint)
+            theirs = named(self.other, CHUNK, (seen, paid, over))
+            elapsed += perf_counter() - began
+            ours = dict(zip(CHUNK, (obs[t], rewards[t], done[t]), strict=True))
+            if t + 1 == len(actions):
+                ours = named(self.main, "state", last) | ours
+                theirs = named(self.other, "state", state) | theirs
+            self._steps += 1
+            wrong = self._compare(ours, theirs, good.shape, before, good)
+            self._count(int(good.sum()), wrong)
+            good &= ~wrong
+            seen = following
+        if seconds is not None:
+            self._time(seconds, elapsed)
+
+    def _check_chunk(
+        self, first: EnvState, actions: Any, obs: Any, rewards: Any, done: Any, last: EnvState
+    ) -> None:
+        for name, state in (("first", first), ("last", last)):
+            if getattr(state, "rules", None) != self.main:
+                raise ValueError(f"{name} is no state of the environment that this shadow was made for.")
+        shape = (*actions.shape[:1], *np.shape(first.clock), self.main.n_agents)  # (T, B, n)
+        if len(shape) != 3:
+            raise ValueError("a chunk is of a batch of environments, and its first state is of one alone.")
+        for name, value in (("actions", actions), ("obs", obs), ("rewards", rewards), ("done", done)):
+            if value.shape[:3] != shape[: 2 if name == "done" else 3]:
+                raise ValueError(
+                    f"{name} has shape {value.shape}, but a chunk of {shape[0]} steps in {shape[1]} "
+                    f"environments of {shape[2]} agents begins with {shape[: 2 if name == 'done' else 3]}."
+                )
+
+    # Counting
+
+    def _time(self, ours: float, theirs: float) -> None:
+        if self._warm:
+            self._seconds += (ours, theirs)
+        self._warm = True
+
+    def _count(self, comparisons: int, wrong: np.ndarray[Any, Any]) -> None:
+        before, known = self._comparisons, self._mismatches
+        self._comparisons += comparisons
+        self._mismatches += int(wrong.sum())
+        if marks_in(before, self._comparisons):
+            log.info("%s", self.report)
+        if self._mismatches and not known:
+            warnings.warn(f"the backends differ: {self._first}.", RuntimeWarning, stacklevel=2)
+
+
+def show_progress() -> None:
+    """Let progress be seen on stderr: for commands, since a library is silent."""
+    log.addHandler(logging.StreamHandler())
+    log.setLevel(logging.INFO)
+
+
+def marks_in(before: int, now: int) -> bool:
+    """Whether a count of comparisons has passed one of the marks."""
+    *early, last = MARKS
+    return any(before < mark <= now for mark in early) or before // last < now // last
+
+
+def _on_host(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: np.asarray(array) for name, array in value.items()}
+    return np.asarray(value)
+
+
+def carried(rules: Rules, state: EnvState) -> EnvState:
+    """The state on the backend of other rules of the same spec."""
+    widths = {"cells": rules.cell_dtype, "pos": rules.pos_dtype, "pose": rules.agent_dtype}
+    host = {name: np.asarray(value, widths.get(name)) for name, value in state.stored().items()}
+    return state.evolve(**{name: rules.xp.asarray(value) for name, value in host.items()}, rules=rules)
+
+
+@functools.lru_cache(maxsize=256)
+def _advance(rules: Rules) -> Callable[..., Any]:
+    """A step with automatic reset, as a rollout makes it; pure."""
+
+    def advance(state: EnvState, actions: Array) -> tuple[Any, ...]:
+        state, seen, rewards, done, _ = step(rules, state, actions)
+        state, obs = renew(rules, state, seen, done)
+        return state, obs, rewards, done
+
+    return advance

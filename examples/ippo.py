@@ -1,0 +1,620 @@
+"""IPPO in one file: cooks that share a network learn to deliver soups; all seeds in one compiled program.
+
+python examples/ippo.py                                     CrampedRoom, three seeds, minutes on two cores
+python examples/ippo.py --id Overcooked-CoordinationRing-V0 --steps 5e6 --out runs/ring
+python examples/ippo.py --out runs/ring --resume            go on with what was stopped
+
+Every agent learns by itself with PPO (clipped, with generalised advantages) from what it sees, and all agents
+of a seed share one network. The kitchen's shaping reward helps in the beginning and is annealed to nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+import cogrid
+from cogrid.backend import rng
+
+EPISODES = 100  # of every seed, for the score
+RECORDED = 8  # environments of every seed whose steps are replayed on NumPy, with --shadow
+OBSERVATIONS = ("features", "lossless", "window")
+MISMATCH = 22  # the exit code when NumPy played anything differently
+
+Array = Any
+
+
+def option(default: Any, text: str) -> Any:
+    """A field with its default and its line of --help."""
+    return dataclasses.field(default=default, metadata={"help": text})
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What a run is; a checkpoint keeps them, and two runs with the same options end the same."""
+
+    id: str = option("Overcooked-CrampedRoom-V0", "kitchen to learn in")
+    observation: str = option("features", "features (a short vector), lossless (the whole grid) or window")
+    steps: int = option(1_500_000, "environment steps of each seed, rounded up to whole chunks")
+    seeds: int = option(3, "how many seeds learn side by side")
+    first_seed: int = option(0, "the first of them; the others follow it")
+    num_envs: int = option(64, "environments of each seed")
+    num_steps: int = option(128, "steps of every environment between two updates")
+    chunk: int = option(10, "updates between two checkpoints")
+    epochs: int = option(4, "passes over the steps in an update")
+    minibatches: int = option(4, "gradient steps in a pass, each on its own part of the environments")
+    hidden: int = option(64, "width of the two hidden layers")
+    learning_rate: float = option(1e-3, "of Adam, annealed to zero")
+    gamma: float = option(0.99, "discount of a step")
+    gae_lambda: float = option(0.95, "decay of the generalised advantages")
+    clip: float = option(0.2, "PPO's bound on how much the probability of an action changes")
+    entropy: float = option(0.02, "weight of the entropy bonus, annealed to zero")
+    value_loss: float = option(0.5, "weight of the value loss")
+    max_gradient: float = option(0.5, "norm that gradients are clipped to")
+    shaping: float = option(0.5, "fraction of the run over which the shaping reward is annealed to nothing")
+
+    @property
+    def updates(self) -> int:
+        """Whole chunks that make at least the steps that were asked for."""
+        return -(-self.steps // (self.num_envs * self.num_steps * self.chunk)) * self.chunk
+
+
+# The network
+
+
+class Layer(eqx.Module):
+    """A linear layer that starts orthogonal."""
+
+    weight: Array
+    bias: Array
+
+    def __init__(self, key: Array, inputs: int, outputs: int, gain: float) -> None:
+        self.weight = jax.nn.initializers.orthogonal(gain)(key, (inputs, outputs))
+        self.bias = jnp.zeros(outputs)
+
+    def __call__(self, x: Array) -> Array:
+        return x @ self.weight + self.bias
+
+
+class Network(eqx.Module):
+    """An actor and a critic, two hidden layers each, for batches of observations."""
+
+    actor: list[Layer]
+    critic: list[Layer]
+
+    def __init__(self, key: Array, inputs: int, hidden: int, actions: int) -> None:
+        def layers(keys: Array, outputs: int, last_gain: float) -> list[Layer]:
+            sizes = ((inputs, hidden, 2**0.5), (hidden, hidden, 2**0.5), (hidden, outputs, last_gain))
+            return [Layer(key, *size) for key, size in zip(keys, sizes, strict=True)]
+
+        keys = jax.random.split(key, (2, 3))
+        self.actor = layers(keys[0], actions, 0.01)  # all actions about as likely at first
+        self.critic = layers(keys[1], 1, 1.0)
+
+    def __call__(self, obs: Array) -> tuple[Array, Array]:
+        """Flat observations (…, inputs) -> logits (…, actions), values (…)."""
+        logits, values = obs, obs
+        for actor, critic in zip(self.actor[:-1], self.critic[:-1], strict=True):
+            logits, values = jnp.tanh(actor(logits)), jnp.tanh(critic(values))
+        return self.actor[-1](logits), self.critic[-1](values)[..., 0]
+
+
+def flat(obs: Array, shape: tuple[int, ...]) -> Array:
+    """Observations (…, *shape) as float vectors."""
+    return obs.reshape(*obs.shape[: obs.ndim - len(shape)], -1).astype(jnp.float32)
+
+
+def log_prob(logits: Array, actions: Array) -> Array:
+    """Of the actions that were taken."""
+    return jnp.take_along_axis(jax.nn.log_softmax(logits), actions[..., None], axis=-1)[..., 0]
+
+
+# The learner
+
+
+class Run(NamedTuple):
+    """All that training is at one moment, as plain arrays; under `vmap` seeds are a leading axis."""
+
+    seed: Array  # ()
+    update: Array  # () updates so far
+    network: Network
+    optimizer: Any
+    state: Any  # EnvState (B, …)
+    obs: Array  # (B, n, …)
+
+
+class Steps(NamedTuple):
+    """What was played between two updates: T steps of B environments with n agents."""
+
+    obs: Array  # (T, B, n, …) what the agents saw before they acted
+    actions: Array  # (T, B, n)
+    log_probs: Array  # (T, B, n)
+    values: Array  # (T, B, n)
+    rewards: Array  # (T, B, n) with shaping
+    done: Array  # (T, B)
+    score: Array  # (T, B) without shaping
+
+
+class Recorded(NamedTuple):
+    """The part of what was played that NumPy repeats; the arguments of `Shadow.chunk`."""
+
+    first: Any  # EnvState (B, …)
+    actions: Array
+    obs: Array
+    rewards: Array
+    done: Array
+    last: Any  # EnvState (B, …)
+
+
+class Log(NamedTuple):
+    """What is told about an update."""
+
+    score: Array  # () return of an episode at the pace of these steps, without shaping
+    entropy: Array  # ()
+    recorded: Recorded | None = None
+
+
+class Learner:
+    """Independent PPO for one seed: pure functions, so that `jax.vmap` makes them learn many."""
+
+    def __init__(self, options: Options, recorded: int = 0) -> None:
+        self.options = options
+        self.recorded = recorded  # environments whose steps are returned; without them nothing is paid
+        self.env = cogrid.make(
+            options.id, backend="jax", observation=options.observation, shaping=1.0, infos=True
+        )
+        self.seen = self.env.observation_space(0).shape
+        gradient_steps = options.updates * options.epochs * options.minibatches
+        rate = optax.linear_schedule(options.learning_rate, 0.0, gradient_steps)
+        self.optimizer = optax.chain(
+            optax.clip_by_global_norm(options.max_gradient), optax.adam(rate, eps=1e-5)
+        )
+
+    def begin(self, seed: Array) -> Run:
+        """A fresh network in fresh kitchens."""
+        for_network, for_kitchens = jax.random.split(jax.random.fold_in(jax.random.key(seed), 2**31))
+        inputs, actions = int(np.prod(self.seen)), len(self.env.action_names)
+        network = Network(for_network, inputs, self.options.hidden, actions)
+        state, obs = self.env.jax_reset(jax.random.split(for_kitchens, self.options.num_envs))
+        return Run(seed, jnp.zeros((), jnp.int32), network, self.optimizer.init(network), state, obs)
+
+    def chunk(self, run: Run) -> tuple[Run, Log]:
+        """Some updates in one loop; Python only sees how they end."""
+        return jax.lax.scan(self.update, run, None, length=self.options.chunk)  # type: ignore[no-any-return]
+
+    def update(self, run: Run, _: None) -> tuple[Run, Log]:
+        """Play, then learn from it."""
+        # Randomness is a function of the seed and the update: there is no key to keep.
+        key = jax.random.fold_in(jax.random.key(run.seed), run.update)
+        for_play, for_learning = jax.random.split(key)
+        passed = run.update / self.options.updates
+        weight = jnp.where(passed < self.options.shaping, 1.0 - passed / self.options.shaping, 0.0)
+        state = self.env.replace(run.state, shaping_weight=weight)
+        last, obs, steps = self.play(run.network, state, run.obs, for_play)
+        network, optimizer, entropy = self.learn(run, steps, obs, for_learning)
+        log = Log(steps.score.mean() * self.env.spec.max_steps, entropy, self.record(state, steps, last))
+        return Run(run.seed, run.update + 1, network, optimizer, last, obs), log
+
+    def play(self, network: Network, state: Any, obs: Array, key: Array) -> tuple[Any, Array, Steps]:
+        """`num_steps` in every environment; who is done begins anew."""
+
+        def one(carry: tuple[Any, Array], key: Array) -> tuple[tuple[Any, Array], Steps]:
+            state, obs = carry
+            logits, values = network(flat(obs, self.seen))
+            actions = jax.random.categorical(key, logits)
+            state, seen, rewards, done, infos = self.env.jax_step(state, actions)
+            score = infos["reward delivery"][..., 0]  # the same for all agents
+            steps = Steps(obs, actions, log_prob(logits, actions), values, rewards, done, score)
+            return self.env.renew_fn(state, seen, done), steps
+
+        (state, obs), steps = jax.lax.scan(one, (state, obs), jax.random.split(key, self.options.num_steps))
+        return state, obs, steps
+
+    def learn(self, run: Run, steps: Steps, obs: Array, key: Array) -> tuple[Network, Any, Array]:
+        """Several passes over the steps, in parts."""
+        _, last_values = run.network(flat(obs, self.seen))
+        advantages = self.advantages(steps, last_values)
+        batch = (steps, advantages, advantages + steps.values)
+        bonus = self.options.entropy * (1.0 - run.update / self.options.updates)
+
+        def one_part(carry: tuple[Network, Any], members: Array) -> tuple[tuple[Network, Any], Array]:
+            network, optimizer = carry
+            part = jax.tree.map(lambda x: x[:, members], batch)
+            gradients, entropy = jax.grad(self.loss, has_aux=True)(network, bonus, *part)
+            changes, optimizer = self.optimizer.update(gradients, optimizer)
+            return (optax.apply_updates(network, changes), optimizer), entropy
+
+        def one_pass(carry: tuple[Network, Any], key: Array) -> tuple[tuple[Network, Any], Array]:
+            # Whole environments are dealt out: cheaper than a shuffle of all steps, and it learns as well.
+            members = jax.random.permutation(key, self.options.num_envs)
+            return jax.lax.scan(one_part, carry, members.reshape(self.options.minibatches, -1))  # type: ignore[no-any-return]
+
+        keys = jax.random.split(key, self.options.epochs)
+        (network, optimizer), entropy = jax.lax.scan(one_pass, (run.network, run.optimizer), keys)
+        return network, optimizer, entropy.mean()
+
+    def advantages(self, steps: Steps, last_values: Array) -> Array:
+        """(T, B, n), generalised. An episode that the clock ends counts as ended, as is usual here."""
+        gamma, decay = self.options.gamma, self.options.gamma * self.options.gae_lambda
+
+        def one(carry: tuple[Array, Array], step: tuple[Array, ...]) -> tuple[tuple[Array, Array], Array]:
+            advantage, following = carry
+            rewards, values, done = step
+            goes_on = 1.0 - done[:, None]
+            error = rewards + gamma * goes_on * following - values
+            advantage = error + decay * goes_on * advantage
+            return (advantage, values), advantage
+
+        start = (jnp.zeros_like(last_values), last_values)
+        played = (steps.rewards, steps.values, steps.done)
+        return jax.lax.scan(one, start, played, reverse=True)[1]
+
+    def loss(
+        self, network: Network, bonus: Array, steps: Steps, advantages: Array, targets: Array
+    ) -> tuple[Array, Array]:
+        """PPO's clipped loss, and the entropy, of which there is a bonus."""
+        options = self.options
+        logits, values = network(flat(steps.obs, self.seen))
+        ratio = jnp.exp(log_prob(logits, steps.actions) - steps.log_probs)
+        bounded = jnp.clip(ratio, 1.0 - options.clip, 1.0 + options.clip)
+        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        policy_loss = -jnp.minimum(ratio * advantages, bounded * advantages).mean()
+        value_loss = 0.5 * jnp.square(values - targets).mean()
+        log_probs = jax.nn.log_softmax(logits)
+        entropy = -(jnp.exp(log_probs) * log_probs).sum(axis=-1).mean()
+        return policy_loss + options.value_loss * value_loss - bonus * entropy, entropy
+
+    def record(self, first: Any, steps: Steps, last: Any) -> Recorded | None:
+        """The first environments' steps, for a replay on NumPy after the update."""
+        if not self.recorded:
+            return None
+        n = self.recorded
+        first, last = (jax.tree.map(lambda x: x[:n], state) for state in (first, last))
+        return Recorded(
+            first, *(x[:, :n] for x in (steps.actions, steps.obs, steps.rewards, steps.done)), last
+        )
+
+
+# Checkpoints
+
+
+class Past(NamedTuple):
+    """What a run remembers of the way that it came."""
+
+    scores: list[list[float]]  # of every chunk, by seed
+    seconds: float  # of training, compilation included
+
+
+def save(path: Path, options: Options, run: Run, past: Past) -> None:
+    """One file without pickles; it takes the old one's place when it is whole, so a kill damages nothing."""
+    told = json.dumps({"options": dataclasses.asdict(options), "past": past._asdict()})
+    temporary = path.with_suffix(".partial")
+    with temporary.open("wb") as file:
+        np.savez(file, told=np.array(told), **{name: np.asarray(leaf) for name, leaf in named(run)})
+    os.replace(temporary, path)
+
+
+def load_options(path: Path) -> tuple[Options, Past]:
+    """The options of a checkpoint, and its past."""
+    with np.load(path) as file:
+        told = json.loads(str(file["told"]))
+    return Options(**told["options"]), Past(**told["past"])
+
+
+def load_run(path: Path, like: Run) -> Run:
+    """The run of a checkpoint; `like` has its form."""
+    with np.load(path) as file:
+        leaves = [jnp.asarray(file[name]) for name, _ in named(like)]
+    run: Run = jax.tree.unflatten(jax.tree.structure(like), leaves)
+    return run
+
+
+def named(run: Run) -> Iterator[tuple[str, Array]]:
+    """Every array of a run by its place."""
+    for place, leaf in jax.tree_util.tree_leaves_with_path(run):
+        yield jax.tree_util.keystr(place), leaf
+
+
+# Training, evaluation and what is left of them
+
+
+def seeds_of(options: Options) -> Array:
+    return jnp.arange(options.first_seed, options.first_seed + options.seeds)
+
+
+def train(options: Options, out: Path, resume: bool, shadow: bool) -> tuple[Run, Past, Any]:
+    """All chunks that are left, with a checkpoint after each; the report of the shadow, if there is one."""
+    started = time.perf_counter()
+    learner = Learner(options, min(RECORDED, options.num_envs) if shadow else 0)
+    path, begin = out / "checkpoint.npz", jax.jit(jax.vmap(learner.begin))
+    past = Past([], 0.0)
+    if resume:
+        past = load_options(path)[1]
+        run = load_run(path, jax.eval_shape(begin, seeds_of(options)))
+    else:
+        run = begin(seeds_of(options))
+    chunk = jax.jit(jax.vmap(learner.chunk), donate_argnums=0)
+    watch = watcher(learner) if shadow else None
+    with Telling(options) as telling:
+        for done in range(len(past.scores), options.updates // options.chunk):
+            telling.start(done)
+            run, log = jax.block_until_ready(chunk(run))
+            if watch:
+                replay(watch, log.recorded)
+            now = time.perf_counter()
+            scores = [*past.scores, np.asarray(log.score).mean(axis=1).tolist()]
+            past, started = Past(scores, past.seconds + now - started), now
+            save(path, options, run, past)
+            telling.finish(done + 1, scores[-1])
+    return run, past, watch and watch.report
+
+
+def watcher(learner: Learner) -> Any:
+    """Compares with NumPy."""
+    from cogrid.shadow import Shadow
+
+    return Shadow(learner.env.spec, "jax")
+
+
+def replay(watch: Any, recorded: Recorded) -> None:
+    """Play every update's steps again, all seeds as one batch; arrays come as (seeds, updates, …)."""
+    first, *steps, last = (jax.tree.map(np.asarray, part) for part in recorded)
+    for update in range(steps[0].shape[1]):
+        # (S, T, B, …) -> (T, S·B, …), and (S, B, …) -> (S·B, …)
+        played = [np.concatenate(part[:, update], axis=1) for part in steps]
+        before, after = (
+            jax.tree.map(lambda x: np.concatenate(x[:, update]), state)  # noqa: B023
+            for state in (first, last)
+        )
+        watch.chunk(before, *played, after)
+
+
+class Telling:
+    """Progress: a bar on a terminal, plain lines elsewhere."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.chunks = options.updates // options.chunk
+        self.each = options.num_envs * options.num_steps * options.chunk  # steps of a seed in a chunk
+        self.console = Console(stderr=True)
+        self.bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=self.console
+        )
+        self.every = max(1, self.chunks // 20)  # of the plain lines
+
+    def __enter__(self) -> Telling:
+        if self.console.is_terminal:
+            self.bar.start()
+        self.task = self.bar.add_task("compiling", total=self.chunks)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def start(self, done: int) -> None:
+        """A chunk begins."""
+        self.began = time.perf_counter()
+        self.bar.update(self.task, completed=done)
+
+    def finish(self, done: int, scores: Sequence[float]) -> None:
+        """A chunk is there; the first one was compiled meanwhile, so its speed says nothing."""
+        speed = self.options.seeds * self.each / (time.perf_counter() - self.began)
+        score, soups = np.mean(scores), np.mean(scores) / soup_value(self.options)
+        steps = done * self.each / 1e6
+        told = f"{steps:.2f} M steps, return {score:.1f} ({soups:.1f} soups), {speed:,.0f} steps/s"
+        self.bar.update(self.task, completed=done, description=told)
+        if not self.console.is_terminal and (done % self.every == 0 or done == self.chunks):
+            print(told, file=sys.stderr, flush=True)
+
+
+def soup_value(options: Options) -> float:
+    """Points of a soup."""
+    game: Any = cogrid.make(options.id).spec.game
+    return float(game.soup_value)
+
+
+def evaluate(options: Options, networks: Network) -> tuple[Array, Array]:
+    """Whole episodes with the final policies: points (seeds, episodes), actions (seeds, T, episodes, n).
+
+    Episode i begins with seed i, and actions are drawn as in training.
+    """
+    env = cogrid.make(options.id, backend="jax", observation=options.observation)
+    seen, starts = env.observation_space(0).shape, jnp.stack([rng.key(seed) for seed in range(EPISODES)])
+
+    def play(network: Network, key: Array) -> tuple[Array, Array]:
+        def one(carry: tuple[Any, Array], key: Array) -> tuple[Any, Any]:
+            state, obs = carry
+            actions = jax.random.categorical(key, network(flat(obs, seen))[0])
+            state, obs, rewards, _, _ = env.jax_step(state, actions)
+            return (state, obs), (rewards[:, 0], actions)
+
+        keys = jax.random.split(key, env.spec.max_steps)
+        _, (rewards, actions) = jax.lax.scan(one, env.jax_reset(starts), keys)
+        return rewards.sum(axis=0), actions
+
+    points, actions = jax.jit(jax.vmap(play))(networks, jax.random.split(jax.random.key(0), options.seeds))
+    return np.asarray(points), np.asarray(actions)
+
+
+def write_replay(path: Path, options: Options, points: Array, actions: Array) -> None:
+    """The first episode of the best seed."""
+    from cogrid.replay import record
+
+    best = int(points.mean(axis=1).argmax())
+    env = cogrid.make(options.id, observation=options.observation)
+    told = {"learner": "examples/ippo.py", "seed": options.first_seed + best, "score": float(points[best, 0])}
+    record(env, actions[best, :, 0], 0, metadata=told).save(path)
+
+
+def write_plot(path: Path, options: Options, past: Past) -> None:
+    """The learning curve of every seed, and their mean."""
+    scores = np.array(past.scores)  # (chunks, seeds)
+    steps = np.arange(1, len(scores) + 1) * options.chunk * options.num_envs * options.num_steps / 1e6
+    figure = Figure(figsize=(6.4, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(steps, scores, color="tab:blue", alpha=0.4, linewidth=0.8)
+    axes.plot(steps, scores.mean(axis=1), color="tab:blue", label=f"mean of {options.seeds} seeds")
+    if options.shaping > 0:
+        axes.axvline(options.shaping * steps[-1], color="gray", linestyle=":", label="shaping has ended")
+    axes.set(
+        title=options.id, xlabel="million environment steps of each seed", ylabel="return without shaping"
+    )
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right")
+    figure.savefig(path, dpi=120)
+
+
+def write_results(path: Path, options: Options, past: Past, points: Array) -> dict[str, Any]:
+    """All numbers of the run."""
+    means, soup = points.mean(axis=1), soup_value(options)
+    steps = options.updates * options.num_envs * options.num_steps
+    content = {
+        "options": dataclasses.asdict(options),
+        "versions": {
+            "python": platform.python_version(),
+            "cogrid": cogrid.__version__,
+            "jax": jax.__version__,
+        },
+        "steps": steps,  # of each seed
+        "training_seconds": round(past.seconds, 1),
+        "episodes": EPISODES,  # of each seed
+        "score": {
+            "mean": float(means.mean()),
+            "soups": float(means.mean() / soup),
+            "by_seed": means.tolist(),
+            "deviation_by_seed": points.std(axis=1).tolist(),  # over the episodes
+        },
+        "curve": np.round(past.scores, 2).tolist(),  # (chunks, seeds)
+    }
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    return content
+
+
+def finish(options: Options, out: Path, run: Run, past: Past) -> None:
+    """Evaluate, and leave the results, the plot and a replay."""
+    points, actions = evaluate(options, run.network)
+    results = write_results(out / "results.json", options, past, points)
+    write_plot(out / "curve.png", options, past)
+    write_replay(out / "replay.json.gz", options, points, actions)
+    score, soup = results["score"], soup_value(options)
+    for seed, mean, deviation in zip(
+        range(options.first_seed, options.first_seed + options.seeds),
+        score["by_seed"],
+        score["deviation_by_seed"],
+        strict=True,
+    ):
+        print(f"seed {seed}: {mean:.1f} ± {deviation:.1f} points, {mean / soup:.2f} soups an episode")
+    print(
+        f"{options.id}: mean return {score['mean']:.1f} ({score['soups']:.2f} soups) in {EPISODES} episodes "
+        f"of each seed, after {results['steps']:,} steps of each and {past.seconds / 60:.1f} minutes in all"
+    )
+    print(f"{out}: results.json, curve.png, replay.json.gz, checkpoint.npz")
+
+
+# The command
+
+
+def count(text: str) -> int:
+    """A whole number, also written as 5e6."""
+    value = float(text.replace("_", ""))
+    if value != int(value):
+        raise ValueError
+    return int(value)
+
+
+def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, bool, bool]:
+    """The options, where to, whether to resume, whether to compare with NumPy."""
+    as_written = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=as_written)
+    kinds = {"str": str, "int": count, "float": float}
+    for field in dataclasses.fields(Options):
+        parser.add_argument(
+            f"--{field.name.replace('_', '-')}",
+            type=kinds[str(field.type)],
+            default=field.default,
+            help=f"{field.metadata['help']} (%(default)s)",
+        )
+    parser.add_argument("--out", type=Path, help="directory for the results (runs/ippo-ID)")
+    parser.add_argument("--resume", action="store_true", help="go on with the checkpoint in --out")
+    parser.add_argument(
+        "--shadow",
+        action="store_true",
+        help="repeat a part of all steps on NumPy and compare; exits 22 if any differ",
+    )
+    given = vars(parser.parse_args(arguments))
+    out, resume, shadow = given.pop("out"), given.pop("resume"), given.pop("shadow")
+    out = out or Path("runs") / f"ippo-{given['id']}"
+    options = Options(**given)
+    if resume:
+        options = resumed(parser, out, options)
+    elif (out / "checkpoint.npz").exists():
+        parser.error(f"{out} holds a run already: add --resume to go on with it, or choose another --out.")
+    if wrong := refused(options):
+        parser.error(wrong)
+    return options, out, resume, shadow or os.environ.get("COGRID_SHADOW") == "1"
+
+
+def resumed(parser: argparse.ArgumentParser, out: Path, given: Options) -> Options:
+    """The options that the run began with; those that are given again must be the same."""
+    path = out / "checkpoint.npz"
+    if not path.is_file():
+        parser.error(f"there is no checkpoint in {out}: start without --resume.")
+    kept, _ = load_options(path)
+    for field in dataclasses.fields(Options):
+        now, then = getattr(given, field.name), getattr(kept, field.name)
+        if now not in (then, field.default):
+            parser.error(f"{field.name} was {then!r} when this run began and cannot become {now!r}.")
+    return kept
+
+
+def refused(options: Options) -> str | None:
+    """What is wrong with the options, in a sentence."""
+    for field in dataclasses.fields(Options):
+        value = getattr(options, field.name)
+        if field.type == "int" and field.name != "first_seed" and value < 1:
+            return f"{field.name} is {value}, but must be at least 1."
+    if options.observation not in OBSERVATIONS:
+        return f"observation is {options.observation!r}, but must be one of {', '.join(OBSERVATIONS)}."
+    if not options.id.startswith("Overcooked-") or options.id not in cogrid.registered():
+        kitchens = (id for id in cogrid.registered() if id.startswith("Overcooked-"))
+        return f"id is {options.id!r}, but must be one of {', '.join(kitchens)}."
+    if options.num_envs % options.minibatches:
+        return f"num_envs {options.num_envs} cannot be dealt out to {options.minibatches} minibatches."
+    return None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options, out, resume, shadow = parse(arguments)
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        run, past, report = train(options, out, resume, shadow)
+    except KeyboardInterrupt:
+        print(f"\nStopped. Go on with: python {sys.argv[0]} --out {out} --resume", file=sys.stderr)
+        return 130
+    finish(options, out, run, past)
+    if report:
+        print(report)
+        return MISMATCH if report.mismatches else 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""JaxMARL's conventions, without JaxMARL; tests/oracles has its own wrappers on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cogrid
+from cogrid.adapters.jaxmarl import JaxMARLEnv
+from tests.doors import hall
+from tests.episodes import shared
+from tests.support import HAS_JAX, INTERACT, LEFT, NOOP, assert_same
+
+ROOM = "Overcooked-CrampedRoom-V0"
+
+
+def test_numpy_environments_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"runs on numpy: make\(..., backend='jax'\)"):
+        JaxMARLEnv(shared(ROOM, "numpy"))
+
+
+if HAS_JAX:
+    import jax
+
+    pytestmark = pytest.mark.xdist_group("jaxmarl")
+    OPTIONS = {"max_steps": 3, "random_start": True, "shaping": 1.0}
+
+    def adapted(**options) -> JaxMARLEnv:
+        return JaxMARLEnv(shared(ROOM, "jax", **OPTIONS, **options))
+
+    def moves(*joint: int) -> dict:
+        return {f"agent_{i}": np.int32(action) for i, action in enumerate(joint)}
+
+    def words(key) -> np.ndarray:
+        return np.asarray(jax.random.key_data(key))
+
+    def test_names_and_spaces() -> None:
+        env = adapted()
+        assert (env.agents, env.num_agents) == (["agent_0", "agent_1"], 2)
+        space = env.observation_space("agent_0")
+        assert space.shape == env.env.observation_space(0).shape
+        assert env.action_space("agent_1").n == 7
+        sample = jax.vmap(env.action_space("agent_0").sample)
+        some = {*np.asarray(sample(jax.random.split(jax.random.key(0), 9))).tolist()}
+        assert some <= set(range(7))
+        assert len(some) > 2
+
+    def test_steps_are_those_of_the_pure_functions() -> None:
+        """Also the reset: from the second half of the step's key."""
+        env, key, numpy = adapted(), jax.random.key(5), shared(ROOM, "numpy", **OPTIONS)
+        obs, state = env.reset(key)
+        mine, seen = numpy.reset_fn(words(key))
+        for number in range(1, 5):
+            key, now = jax.random.split(key)
+            obs, state, rewards, dones, infos = env.step(now, state, moves(LEFT, INTERACT))
+            mine, seen, points, done, _ = numpy.step_fn(mine, np.array([LEFT, INTERACT]))
+            assert bool(done) == bool(dones["__all__"]) == (number == 3)
+            assert {name: bool(value) for name, value in dones.items()} == dict.fromkeys(dones, number == 3)
+            if done:
+                mine, seen = numpy.reset_fn(words(jax.random.split(now)[1]))
+            assert_same(state, mine)
+            np.testing.assert_array_equal(np.stack([obs[a] for a in env.agents]), seen)
+            np.testing.assert_array_equal(np.stack([rewards[a] for a in env.agents]), points)
+            assert infos == {}
+            assert {*dones} == {*env.agents, "__all__"}
+        np.testing.assert_array_equal(env.get_obs(state)["agent_1"], obs["agent_1"])
+        masks = env.get_avail_actions(state)
+        assert masks["agent_0"].shape == (7,)
+        assert masks["agent_0"][NOOP]
+
+    def test_a_given_state_to_reset_to() -> None:
+        env = adapted()
+        _, first = env.reset(jax.random.key(1))
+        _, state = env.reset(jax.random.key(2))
+        for _ in range(3):
+            obs, state, *_ = env.step(jax.random.key(3), state, moves(NOOP, NOOP), first)
+        assert_same(state, first)
+        np.testing.assert_array_equal(obs["agent_0"], env.get_obs(first)["agent_0"])
+
+    def test_an_annealed_weight_outlives_the_episode() -> None:
+        env = adapted()
+        _, state = env.reset(jax.random.key(1))
+        state = env.env.replace(state, shaping_weight=0.25)
+        for _ in range(3):
+            _, state, *_ = env.step(jax.random.key(3), state, moves(NOOP, NOOP))
+        assert (int(state.time), float(state.shaping_weight)) == (0, 0.25)
+
+    def test_inside_of_jit_vmap_and_scan() -> None:
+        env, keys = adapted(), jax.random.split(jax.random.key(0), 4)
+
+        def one(state, key):
+            chosen = jax.random.randint(key, (2,), 0, 7)
+            actions = {a: chosen[i] for i, a in enumerate(env.agents)}
+            _, state, rewards, dones, _ = env.step(key, state, actions)
+            return state, (rewards["agent_0"], dones["__all__"])
+
+        @jax.jit
+        @jax.vmap
+        def play(key):
+            return jax.lax.scan(one, env.reset(key)[1], jax.random.split(key, 7))
+
+        state, (rewards, dones) = play(keys)
+        assert rewards.shape == (4, 7)
+        assert np.asarray(dones).sum(axis=1).tolist() == [2] * 4
+        assert np.asarray(state.time).tolist() == [1] * 4
+
+    def test_agents_that_end_before_the_others() -> None:
+        env = JaxMARLEnv(cogrid.CoGridEnv(hall("#EE#\n#12#\n####", max_steps=3), "jax"))
+        _, state = env.reset(jax.random.key(0))
+        *_, dones, _ = env.step_env(jax.random.key(0), state, moves(INTERACT, NOOP))
+        assert [bool(dones[name]) for name in (*env.agents, "__all__")] == [True, False, False]

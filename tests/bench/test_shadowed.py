@@ -1,0 +1,140 @@
+"""A benchmark under `COGRID_SHADOW=1`: counts beside the speeds, a mark, and 22 for a planted fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench import __main__ as command
+from bench import baselines, judge, results, runner, worker
+from bench.codes import Code, worst
+from bench.judge import Earlier
+from bench.results import ResultError
+from cogrid.benchmarks.case import Case
+from cogrid.benchmarks.measures import Measured, Plan
+from cogrid.core.rules import compile_rules
+from tests.bench import test_main
+from tests.bench.support import result, row
+from tests.support import HAS_JAX
+
+VARIABLE = "COGRID_SHADOW"
+ROOM = "Overcooked-CrampedRoom-V0"
+BESIDE = {"beside": "jax", "comparisons": 1234, "mismatches": 0, "ratio": 2.5, "first": None}
+
+measured = test_main.measured
+
+
+@pytest.fixture(autouse=True)
+def device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asking for it takes a process that imports JAX."""
+    monkeypatch.setattr(results, "_device", lambda: ("cpu", "cpu"))
+
+
+@pytest.mark.skipif(not HAS_JAX, reason="a shadow needs both backends")
+def test_a_run_prints_what_was_compared_and_is_marked(
+    measured: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    measured.planted = {"shadow": BESIDE}
+    path = tmp_path / "r.json"
+    assert command.main(["run", "--only", "CrampedRoom numpy-single", "-o", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "with a shadow, so not compared by time" in out
+    assert "Shadow: 1,234 comparisons, 0 mismatches.\n" in out
+    assert "1 : 2.5" in out
+    assert results.load(path)["system"]["flags"][VARIABLE] == "1"
+    wrong = {**BESIDE, "mismatches": 3, "first": "step 2, row 0"}
+    measured.planted = {"shadow": wrong, "status": "mismatch", "error": "step 2, row 0.", "samples": []}
+    path = tmp_path / "wrong.json"
+    assert command.main(["run", "--only", "CrampedRoom numpy-single", "-o", str(path)]) == Code.MISMATCH
+    out = capsys.readouterr().out
+    assert (
+        "Shadow: 1,234 comparisons, 3 mismatches.\nCrampedRoom numpy-single cooperative: step 2, row 0" in out
+    )
+
+
+@pytest.mark.parametrize("value", ["0", "", None])
+def test_a_shadow_that_is_off_leaves_no_mark(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    plain = results.fingerprint(results.system())
+    if value is not None:
+        monkeypatch.setenv(VARIABLE, value)
+    assert results.fingerprint(results.system()) == plain
+    monkeypatch.setenv(VARIABLE, "1")
+    assert results.fingerprint(results.system()) != plain
+
+
+def test_times_with_a_shadow_are_no_baseline_and_are_not_compared(tmp_path: Path) -> None:
+    configuration = {"suite": "quick", **Plan()._asdict(), "planned": []}
+    base, shadowed = (result(configuration=configuration, flags=flags) for flags in ({}, {VARIABLE: "1"}))
+    (finding,) = judge.judge(shadowed, Earlier([base]))
+    assert finding.told == "not comparable: other flags"
+    with pytest.raises(ResultError, match="measured under COGRID_SHADOW: unset that"):
+        baselines.refuse(tmp_path, shadowed, "a reason", allow_dirty=False)
+
+
+@pytest.mark.parametrize("arguments", [("run", "--against", "HEAD"), ("peers",), ("selfcheck",)])
+def test_what_compares_speeds_refuses_a_shadow(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    assert command.main(list(arguments)) == Code.USAGE
+    assert capsys.readouterr().err.endswith("a shadow would be timed with them: unset COGRID_SHADOW.\n")
+
+
+def test_a_wrong_value_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(VARIABLE, "yes")
+    assert command.main(["run"]) == Code.USAGE
+    assert capsys.readouterr().err.startswith("bench: COGRID_SHADOW='yes' is unknown")
+
+
+def test_workers_are_told_and_measure_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    tell = (
+        "import json, os, sys; request = json.load(sys.stdin); "
+        f"print(json.dumps({{'asked': request['shadow'], 'set': os.environ.get({VARIABLE!r})}}))"
+    )
+    case, python = Case(ROOM, "numpy-single"), runner.WORKER[0]
+    assert runner.in_process_of_its_own(case, Plan(), (python, "-c", tell)) == {"asked": True, "set": None}
+
+
+def test_rows_without_speeds_have_no_shadow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "measure", lambda case, plan: Measured("s", [1.0]))
+    case = Case(ROOM, "numpy-single", measure="latency")
+    assert "shadow" not in worker.row_of(case, Plan(), shadow=True)
+
+
+def test_a_row_with_a_shadow_is_valid() -> None:
+    results.validate(result([{**row(), "shadow": BESIDE}]))
+
+
+if HAS_JAX:
+
+    @pytest.mark.xdist_group("shadow")
+    @pytest.mark.parametrize(
+        ("mode", "batch", "comparisons"),
+        [("numpy-single", 1, 5), ("numpy-batch", 3, 15), ("jax-vmap", 3, 15), ("jax-scan", 3, 24)],
+    )
+    def test_every_way_to_run_has_a_shadow(
+        monkeypatch: pytest.MonkeyPatch, mode: str, batch: int, comparisons: int
+    ) -> None:
+        """The measuring itself is left out; the tape is played on both backends, and a fault is seen."""
+        monkeypatch.setattr(worker, "measure", lambda case, plan: Measured("steps/s", [1.0]))
+        case = Case(ROOM, mode, batch, steps=4)
+        fine = worker.row_of(case, Plan(), shadow=True)
+        assert fine["status"] == "ok"
+        assert (fine["shadow"]["comparisons"], fine["shadow"]["mismatches"]) == (comparisons, 0)
+        assert fine["shadow"]["ratio"] > 0
+        rules = compile_rules(case.spec, "numpy")
+        monkeypatch.setattr(rules, "turn", np.zeros_like(rules.turn))
+        with pytest.warns(RuntimeWarning, match="the backends differ"):
+            wrong = worker.row_of(case, Plan(), shadow=True)
+        assert wrong["status"] == "mismatch"
+        assert wrong["error"] == f"{wrong['shadow']['first']}."
+        assert "agent 0" in wrong["error"]
+        assert worst(judge.codes(judge.judge(result([{**row(), **wrong}]), Earlier()))) == Code.MISMATCH

@@ -1,0 +1,205 @@
+"""The page to play on in a real browser: keys and touch, both themes, desktop and phone, replays."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page
+
+from cogrid.envs.overcooked.policies import ScriptedCooks
+from cogrid.play.session import Session
+from cogrid.render.picture import picture
+from cogrid.replay import Replay
+from tests.play.support import serving
+
+PICTURES = Path(__file__).parents[2] / "build" / "reports"
+ROOM = "Overcooked-CrampedRoom-V0"
+KEYS = {"up": "ArrowUp", "down": "s", "left": "a", "right": "ArrowRight", "interact": "Space", "noop": "x"}
+SIZES = {"desktop": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
+TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+HAS_TEXT = "([id, words]) => document.getElementById(id).textContent === words"
+
+
+@dataclasses.dataclass
+class Opened:
+    """A page, its session, and what the page complained about and asked for."""
+
+    page: Page
+    session: Session
+    complaints: list[str]
+    requests: list[str]
+
+    def shows(self, id: str, words: str) -> None:
+        """Wait until an element has this text."""
+        self.page.wait_for_function(HAS_TEXT, arg=[id, words])
+
+    def deliver(self, press: Callable[[str], None]) -> int:
+        """Act as a scripted cook would until there is a score, and see every step on the page; how many."""
+        env = self.session.env
+        cooks, time = ScriptedCooks(env.rules, [0]), int(env.env_state.time)
+        while self.page.locator("#score").inner_text() == "0":
+            assert time < 100, "no soup was delivered"
+            press(env.action_names[cooks.act(env.env_state)[0]])
+            time += 1
+            self.shows("time", str(time))
+        return time
+
+
+@pytest.fixture
+def opened(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Opened]:
+    """The page as the parameters say, its game without a clock."""
+    size, scheme = getattr(request, "param", ("desktop", "light"))
+    phone = size == "phone"
+    with serving(Session(ROOM, seed=0, speed=0)) as server:
+        context = browser.new_context(
+            viewport=SIZES[size], color_scheme=scheme, has_touch=phone, is_mobile=phone, device_scale_factor=2
+        )
+        page = context.new_page()
+        found = Opened(page, server.session, [], [])
+        page.on("console", lambda message: found.complaints.append(message.text))
+        page.on("pageerror", lambda error: found.complaints.append(str(error)))
+        page.on("request", lambda asked: found.requests.append(asked.url))
+        page.goto(server.address)
+        page.wait_for_selector("#cells use[href]")
+        yield found
+        context.close()
+        assert found.complaints == []
+        outside = [url for url in found.requests if not url.startswith((server.address, "data:", "blob:"))]
+        assert outside == []
+
+
+def key(opened: Opened) -> Callable[[str], None]:
+    return lambda action: opened.page.keyboard.press(KEYS[action])
+
+
+def test_a_soup_by_the_keyboard(opened: Opened, tmp_path: Path) -> None:
+    page = opened.page
+    assert "Press a key" in page.locator("#headline").inner_text()
+    steps = opened.deliver(key(opened))
+    assert page.locator("#score").inner_text() == "20"
+    assert "deliver" in page.locator("#events").inner_text()
+    page.reload()
+    opened.shows("time", str(steps))  # the game is where it was
+    opened.shows("score", "20")
+    assert page.locator("#cover").is_hidden()  # and goes on
+    page.keyboard.press("x")
+    opened.shows("time", str(steps + 1))
+    with page.expect_download() as started:
+        page.locator("#save").click()
+    assert started.value.suggested_filename == f"{ROOM}.replay.json"
+    started.value.save_as(tmp_path / "replay.json")
+    replay = Replay.load(tmp_path / "replay.json")
+    replay.verify()
+    assert (len(replay), replay.metadata["score"]) == (steps + 1, [20.0, 20.0])
+
+
+def test_a_replay_is_looked_at(opened: Opened, tmp_path: Path) -> None:
+    page = opened.page
+    steps = opened.deliver(key(opened))
+    opened.session.replay().save(tmp_path / "replay.json.gz")
+    page.locator("#file").set_input_files(tmp_path / "replay.json.gz")
+    page.wait_for_selector("#viewer:not([hidden])")
+    opened.shows("time", "0")
+    page.locator("#on").click()
+    page.keyboard.press("ArrowRight")
+    opened.shows("time", "2")
+    page.keyboard.press("ArrowLeft")
+    opened.shows("time", "1")
+    event = page.locator("#events button", has_text="deliver")
+    event.click()
+    opened.shows("time", str(steps))
+    opened.shows("score", "20")
+    assert page.locator("#events li.now").count() >= 1
+    page.locator("#moment").fill("3")
+    opened.shows("time", "3")
+    page.locator("#run").click()
+    opened.shows("time", str(steps))  # it runs to the end
+    opened.shows("run", "Play")
+    page.locator("#leave").click()
+    page.wait_for_selector("#viewer", state="hidden")
+    page.locator("#file").set_input_files({"name": "a.json", "mimeType": "application/json", "buffer": b"{}"})
+    page.wait_for_function("document.getElementById('error').textContent.includes('no replay')")
+
+
+def test_the_menus(opened: Opened) -> None:
+    page = opened.page
+    page.locator("#world").select_option("Arena-V0")
+    page.wait_for_function("document.querySelectorAll('#cells use').length === 144")
+    assert page.locator("#events section").count() == 4
+    page.locator("#world").select_option("Overcooked-CounterCircuit-V0")
+    page.wait_for_function("document.querySelectorAll('#cells use').length === 40")
+    page.locator("#people").select_option("0,1")
+    page.wait_for_function("game.people.length === 2")
+    assert page.locator("#partner").is_disabled()
+    page.keyboard.press("d")
+    assert page.locator("#time").inner_text() == "0"  # both have to choose
+    page.keyboard.press("ArrowLeft")
+    opened.shows("time", "1")
+    page.locator("#people").select_option("")
+    page.wait_for_function("game.people.length === 0")
+    page.locator("#speed").select_option("12")
+    page.get_by_role("button", name="Begin").click()
+    page.wait_for_function("frame.time >= 3")  # by itself
+    page.locator("#pause").click()
+    opened.shows("pause", "Go on")
+    assert opened.session.paused
+    page.locator("#restart").click()
+    opened.shows("time", "0")
+
+
+def test_a_held_key_walks_on(opened: Opened) -> None:
+    page = opened.page
+    page.locator("#speed").select_option("12")
+    page.wait_for_function("game.speed === 12")
+    page.keyboard.down("ArrowRight")
+    page.wait_for_function("frame.time >= 5")
+    page.keyboard.up("ArrowRight")
+    page.keyboard.press("p")
+    opened.shows("pause", "Go on")
+    assert opened.session.replay().actions[:4, 0].tolist() == [3, 3, 3, 3]
+
+
+@pytest.mark.parametrize("opened", [("phone", "light")], indirect=True)
+def test_a_soup_by_touch(opened: Opened) -> None:
+    pad = opened.page.locator(".pad")
+    assert pad.is_visible()
+    opened.deliver(lambda action: pad.locator(f".{action}").tap())
+    assert opened.page.locator("#score").inner_text() == "20"
+
+
+WAYS = [(size, scheme) for size in SIZES for scheme in ("light", "dark")]
+
+
+@pytest.mark.parametrize("opened", WAYS, indirect=True, ids="-".join)
+def test_it_looks_well(opened: Opened, request: pytest.FixtureRequest) -> None:
+    page, name = opened.page, request.node.callspec.id
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES / f"play-{name}-begin.png")
+    for action in ("interact", "left", "up", "interact", "right", "noop"):
+        time = int(page.locator("#time").inner_text())
+        page.keyboard.press(KEYS[action])
+        opened.shows("time", str(time + 1))
+    assert not page.evaluate(TOO_WIDE)
+    board = page.locator("#board").bounding_box()
+    assert board is not None
+    assert board["width"] > 300
+    assert board["y"] + board["height"] < SIZES[name.split("-")[0]]["height"]  # without scrolling
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(int(part) for part in dark[4:-1].split(",")) < 200) == name.endswith("dark")
+    page.screenshot(path=PICTURES / f"play-{name}.png")
+    shot = Image.open(io.BytesIO(page.locator("#board").screenshot())).convert("RGB")
+    env = opened.session.env
+    drawn = picture(env.rules, env.env_state, shot.width // env.rules.width)
+    assert shot.size == (drawn.shape[1], drawn.shape[0])
+    assert np.abs(np.asarray(shot).astype(int) - drawn).mean() < 2.0  # the round corners, and edges
+    opened.session.show(opened.session.replay())
+    page.reload()
+    page.wait_for_selector("#viewer:not([hidden])")
+    assert not page.evaluate(TOO_WIDE)
+    page.screenshot(path=PICTURES / f"play-{name}-replay.png")

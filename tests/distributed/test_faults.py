@@ -1,0 +1,54 @@
+"""Processes that die, never come or do not fit together; and what is left on the disk."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+
+import pytest
+
+from cogrid import distributed
+from tests.distributed import games
+from tests.distributed.support import alone, assert_same, processes
+
+pytestmark = pytest.mark.xdist_group("faults")
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_killed_process_ends_the_other_and_the_restart_has_the_same_end(tmp_path, victim) -> None:
+    (tmp_path / "victim").write_text(str(victim))
+    ends = processes("killed", tmp_path)
+    assert ends[victim].code == -signal.SIGKILL
+    survivor = ends[1 - victim]
+    assert survivor.code == distributed.DIED, survivor.output
+    last = survivor.output.splitlines()[-1]
+    assert last.startswith(f"cogrid: process {victim} died")
+    assert last.endswith(f", so process {1 - victim} ends too.")
+    saves = tmp_path / "saves"
+    assert str(games.EVERY) in os.listdir(saves)
+    assert str(games.STEPS) not in os.listdir(saves)
+    again = games.play("uneven", checkpoint=saves, checkpoint_every=games.EVERY, devices=3)
+    assert_same(again, alone("uneven"))
+
+
+def test_nobody_else_comes(tmp_path) -> None:
+    first, second = processes("alone", tmp_path, (0,)) + processes("alone", tmp_path, (1,))
+    for end in (first, second):
+        assert end.code == 0, end.output
+        assert "RuntimeError: no cluster was found: give address=" in end.output
+    assert "TimeoutError: not all of the 2 processes came together within 2 s" in first.output
+    assert "TimeoutError: process 0 was not at localhost:" in second.output
+
+
+def test_another_version(tmp_path) -> None:
+    for end in processes("other", tmp_path):
+        assert end.code == 0, end.output
+        assert "ValueError: start: process 1 has cogrid=0.0.9 and process 0 has cogrid=" in end.output
+
+
+def test_the_port_is_taken() -> None:
+    with socket.create_server(("localhost", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(RuntimeError, match=rf"^port {port} of 'localhost:{port}' is taken: .*\.$"):
+            distributed.start(f"localhost:{port}", 2, 0)

@@ -1,0 +1,56 @@
+"""Two processes with two devices each play what one process plays on one device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cogrid
+from tests.distributed import games
+from tests.distributed.support import alone, assert_same, processes
+
+pytestmark = pytest.mark.xdist_group("processes")
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    """The folder that they wrote, and what they said."""
+    folder = tmp_path_factory.mktemp("together")
+    ends = processes("all", folder)
+    assert [end.code for end in ends] == [0, 0], "\n".join(end.output for end in ends)
+    return folder, ends
+
+
+@pytest.mark.parametrize("game", games.GAMES)
+def test_states_and_sums_are_the_same_bits(together, game) -> None:
+    expected = alone(game)
+    assert_same(games.read(together[0], game), expected)
+    assert expected["episodes"].min() == games.STEPS // (9 if game == "walls" else 10)
+
+
+def test_gradients_agree(together) -> None:
+    ours, theirs = games.gradient(devices=1)["gradient"], games.read(together[0], "gradient")["gradient"]
+    assert np.abs(ours).max() > 1e-3
+    np.testing.assert_allclose(theirs, ours, rtol=1e-5, atol=1e-7)  # as docs/scaling.md says
+
+
+def test_each_process_has_the_trajectory_of_its_own_environments(together) -> None:
+    expected = cogrid.rollout(games.room(), None, games.KEY, 7, games.STEPS, keep="trajectory", devices=1)
+    parts = [games.read(together[0] / str(process), "trajectory") for process in (0, 1)]
+    assert [part.pop("envs").tolist() for part in parts] == [[0, 1, 2, 3], [4, 5, 6]]
+    found = {name: np.concatenate([part[name] for part in parts], axis=1) for name in parts[0]}
+    assert_same(found, expected.trajectory)
+
+
+def test_a_saved_rollout_is_the_same_and_goes_on_in_one_process(together) -> None:
+    folder, _ = together
+    assert_same(games.read(folder, "saved"), alone("uneven"))
+    assert_same(games.play("uneven", checkpoint=folder / "saves", devices=1), alone("uneven"))
+
+
+def test_what_differs_between_processes_is_said_by_each(together) -> None:
+    for end in together[1]:
+        said = [line for line in end.output.splitlines() if line.startswith("ValueError")]
+        assert len(said) == 2
+        assert "rollout: process 1 has num_envs=9 and process 0 has num_envs=8" in said[0]
+        assert "rollout: process 1 has spec=" in said[1]

@@ -1,0 +1,85 @@
+"""One of several processes: python -m tests.distributed.worker TASK FOLDER PORT PROCESSES PROCESS."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import jax
+
+import cogrid
+from cogrid import distributed
+from tests.distributed import games
+
+TASK, FOLDER = sys.argv[1], Path(sys.argv[2])
+PORT, PROCESSES, PROCESS = map(int, sys.argv[3:])
+HEARTBEAT = 10
+
+
+def main() -> None:
+    {"all": everything, "killed": killed, "alone": alone, "other": other_version}[TASK]()
+
+
+def start(**options: int) -> None:
+    distributed.start(f"localhost:{PORT}", PROCESSES, PROCESS, **options)
+
+
+def told(action, *arguments, **options) -> None:
+    """Print what was refused."""
+    try:
+        action(*arguments, **options)
+    except (ValueError, RuntimeError, TimeoutError) as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+
+
+def everything() -> None:
+    """All that goes well, and the disagreements that are found before anything is played."""
+    start(wait=120)
+    assert (jax.process_count(), len(jax.devices())) == (2, 4)
+    for game in games.GAMES:
+        games.write(FOLDER, game, games.play(game))
+    games.write(FOLDER, "gradient", games.gradient())
+    run = cogrid.rollout(games.room(), None, games.KEY, 7, games.STEPS, keep="trajectory")
+    games.write(FOLDER / str(PROCESS), "trajectory", {**run.trajectory, "envs": run.envs}, everyone=True)
+    told(cogrid.rollout, games.room(), None, 0, 8 + PROCESS, 3)
+    told(cogrid.rollout, games.room(max_steps=5 + PROCESS), None, 0, 8, 3)
+    games.write(
+        FOLDER, "saved", games.play("uneven", checkpoint=FOLDER / "saves", checkpoint_every=games.EVERY)
+    )
+
+
+def killed() -> None:
+    """Process `FOLDER / "victim"` dies while its save is being written."""
+    start(wait=120, heartbeat=HEARTBEAT)
+    saves = FOLDER / "saves"
+    if int((FOLDER / "victim").read_text()) == PROCESS:
+        threading.Thread(target=die_in_the_second_save, args=(saves,), daemon=True).start()
+    games.play("uneven", checkpoint=saves, checkpoint_every=games.EVERY)
+
+
+def die_in_the_second_save(saves: Path) -> None:
+    while not any(path.name.startswith(f"{2 * games.EVERY}.") for path in saves.glob("*")):
+        time.sleep(0.0005)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def alone() -> None:
+    """Nobody else comes."""
+    told(distributed.start)
+    told(start, wait=2)
+
+
+def other_version() -> None:
+    """Process 1 has another version of cogrid."""
+    versions = distributed.versions()
+    if PROCESS == 1:
+        distributed.versions = lambda: {**versions, "cogrid": "0.0.9"}
+    told(start, wait=120)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Tests of what examples/ promise beyond running."""

@@ -1,0 +1,193 @@
+"""IPPO: what is stopped and resumed ends as if it had not been, and its parts do what they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support import HAS_JAX
+
+if not HAS_JAX:
+    pytest.skip("JAX is not installed", allow_module_level=True)
+
+import jax
+
+import cogrid
+from cogrid.replay import Replay
+from examples import ippo
+
+SMALL = (
+    *("--steps", "96", "--num-envs", "4", "--num-steps", "8", "--chunk", "1", "--seeds", "2"),
+    *("--hidden", "8", "--epochs", "2", "--minibatches", "2"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it() -> Iterator[None]:
+    """Optax, and a bias that is added to a batch, rely on promotion."""
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of three chunks that nobody disturbed."""
+    out = tmp_path_factory.mktemp("whole")
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        assert ippo.main([*SMALL, "--out", str(out)]) == 0
+    return out
+
+
+def arrays(out: Path) -> dict[str, Any]:
+    with np.load(out / "checkpoint.npz") as file:
+        return {name: file[name] for name in file.files if name != "told"}
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, chunks: int) -> None:
+    """As if Ctrl-C were pressed when so many checkpoints are there."""
+    save, saved = ippo.save, []
+
+    def counted(*arguments: Any) -> None:
+        if len(saved) == chunks:
+            raise KeyboardInterrupt
+        saved.append(save(*arguments))
+
+    monkeypatch.setattr(ippo, "save", counted)
+
+
+def test_a_resumed_run_ends_like_one_that_was_never_stopped(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patched:
+        stop_after(patched, 1)
+        assert ippo.main([*SMALL, "--out", str(tmp_path)]) == 130
+    assert f"--out {tmp_path} --resume" in capsys.readouterr().err
+    stopped, expected = arrays(tmp_path), arrays(whole)
+    assert any((stopped[name] != expected[name]).any() for name in expected)
+    assert ippo.main(["--out", str(tmp_path), "--resume"]) == 0
+    resumed = arrays(tmp_path)
+    assert resumed.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_array_equal(resumed[name], value, err_msg=name, strict=True)
+    ours, theirs = (json.loads((out / "results.json").read_text()) for out in (tmp_path, whole))
+    assert {**ours, "training_seconds": 0} == {**theirs, "training_seconds": 0}
+
+
+def test_a_run_leaves_its_results(whole: Path) -> None:
+    results = json.loads((whole / "results.json").read_text())
+    assert results["steps"] == 96
+    assert np.shape(results["curve"]) == (3, 2)
+    assert np.mean(results["score"]["by_seed"]) == pytest.approx(results["score"]["mean"])
+    assert (whole / "curve.png").read_bytes().startswith(b"\x89PNG")
+    replay = Replay.load(whole / "replay.json.gz")
+    replay.verify("numpy")
+    assert len(replay) == 400
+
+
+def test_a_kill_while_saving_leaves_the_checkpoint_before(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "checkpoint.npz"
+    path.write_bytes(before := (whole / "checkpoint.npz").read_bytes())
+
+    def killed(file: Any, **_: Any) -> None:
+        file.write(b"half of it")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez", killed)
+    options, past = ippo.load_options(path)
+    with pytest.raises(KeyboardInterrupt):
+        ippo.save(path, options, ippo.Run(*[np.zeros(1)] * 6), past)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "holds a run already: add --resume"),
+        (("--resume", "--gamma", "0.5"), "gamma was 0.99 when this run began and cannot become 0.5."),
+        (("--resume", "--out", "nowhere"), "there is no checkpoint in nowhere: start without --resume."),
+        (("--out", "new", "--num-envs", "6"), "num_envs 6 cannot be dealt out to 4 minibatches."),
+        (("--out", "new", "--seeds", "0"), "seeds is 0, but must be at least 1."),
+        (("--out", "new", "--steps", "1.5"), "invalid count value: '1.5'"),
+        (("--out", "new", "--id", "Arena-V0"), "id is 'Arena-V0', but must be one of Overcooked-A"),
+        (("--out", "new", "--observation", "none"), "observation is 'none', but must be one of features,"),
+    ],
+)
+def test_a_mistake_gets_a_sentence_and_changes_nothing(
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stopped:
+        ippo.main(["--out", str(whole), *arguments])
+    assert stopped.value.code == 2
+    assert sentence in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_advantages_are_sums_of_discounted_errors() -> None:
+    generator, (length, batch, agents) = np.random.default_rng(0), (5, 2, 2)
+    rewards, values = generator.normal(size=(2, length, batch, agents)).astype(np.float32)
+    last = generator.normal(size=(batch, agents)).astype(np.float32)
+    done = np.array([[0, 0], [0, 1], [0, 0], [0, 0], [0, 0]], bool)
+    options = ippo.Options()
+    learner = ippo.Learner.__new__(ippo.Learner)
+    learner.options = options
+    steps = ippo.Steps(None, None, None, values, rewards, done, None)
+    found = np.asarray(ippo.Learner.advantages(learner, steps, last))
+    following = np.concatenate([values[1:], last[None]])
+    goes_on = 1.0 - done[:, :, None]
+    errors = rewards + options.gamma * goes_on * following - values
+    expected = np.zeros_like(errors)
+    for t in range(length):
+        weight = np.ones((batch, 1))
+        for later in range(t, length):
+            expected[t] += weight * errors[later]
+            weight = weight * options.gamma * options.gae_lambda * goes_on[later]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_shaping_is_annealed_by_the_weight_in_the_state(whole: Path) -> None:
+    """Half of the updates have shaping; the last one has none, whatever an episode's end brought."""
+    assert (arrays(whole)[".state.weight"] == 0).all()
+
+
+def test_a_finished_environment_begins_anew_and_keeps_its_weight() -> None:
+    env = cogrid.make("Overcooked-CrampedRoom-V0", shaping=1.0, max_steps=3)
+    state, obs = env.reset_fn(np.stack([env.reset(seed=s) and env.env_state.words for s in (0, 1)]))
+    state = env.replace(state, time=[2, 0], shaping_weight=0.25)
+    state, seen, _, done, _ = env.step_fn(state, np.zeros((2, 2), int))
+    assert done.tolist() == [True, False]
+    renewed, after = env.renew_fn(state, seen, done)
+    assert renewed.time.tolist() == [0, 1]
+    assert renewed.shaping_weight.tolist() == [0.25, 0.25]
+    np.testing.assert_array_equal(after[0], obs[0])
+    np.testing.assert_array_equal(after[1], seen[1])
+
+
+def test_steps_that_numpy_plays_otherwise_are_exit_code_22(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A planted fault: the first update of the second chunk claims a reward that nobody earned."""
+    replay, chunks = ippo.replay, []
+
+    def faulty(shadow: Any, recorded: ippo.Recorded) -> None:
+        chunks.append(1)
+        rewards = np.array(recorded.rewards)  # (seeds, updates, T, B, n)
+        rewards[1, 0, 3, 2, 0] += len(chunks) == 2
+        replay(shadow, recorded._replace(rewards=rewards))
+
+    monkeypatch.setattr(ippo, "replay", faulty)
+    with pytest.warns(RuntimeWarning, match="rewards is 1.0 on jax and 0.0 on numpy"):
+        assert ippo.main([*SMALL, "--out", str(tmp_path), "--shadow"]) == ippo.MISMATCH
+    assert "188 comparisons, 1 mismatches" in capsys.readouterr().out

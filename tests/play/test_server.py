@@ -1,0 +1,177 @@
+"""The server: who may come in, what it serves, and connections that break."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from cogrid.play.server import MAX_MESSAGE, REPLACED, Server
+from cogrid.play.session import Session
+from cogrid.replay import Replay
+from tests.play.support import serving
+
+ROOM = "Overcooked-CrampedRoom-V0"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """Its game has no clock."""
+    with serving(Session(ROOM, seed=0, speed=0)) as found:
+        yield found
+
+
+def get(server: Server, path: str, host: str | None = None) -> tuple[int, dict[str, str], str]:
+    place = urlsplit(server.address)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
+    connection.request("GET", path, headers={"Host": host or place.netloc})
+    response = connection.getresponse()
+    found = response.status, dict(response.getheaders()), response.read().decode()
+    connection.close()
+    return found
+
+
+def page(server: Server, origin: str | None = "same", token: str | None = None):
+    place = urlsplit(server.address)
+    path = place.path if token is None else f"/{token}/"
+    return connect(
+        f"ws://{place.netloc}{path}ws",
+        origin=f"http://{place.netloc}" if origin == "same" else origin,
+        compression=None,
+        max_size=None,
+        open_timeout=60,
+    )
+
+
+def receive(socket) -> dict:
+    return json.loads(socket.recv(timeout=60))
+
+
+def do(socket, **command) -> None:
+    socket.send(json.dumps(command))
+
+
+def test_the_page_needs_nothing_from_outside(server) -> None:
+    status, headers, text = get(server, urlsplit(server.address).path)
+    assert status == 200
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    (nonce,) = set(re.findall(r'nonce="([^"]*)"', text))
+    assert "NONCE" not in text
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'")
+    assert policy.count(f"'nonce-{nonce}'") == 2
+    assert (headers["Referrer-Policy"], headers["Cache-Control"]) == ("no-referrer", "no-store")
+    links = set(re.findall(r'(?:href|src)="([^"]*)"', text))
+    assert links <= {"data:,", "replay.json"}
+    again = re.findall(r'nonce="([^"]*)"', get(server, urlsplit(server.address).path)[2])[0]
+    assert again != nonce
+
+
+def test_it_listens_on_this_machine_only(server) -> None:
+    assert urlsplit(server.address).hostname == "127.0.0.1"
+    assert server._socket.getsockname()[0] == "127.0.0.1"
+    assert len(urlsplit(server.address).path) > 20
+
+
+def test_without_the_token_there_is_nothing(server) -> None:
+    token = urlsplit(server.address).path.strip("/")
+    wrong = (
+        "",
+        f"{token[:-1]}/",
+        f"{token}x/",
+        token,
+        f"{token}/../",
+        f"{token}/other",
+        "%C3%A9/",
+        "replay.json",
+    )
+    for path in wrong:
+        status, _, text = get(server, f"/{path}")
+        assert (status, token in text) == (404, False), path
+    with pytest.raises(InvalidStatus, match="404"):
+        page(server, token="guess")
+
+
+def test_other_origins_and_names_are_refused(server) -> None:
+    for origin in ("http://evil.example", "null", None, f"https://{urlsplit(server.address).netloc}"):
+        with pytest.raises(InvalidStatus, match="403"):
+            page(server, origin)
+    assert get(server, urlsplit(server.address).path, host="evil.example")[0] == 403
+    port = urlsplit(server.address).port
+    assert get(server, urlsplit(server.address).path, host=f"localhost:{port}")[0] == 200
+    assert server.session.paused
+
+
+def test_a_game_over_the_wire(server) -> None:
+    with page(server) as socket:
+        assert [receive(socket)["kind"] for _ in range(2)] == ["game", "frame"]
+        do(socket, do="act", agent=0, action="up")
+        assert receive(socket)["paused"] is False
+        assert receive(socket)["time"] == 1
+        do(socket, do="act", agent=5, action="up")
+        assert receive(socket) == {"kind": "error", "words": "nobody here can have agent 5 do 'up'."}
+        for broken in ("{", b"\xff\xfe", "[" * 100_000):
+            socket.send(broken)
+            assert receive(socket)["kind"] == "error"
+    status, headers, text = get(server, urlsplit(server.address).path + "replay.json")
+    assert status == 200
+    assert headers["Content-Disposition"] == f'attachment; filename="{ROOM}.replay.json"'
+    replay = Replay.parse(text)
+    replay.verify()
+    assert len(replay) == 1
+
+
+def test_the_clock_ticks(server) -> None:
+    with page(server) as socket:
+        receive(socket), receive(socket)
+        do(socket, do="speed", speed=12)
+        receive(socket)
+        do(socket, do="pause", paused=False)
+        receive(socket)
+        assert [receive(socket)["time"] for _ in range(3)] == [1, 2, 3]
+        do(socket, do="pause")
+        while "time" in receive(socket):
+            pass
+
+
+def test_a_broken_connection_pauses_and_resumes(server) -> None:
+    with page(server) as socket:
+        receive(socket), receive(socket)
+        do(socket, do="act", agent=0, action="up")
+        receive(socket), receive(socket)
+        socket.socket.close()  # without a word
+    with page(server) as socket:
+        assert receive(socket)["paused"] is False
+        assert receive(socket)["time"] == 1
+
+
+def test_the_newest_page_is_the_one(server) -> None:
+    with page(server) as old:
+        receive(old), receive(old)
+        do(old, do="act", agent=0, action="up")
+        receive(old), receive(old)
+        with page(server) as new:
+            assert receive(new)["paused"] is False
+            with pytest.raises(ConnectionClosed):
+                old.recv(timeout=60)
+            assert old.close_code == REPLACED
+            assert receive(new)["time"] == 1
+            do(new, do="act", agent=0, action="up")
+            assert receive(new)["time"] == 2
+
+
+def test_messages_are_bounded(server) -> None:
+    with page(server) as socket:
+        receive(socket), receive(socket)
+        socket.send("x" * (MAX_MESSAGE + 1))
+        with pytest.raises(ConnectionClosed):
+            socket.recv(timeout=60)
+        assert socket.close_code == 1009
+    with page(server) as socket:  # and the game is still there
+        assert receive(socket)["kind"] == "game"

@@ -1,0 +1,223 @@
+"""Sessions: what a page asks for, what it is told, and replays of what people did."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from cogrid.core.look import AGENTS
+from cogrid.envs.overcooked.policies import ScriptedCooks
+from cogrid.play import session as module
+from cogrid.play.session import Session, film_of
+from cogrid.replay import Replay, record
+from tests.episodes import shared
+from tests.test_policies import checkpoint
+
+ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
+
+
+def act(session: Session, action: str, agent: int = 0) -> list:
+    return session.do({"do": "act", "agent": agent, "action": action})
+
+
+def deliver(session: Session) -> None:
+    """Person 0 plays as a scripted cook would, until there is a score."""
+    cooks = ScriptedCooks(session.env.rules, [0])
+    for _ in range(80):
+        name = session.env.action_names[cooks.act(session.env.env_state)[0]]
+        frame = act(session, name)[-1]
+        if frame["score"] != "0":
+            return
+    raise AssertionError("no soup was delivered")
+
+
+def test_a_page_is_greeted_with_all_that_it_shows() -> None:
+    session = Session(ROOM, seed=0)
+    game, frame = json.loads(json.dumps(session.greet()))
+    assert (game["kind"], game["id"], game["height"], game["width"], game["max"]) == ("game", ROOM, 4, 5, 400)
+    assert (game["people"], game["partner"], game["paused"]) == ([0], "scripted", True)
+    assert (game["partners"], game["colours"]) == (["scripted", "random"], list(AGENTS[:2]))
+    assert game["actions"] == ["up", "down", "left", "right", "interact", "noop"]  # toggle is of no use here
+    assert (frame["kind"], frame["time"], frame["score"], frame["over"]) == ("frame", 0, "0", False)
+    assert len(frame["views"]) == 20
+    assert set(frame["sprites"]) == set(map(str, frame["views"]))
+    assert all(text.startswith("<") for text in frame["sprites"].values())
+    assert session.greet() == [
+        game,
+        frame | {"sprites": session.greet()[1]["sprites"]},
+    ]  # a reload has it again
+
+
+def test_a_sprite_is_sent_once() -> None:
+    session = Session(ROOM, seed=0, speed=0, people=[0, 1])
+    known = set(session.greet()[1]["sprites"])
+    for action in ("left", "right", "left", "right"):
+        act(session, action)
+        (frame,) = act(session, "noop", agent=1)
+        assert not known & set(frame["sprites"])
+        known |= set(frame["sprites"])
+        assert set(frame["views"]) <= known
+
+
+def test_the_clock_waits_for_people_or_not() -> None:
+    session = Session(ROOM, seed=0, people=[0, 1])
+    assert session.interval is None  # paused until somebody acts
+    (game,) = act(session, "up")
+    assert game["paused"] is False
+    assert session.interval == 1 / session.speed
+    (frame,) = session.step()
+    assert frame["time"] == 1
+    session.do({"do": "speed", "speed": 0})
+    assert session.interval is None
+    assert act(session, "up") == []  # the other has not chosen
+    assert act(session, "left", agent=1)[0]["time"] == 2
+    session.do({"do": "pause"})
+    assert session.interval is None
+    session.do({"do": "choose", "people": []})
+    session.do({"do": "pause", "paused": False})
+    assert session.interval is not None  # there is nobody to wait for
+
+
+def test_people_choose_and_partners_play() -> None:
+    session = Session(ROOM, seed=0, speed=0, partner="random")
+    before = np.asarray(session.env.env_state.agent_pos).tolist()
+    moved = set()
+    for _ in range(30):
+        (*_, frame) = act(session, "noop")
+        now = np.asarray(session.env.env_state.agent_pos).tolist()
+        assert now[0] == before[0]
+        moved.add(tuple(now[1]))
+    assert len(moved) > 1
+    assert frame["time"] == 30
+
+
+def test_a_soup_is_delivered_and_the_replay_tells_it() -> None:
+    session = Session(ROOM, seed=3, speed=0)
+    deliver(session)
+    replay = Replay.parse(session.replay().text())
+    replay.verify()
+    assert (replay.id, replay.seed, replay.metadata["score"]) == (ROOM, 3, [20.0, 20.0])
+    assert (replay.metadata["people"], replay.metadata["partner"]) == ([0], "scripted")
+    film = film_of(replay)
+    json.dumps(film)
+    assert len(film["views"]) == len(film["times"]) == len(film["scores"]) == len(replay) + 1
+    assert film["scores"][0] == "0"
+    assert film["scores"][-1] == "20"
+    assert {view for views in film["views"] for view in views} == set(film["sprites"])
+    last = [event for event in film["events"] if event["words"].startswith("deliver")]
+    assert [event["moment"] for event in last] == [len(replay)]
+    words = {event["words"] for event in film["events"]}
+    assert {"take onion", "pot onion", "take dish", "plate dish"} <= words
+
+
+def test_live_events_are_those_of_the_film() -> None:
+    session = Session(ROOM, seed=3, speed=0, people=[])
+    told = []
+    for moment in range(1, 41):
+        (frame,) = session.step()
+        told += [{"moment": moment, **event} for event in frame["events"]]
+    assert told
+    assert film_of(session.replay())["events"] == told
+
+
+def test_a_dropped_page_finds_its_game() -> None:
+    session = Session(ROOM, seed=0)
+    act(session, "up")
+    session.step()
+    session.drop()
+    assert session.interval is None
+    session.drop()  # by a second window that takes over
+    game, frame = session.greet()
+    assert (game["paused"], frame["time"]) == (False, 1)
+    session.do({"do": "pause"})
+    session.drop()
+    assert session.greet()[0]["paused"] is True  # who paused it finds it paused
+
+
+def test_an_episode_ends_and_begins_anew() -> None:
+    session = Session(ROOM, seed=5, people=[])
+    session.do({"do": "pause", "paused": False})
+    for _ in range(400):
+        (frame,) = session.step()
+    assert frame["over"]
+    assert session.step() == []
+    assert session.interval is None
+    game, frame = session.do({"do": "choose"})
+    assert (frame["time"], frame["over"], game["paused"], game["people"]) == (0, False, True, [])
+    assert session.replay().seed == 6
+
+
+def test_another_world() -> None:
+    session = Session(ROOM, seed=0)
+    game, frame = session.do({"do": "choose", "id": ARENA})
+    assert (game["id"], game["partner"], game["partners"]) == (ARENA, "random", ["random"])
+    assert len(game["colours"]) == 4
+    assert len(frame["views"]) == 144
+    assert set(frame["views"]) == set(frame["sprites"])
+
+
+def test_a_replay_is_shown_while_the_game_waits() -> None:
+    session = Session(ROOM, seed=0)
+    act(session, "up")
+    session.step()
+    text = record(shared(ARENA, "numpy"), np.zeros((3, 4), int), 1).text()
+    game, film = session.do({"do": "show", "text": text})
+    assert (film["kind"], film["id"], len(film["views"]), len(film["views"][0])) == ("film", ARENA, 4, 144)
+    assert game["paused"]
+    assert act(session, "up") == []
+    assert session.greet()[1]["kind"] == "film"  # a reload shows it again
+    assert session.do({"do": "leave"})[1]["time"] == 1
+
+
+def test_a_trained_partner(tmp_path) -> None:
+    file = checkpoint(tmp_path / "a.npz", len(shared(ROOM, "numpy").feature_names))
+    session = Session(ROOM, seed=0, speed=0, partner=file)
+    assert session.greet()[0]["partner"] == "trained"
+    game, _ = session.do({"do": "choose", "partner": "random"})
+    assert game["partners"] == ["scripted", "random", "trained"]
+    session.do({"do": "choose", "partner": "trained"})
+    act(session, "noop")
+    assert session.replay().actions.tolist() == [[6, 4]]
+    with pytest.raises(ValueError, match="something else"):
+        session.do({"do": "choose", "id": "Overcooked-CounterCircuit-V0"})
+    assert session.id == ROOM
+    assert session.replay().seed == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (None, "unknown"),
+        ({"do": "dance"}, "dance"),
+        ({"do": ["act"]}, "unknown"),
+        ({"do": "act", "agent": 1, "action": "up"}, "agent 1"),
+        ({"do": "act", "agent": 0, "action": "fly"}, "'fly'"),
+        ({"do": "act", "agent": {}, "action": []}, "agent {}"),
+        ({"do": "speed", "speed": 1000}, "1000"),
+        ({"do": "speed", "speed": "5"}, "'5'"),
+        ({"do": "choose", "id": "Chess-V0"}, "Chess-V0"),
+        ({"do": "choose", "id": 3}, "3"),
+        ({"do": "choose", "people": [7]}, "agent 7"),
+        ({"do": "choose", "people": "all"}, "all"),
+        ({"do": "show"}, "text"),
+        ({"do": "show", "text": "{}"}, "this file is no replay"),
+    ],
+)
+def test_mistakes_are_told_and_change_nothing(command, words) -> None:
+    session = Session(ROOM, seed=0, speed=0)
+    act(session, "up")
+    before = session.replay()
+    with pytest.raises((ValueError, TypeError)) as told:
+        session.do(command)
+    assert words in str(told.value)
+    assert session.replay() == before
+    assert session.greet()[0]["speed"] == 0
+
+
+@pytest.mark.parametrize("limit", ["MOST_STEPS", "MOST_VIEWS"])
+def test_a_replay_that_no_page_can_hold_is_refused(monkeypatch, limit) -> None:
+    monkeypatch.setattr(module, limit, 5)
+    with pytest.raises(ValueError, match="replay of 6 steps and 20 cells is too long"):
+        film_of(record(shared(ROOM, "numpy"), np.full((6, 2), 6), 0))

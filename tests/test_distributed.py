@@ -1,0 +1,56 @@
+"""Starting several processes: what is refused before anybody is waited for."""
+
+from __future__ import annotations
+
+import pytest
+
+from cogrid import distributed
+from tests.support import HAS_JAX
+
+
+@pytest.mark.skipif(not HAS_JAX, reason="needs JAX")
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"address": "here"}, "with an address num_processes= is needed too"),
+        ({"address": "here", "num_processes": 2, "process_id": 0}, "address='here' is not of the form"),
+        ({"address": "here:1", "num_processes": 2, "process_id": 2}, "process_id=2 must be below"),
+        ({"address": "here:1", "num_processes": 2, "process_id": -1}, "process_id=-1 must be a whole number"),
+        ({"address": "here:1", "num_processes": True, "process_id": 0}, "num_processes=True must be"),
+        ({"wait": 0}, "wait=0 must be a whole number of at least 1"),
+        ({"wait": None}, "wait=None must be"),
+        ({"heartbeat": 2.5}, "heartbeat=2.5 must be a whole number"),
+    ],
+)
+def test_mistakes(options, text) -> None:
+    with pytest.raises(ValueError, match=text) as caught:
+        distributed.start(**options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(not HAS_JAX, reason="needs JAX")
+def test_too_late() -> None:
+    import jax
+
+    jax.devices()
+    with pytest.raises(RuntimeError, match=r"^start comes too late, .*\.$"):
+        distributed.start("localhost:1", 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "Barrier failed because: Task 1 heartbeat timeout. Barrier Id: cogrid-0::0, Task: 1",
+            "process 1 died",
+        ),
+        ("/job:jax_worker/replica:0/task:12 is unhealthy", "process 12 died"),
+        (
+            "Failed to send RPC to coordination service. Either the leader",
+            "process 0 died or cannot be reached",
+        ),
+        ("something new", "another process died"),
+    ],
+)
+def test_who_died(text, sentence) -> None:
+    assert distributed._who_died(text) == sentence

@@ -1,0 +1,133 @@
+"""The command line: every command, and mistakes in one sentence."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from cogrid.__main__ import main
+from cogrid.play.server import Server
+from cogrid.replay import record
+from tests.episodes import shared
+from tests.support import IDS
+
+ROOM = "Overcooked-CrampedRoom-V0"
+
+
+def test_list_has_every_id(capsys) -> None:
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(IDS)
+    assert "4 × 5 cells, 2 agents, 400 steps" in next(line for line in lines if "CrampedRoom" in line)
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_info_tells_what_it_is_like(id, capsys) -> None:
+    assert main(["info", id]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"{id}: ")
+    for words in ("actions      0 up, 1 down", "observation  ", "max_steps"):
+        assert words in told
+    if "CrampedRoom" in id:
+        assert "    XXPXX\n    O  2O\n" in told
+        assert "D dish_pile" in told
+        assert "deliver" in told
+        assert "cook_time" in told
+
+
+def test_render_writes_films_and_pictures(tmp_path, capsys) -> None:
+    gif, png = str(tmp_path / "a.gif"), str(tmp_path / "a.png")
+    assert main(["render", ROOM, "--out", gif, "--steps", "6", "--tile", "8"]) == 0
+    with Image.open(gif) as image:
+        assert image.n_frames == 7
+    assert "7 pictures of 40 × 43 pixels" in capsys.readouterr().out
+    assert (
+        main(["render", "Arena-V0", "--out", png, "--batch", "4", "--tile", "4", "--policy", "random"]) == 0
+    )
+    with Image.open(png) as image:
+        assert image.size == (2 * 48 + 8, 2 * 59 + 8)
+    assert "a picture of" in capsys.readouterr().out
+
+
+def test_render_plays_replays_again(tmp_path, capsys) -> None:
+    file, gif = tmp_path / "a.json", str(tmp_path / "a.gif")
+    record(shared(ROOM, "numpy"), np.zeros((5, 2), int), 0).save(file)
+    assert main(["render", str(file), "--out", gif, "--tile", "8"]) == 0
+    with Image.open(gif) as image:
+        assert image.n_frames == 6
+    assert main(["render", str(file), "--out", gif, "--tile", "8", "--steps", "2"]) == 0
+    assert "3 pictures" in capsys.readouterr().out
+    assert main(["render", str(file), "--out", gif, "--seed", "2"]) == 2
+    assert "leave --seed out" in capsys.readouterr().err
+
+
+def test_play_serves_a_page_and_opens_it(monkeypatch, capsys, tmp_path) -> None:
+    opened, served = [], []
+
+    async def run(server, ready) -> None:
+        ready()
+        server._socket.close()
+        served.append(server.session)
+
+    monkeypatch.setattr(Server, "run", run)
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert main(["play", ROOM, "--seed", "3", "--partner", "random"]) == 0
+    address = capsys.readouterr().out.splitlines()[0]
+    assert opened == [address]
+    assert (served[0].id, served[0].partner, served[0].replay().seed) == (ROOM, "random", 3)
+    record(shared(ROOM, "numpy"), np.zeros((5, 2), int), 0).save(tmp_path / "a.json.gz")
+    assert main(["play", str(tmp_path / "a.json.gz"), "--no-open"]) == 0
+    assert len(opened) == 1
+    assert served[1].greet()[1]["kind"] == "film"
+
+
+def test_play_needs_its_extra(monkeypatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "websockets.asyncio.server", None)
+    assert main(["play", ROOM]) == 2
+    assert "[play]" in capsys.readouterr().err
+
+
+def test_bench_points_to_the_suite(capsys) -> None:
+    assert main(["bench"]) == 0
+    assert "nox -s bench" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["play", "Chess-V0"], "'Chess-V0'"),
+        (["play", ROOM, "--partner", "clever"], "'clever'"),
+        (["play", ROOM, "--port", "70000"], "70000"),
+        (["info", "Overcooked-CrampedRom-V0"], "did you mean 'Overcooked-CrampedRoom-V0'"),
+        (["render", "Arena-V0", "--out", "a.txt"], "'a.txt'"),
+        (["render", "Arena-V0", "--out", "a.gif", "--policy", "scripted"], "kitchens, not Arena"),
+        (["render", "Arena-V0", "--out", "a.gif", "--tile", "1"], "tile_size=1"),
+        (["render", "Arena-V0", "--out", "no/such/place/a.png"], "no/such/place/a.png"),
+    ],
+)
+def test_a_mistake_is_one_sentence(arguments, words, capsys) -> None:
+    assert main(arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert words in told.err
+    assert told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "COMMAND"),
+        (["dance"], "dance"),
+        (["render", "Arena-V0"], "--out"),
+        (["render", "Arena-V0", "--out", "a.gif", "--steps", "-1"], "whole number"),
+        (["render", "Arena-V0", "--out", "a.gif", "--batch", "0"], "whole number"),
+    ],
+)
+def test_wrong_options_are_told(arguments, words, capsys) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    assert words in capsys.readouterr().err

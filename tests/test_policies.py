@@ -1,0 +1,77 @@
+"""Policies by name, and trained ones from the checkpoint that examples/ippo.py writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cogrid.policies import policy_of, usual_policy
+from tests.episodes import shared
+
+ROOM = "Overcooked-CrampedRoom-V0"
+
+
+def checkpoint(path: Path, inputs: int, bias: Any = (0, 0, 0, 0, 50, 0, 0), **told: Any) -> str:
+    """Two seeds of a small actor, of which the first prefers what the last bias says."""
+    sizes = ((inputs, 8), (8, 8), (8, 7))
+    arrays: dict[str, Any] = {}
+    for number, size in enumerate(sizes):
+        arrays[f".network.actor[{number}].weight"] = np.ones((2, *size), np.float32) / 100
+        arrays[f".network.actor[{number}].bias"] = np.zeros((2, size[1]), np.float32)
+    arrays[".network.actor[2].bias"][0] = bias
+    arrays[".optimizer[1][0].mu.actor[0].weight"] = np.zeros((2, *sizes[0]))
+    options = {"id": ROOM, "observation": "features"} | told
+    np.savez(path, told=np.array(json.dumps({"options": options})), **arrays)
+    return str(path)
+
+
+def first(env):
+    return env.reset_fn(np.zeros(2, np.uint32))[0]
+
+
+def test_names() -> None:
+    env = shared(ROOM, "numpy")
+    assert usual_policy(env.rules) == "scripted"
+    assert usual_policy(shared("Arena-V0", "numpy").rules) == "random"
+    for name in ("scripted", "random"):
+        assert list(policy_of(name, env.rules)(first(env))) == [0, 1]
+        assert list(policy_of(name, env.rules, [1])(first(env))) == [1]
+    some = [policy_of("random", env.rules, seed=3) for _ in range(2)]
+    assert [some[0](first(env)) for _ in range(9)] == [some[1](first(env)) for _ in range(9)]
+
+
+@pytest.mark.parametrize(("observation", "inputs"), [("features", None), ("lossless", 4 * 5 * 26)])
+def test_a_trained_policy_sees_what_it_was_trained_on(tmp_path, observation, inputs) -> None:
+    """Also where the environment itself observes something else."""
+    env = shared(ROOM, "numpy", observation="none")
+    inputs = inputs or len(shared(ROOM, "numpy").feature_names)
+    act = policy_of(checkpoint(tmp_path / "a.npz", inputs, observation=observation), env.rules)
+    assert act(first(env)) == {0: 4, 1: 4}
+
+
+def test_a_trained_policy_draws_its_actions(tmp_path) -> None:
+    env = shared(ROOM, "numpy")
+    file = checkpoint(tmp_path / "a.npz", len(env.feature_names), (1, 0, 0, 0, 0, 0, -50))
+    act = policy_of(file, env.rules, [1], seed=1)
+    drawn = [act(first(env))[1] for _ in range(300)]
+    assert set(drawn) == set(range(6))
+    assert 0.2 < drawn.count(0) / 300 < 0.5  # e / (e + 5) = 0.35
+
+
+def test_mistakes_are_told(tmp_path) -> None:
+    rules = shared(ROOM, "numpy").rules
+    (tmp_path / "text.npz").write_text("no archive")
+    np.savez(tmp_path / "other.npz", weights=np.zeros(3))
+    narrow = checkpoint(tmp_path / "narrow.npz", 5)
+    for name, words in (
+        ("clever", "'clever'"),
+        (str(tmp_path / "text.npz"), "text.npz is no checkpoint"),
+        (str(tmp_path / "other.npz"), "other.npz is no checkpoint"),
+        (narrow, "sees? something else"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            policy_of(name, rules)

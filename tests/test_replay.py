@@ -1,0 +1,355 @@
+"""Replays: what was recorded on one backend plays on both, and what is wrong with a file is told."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+
+import numpy as np
+import pytest
+from pettingzoo.test import parallel_api_test
+
+import cogrid
+from cogrid.backend import rng
+from cogrid.envs import registry
+from cogrid.replay import Mismatch, Recorder, Replay, record
+from tests.doors import hall
+from tests.episodes import jitted, random_actions, shared
+from tests.support import BACKENDS, INTERACT, LEFT, NOOP, assert_same, busy_actions, keys
+
+ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
+BOARD = """
+    XPXTX
+    O1  X
+    X  2D
+    XXSXX
+"""
+CASES = {
+    "room": (ROOM, {"shaping": 0.3, "max_steps": 40}),
+    "layouts": (
+        ROOM,
+        {
+            "layout": ["CrampedRoom", BOARD],
+            "random_start": True,
+            "recipes": [("onion,onion,tomato", 30.0, 15)],
+            "shaping": 0.3,
+            "max_steps": 40,
+        },
+    ),
+    "arena": (ARENA, {"map_size": 6, "num_agents": 3, "max_steps": 40}),
+}
+each_case = pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=pytest.mark.xdist_group(f"replay:{case}")) for case in ("layouts", "arena")],
+)
+each_backend = pytest.mark.parametrize("backend", BACKENDS)
+
+
+def made(case: str, backend: str, **adapter) -> cogrid.CoGridEnv:
+    id, options = CASES[case]
+    return cogrid.make(id, backend, **options, **adapter)
+
+
+def played(recorder: Recorder, seed: int, steps: int = 100) -> Recorder:
+    """The recorder, after an episode or its first steps."""
+    recorder.reset(seed=seed)
+    return played_on(recorder, seed, steps)
+
+
+def played_on(recorder: Recorder, seed: int, steps: int = 100) -> Recorder:
+    actions = random_actions(recorder, seed)
+    for _ in range(steps):
+        if recorder.agents:
+            recorder.step(next(actions))
+    return recorder
+
+
+def room_replay(steps: int = 100) -> Replay:
+    return played(Recorder(made("room", "numpy")), 3, steps).replay()
+
+
+# Playing
+
+
+@each_case
+def test_recorded_on_either_backend_plays_on_both(case, tmp_path) -> None:
+    replays = [played(Recorder(made(case, backend)), 5).replay({"names": ["a", "b"]}) for backend in BACKENDS]
+    assert len(set(map(repr, replays))) == 1  # the same file, whoever records
+    path = tmp_path / "episode.json.gz"
+    replays[-1].save(path)
+    loaded = Replay.load(path)
+    assert loaded == replays[0]
+    assert (loaded.id, loaded.seed, loaded.metadata) == (CASES[case][0], 5, {"names": ["a", "b"]})
+    assert len(loaded) == 40
+    for backend in BACKENDS:
+        loaded.verify(backend)
+
+
+@each_backend
+@each_case
+def test_frames_are_those_of_the_environment(backend, case) -> None:
+    env = made(case, backend)
+    recorder = played(Recorder(env), 8, 20)
+    frames = list(recorder.replay().play(backend))
+    assert len(frames) == 21
+    assert_same(frames[-1].state, env.env_state)
+    state, obs = env.rules.backend.compiled(env.reset_fn)(rng.key(8))
+    assert_same(frames[0].state, state)
+    np.testing.assert_array_equal(frames[0].obs, obs)
+    for joint, frame in zip(recorder.replay().actions, frames[1:], strict=True):
+        state, obs, rewards, done, _ = jitted(env)(state, joint)
+        np.testing.assert_array_equal(frame.obs, obs)
+        np.testing.assert_array_equal(frame.rewards, rewards)
+        assert bool(frame.done) == bool(done)
+
+
+@each_backend
+def test_from_the_middle_of_an_episode(backend) -> None:
+    env = made("layouts", backend)
+    played(Recorder(env), 2, 7)
+    late = played_on(Recorder(env), 4, 9).replay()  # wrapped when the episode was on
+    assert (late.seed, len(late), late.start["state"]["time"]) == (None, 9, 7)
+    other = Recorder(made("layouts", "numpy"))
+    other.set_state(late.start)
+    for replay in (late, played_on(other, 4, 9).replay()):
+        assert replay == late
+        for name in BACKENDS:
+            replay.verify(name)
+
+
+@each_backend
+def test_agents_that_end_before_the_others(backend) -> None:
+    env = cogrid.CoGridEnv(hall("#EE#\n#12#\n####", max_steps=5), backend)
+    recorder = Recorder(env)
+    recorder.reset(seed=0)
+    recorder.step({0: INTERACT, 1: NOOP})
+    recorder.step({1: NOOP})
+    recorder.step({1: INTERACT})
+    assert not recorder.agents
+    replay = recorder.replay()
+    assert (replay.id, replay.tape) == (None, "466664")
+    for name in BACKENDS:
+        replay.verify(name, env=env)
+    assert replay == record(env, replay.actions, 0)
+    with pytest.raises(ValueError, match="without an id: give its environment by env="):
+        replay.verify()
+
+
+def test_conventions_stay_pettingzoos() -> None:
+    recorder = Recorder(made("room", "numpy", infos=True))
+    parallel_api_test(recorder, num_cycles=20)
+    recorder.reset(seed=1)
+    tape = recorder.replay()
+    with pytest.raises(ValueError, match="out of range"):
+        recorder.step({0: 9, 1: 0})
+    assert recorder.replay() == tape  # what was refused is not recorded
+    assert recorder.spec is recorder.env.spec
+
+
+@each_backend
+def test_a_batch_gives_its_environments(backend) -> None:
+    env = made("layouts", backend)
+    batch = env.rules.backend.key(keys(3, 4))
+    tape = busy_actions(env, np.random.default_rng(0), 50, 4)
+    replay = record(env, tape, batch, index=2, metadata={"score": 1.5})
+    numpy = made("layouts", "numpy")
+    state, obs = numpy.reset_fn(keys(3, 4))
+    for joints, frame in zip(tape, replay.play("numpy"), strict=False):
+        np.testing.assert_array_equal(frame.obs, obs[2])
+        state, obs, *_ = numpy.step_fn(state, joints)
+    alone = record(env, tape[:, 2], batch[2])
+    assert len(replay) == 40  # to the end of the episode
+    assert dataclasses.replace(replay, metadata={}) == alone
+    states, _ = numpy.reset_fn(keys(3, 4))
+    assert record(env, tape, states, index=2) == alone  # a state of the other backend, too
+    for name in BACKENDS:
+        replay.verify(name)
+
+
+@each_backend
+def test_a_policy_is_recorded(backend) -> None:
+    env, asked = made("room", backend), []
+
+    def policy(obs):
+        asked.append(obs.shape)
+        return env.rules.xp.asarray([len(asked) % 4, 99])  # out of range is a noop
+
+    replay = record(env, policy, 11)
+    assert (replay.seed, len(replay), len(asked)) == (11, 40, 40)
+    assert set(asked) == {(2, *env.observation_space(0).shape)}
+    assert replay.tape[:8] == "16263606"
+    replay.verify("numpy")
+
+
+# What makes the environment again
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"max_steps": 7, "shaping": 0.3, "action_set": "rotation"},
+        {"layout": "CoordinationRing"},
+        {"layout": ["CrampedRoom", BOARD], "orders": ["onion", "tomato,tomato"], "random_start": True},
+        {"recipes": [("onion", None, 5)], "bonus_orders": [("onion",)], "cook_start": "interact"},
+    ],
+)
+def test_recipes_of_kitchens(options) -> None:
+    spec = shared(ROOM, "numpy").spec.override(**options)
+    id, overrides = registry.recipe(spec)
+    assert registry.make(id, **json.loads(json.dumps(overrides))).spec == spec
+    assert len(overrides) <= len(options)
+
+
+def test_recipes_of_arenas() -> None:
+    spec = shared(ARENA, "numpy").spec
+    assert registry.recipe(spec) == (ARENA, {})
+    assert registry.recipe(spec.override(map_size=6)) == (ARENA, {"map_size": 6})
+
+
+def test_a_spec_without_an_id_has_no_recipe() -> None:
+    assert registry.recipe(hall("#E#\n#1#\n###", 1)) is None
+    named = cogrid.make(ROOM, layout=BOARD).spec
+    named = dataclasses.replace(named, layout=(dataclasses.replace(named.layout[0], name="mine"),))
+    assert registry.recipe(named) is None  # its layout has a name that text cannot carry
+
+
+# Files
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+def test_files(name, tmp_path) -> None:
+    replay, path = room_replay(), tmp_path / name
+    replay.save(path)
+    first = path.read_bytes()
+    assert Replay.load(path) == Replay.load(str(path)) == replay
+    replay.save(path)
+    assert path.read_bytes() == first
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+    content = json.loads(gzip.decompress(first) if name.endswith(".gz") else first)
+    assert (content["format"], content["version"], content["made_by"]) == (
+        "cogrid replay",
+        1,
+        cogrid.__version__,
+    )
+
+
+def test_a_long_episode_stays_small(tmp_path) -> None:
+    env = cogrid.make(ROOM, max_steps=1000)
+    tape = busy_actions(env, np.random.default_rng(0), 1000, 1)[:, 0]
+    record(env, tape, 0).save(tmp_path / "long.json")
+    assert (tmp_path / "long.json").stat().st_size < 1000 * 6 + 1500  # two digits of actions, four of sums
+
+
+def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("before")
+
+    def refuse(*_):
+        raise OSError("no space")
+
+    monkeypatch.setattr("os.replace", refuse)
+    with pytest.raises(OSError, match="no space"):
+        room_replay(2).save(path)
+    assert path.read_text() == "before"
+    assert [one.name for one in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "other"}, "is no replay"),
+        ({"version": 2}, "has version 2, but this cogrid reads version 1"),
+        ({"tape": None}, "tape is None"),
+        ({"tape": "0123"}, "not one digit for each agent of 5 steps"),
+        ({"tape": "012345678x"}, "not one digit for each agent of 5 steps"),
+        ({"digests": "abc"}, "not one digit for each agent"),
+        ({"start": {}}, "start is no snapshot"),
+        ({"more": 1}, "its fields are not id, overrides"),
+    ],
+)
+def test_damaged_fields(change, message, tmp_path) -> None:
+    path = tmp_path / "a.json"
+    room_replay(5).save(path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ValueError, match=message) as told:
+        Replay.load(path)
+    assert str(path) in str(told.value)
+
+
+FOREIGN = {
+    "empty": b"",
+    "list": b"[1]",
+    "half": b"{",
+    "bytes": b"\xff\0",
+    "cut": gzip.compress(b"{}")[:-6],
+    "number": gzip.compress(b"3"),
+}
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_foreign_files(name, kind, tmp_path) -> None:
+    (tmp_path / name).write_bytes(FOREIGN[kind])
+    with pytest.raises(ValueError, match="is no replay"):
+        Replay.load(tmp_path / name)
+
+
+# What differs
+
+
+def test_the_first_step_that_differs_is_named() -> None:
+    replay, at = room_replay(), 24
+    wrong = replay.digests[at * 4 : at * 4 + 4][::-1]
+    digests = replay.digests[: at * 4] + wrong + replay.digests[at * 4 + 4 :]
+    assert digests != replay.digests
+    frames = dataclasses.replace(replay, digests=digests).play()
+    for _ in range(at):
+        next(frames)
+    with pytest.raises(Mismatch, match="differs after step 24 of 40 on numpy"):
+        next(frames)
+
+
+def test_other_actions_are_told() -> None:
+    tape = np.full((6, 2), NOOP)
+    ours, theirs = (record(made("room", "numpy"), tape, 0) for tape[3, 1] in (LEFT, NOOP))
+    with pytest.raises(Mismatch, match="differs after step 4 of 6"):
+        dataclasses.replace(ours, tape=theirs.tape).verify()
+
+
+def test_actions_that_change_nothing_are_told_by_the_checksum() -> None:
+    env = made("room", "numpy")
+    replay = record(env, np.full((4, 2), NOOP), 0)
+    changed = dataclasses.replace(replay, tape="5" + replay.tape[1:])  # toggle does nothing in a kitchen
+    with pytest.raises(Mismatch, match="every step agrees on numpy, but not the checksum"):
+        changed.verify()
+
+
+def test_another_start_or_seed_is_told() -> None:
+    replay = room_replay(4)
+    moved = replay.start | {"state": replay.start["state"] | {"time": 1}}
+    with pytest.raises(Mismatch, match="differs at its start"):
+        dataclasses.replace(replay, start=moved).verify()
+    random = record(shared(ARENA, "numpy"), np.zeros((2, 4), int), 3)
+    with pytest.raises(Mismatch, match="does not begin as seed 4 does on numpy"):
+        dataclasses.replace(random, seed=4).verify()
+    with pytest.raises(ValueError, match="of another spec"):
+        replay.verify(env=shared(ROOM, "numpy"))
+
+
+def test_mistakes_are_told() -> None:
+    env = shared(ROOM, "numpy")
+    for actions in (np.zeros((3, 3), int), np.zeros((3, 2)), np.zeros(2, int)):
+        with pytest.raises(ValueError, match=r"integers of shape \(steps, 2\)"):
+            record(env, actions, 0)
+    with pytest.raises(ValueError, match=r"integers of shape \(2\)"):
+        record(env, lambda obs: [1], 0)
+    with pytest.raises(ValueError, match="give index="):
+        record(env, np.zeros((3, 2), int), keys(0, 4))
+    with pytest.raises(TypeError, match="a batch of states or keys, not 7"):
+        record(env, np.zeros((3, 1, 2), int), 7, index=0)
+    with pytest.raises(TypeError, match="is not made of plain JSON values"):
+        record(env, np.zeros((3, 2), int), 0, metadata={"score": np.float32(1)})
+    with pytest.raises(ValueError, match="nothing to replay before reset"):
+        Recorder(cogrid.make(ROOM)).replay()
