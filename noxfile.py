@@ -195,7 +195,7 @@ def train(session: nox.Session) -> None:
 @nox.session(tags=["ci"])
 def docs(session: nox.Session) -> None:
     """Build the site into build/docs/html, without the network; a warning is an error; -- --help."""
-    install(session, "docs")
+    install(session, "docs", extra="render")
     session.run("python", "ci/docs.py", *session.posargs)
 
 

@@ -10,9 +10,13 @@ import io
 import re
 import textwrap
 import tokenize
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from PIL import Image
 
 import cogrid
 from cogrid.core.actions import ACTION_SETS, INTERACT, TOGGLE
@@ -77,10 +81,12 @@ def page(id: str, spec: Spec) -> str:
 
 
 def picture(spec: Spec) -> str:
-    """How an episode begins; the one function to change for another kind of picture."""
-    env = cogrid.CoGridEnv(spec, render_mode="ansi")
+    """How an episode begins, drawn, inside of the page."""
+    env, file = cogrid.CoGridEnv(spec, render_mode="rgb_array"), io.BytesIO()
     env.reset(seed=0)
-    return f"```text\n{env.render()}\n```"
+    Image.fromarray(np.asarray(env.render())).save(file, "PNG", optimize=True)
+    data = b64encode(file.getvalue()).decode()
+    return f'<img alt="how an episode begins" src="data:image/png;base64,{data}">'
 
 
 def letters(spec: Spec) -> str:
