@@ -205,8 +205,8 @@ def test_the_mean_of_gradients_is_the_gradient_of_all() -> None:
     run = jax.jit(one.begin)(jax.numpy.int32(0))
     _, _, steps = jax.jit(one.play)(run.network, run.state, run.obs, jax.random.key(1))
     bonus = jax.numpy.float32(0.01)
-    targets = steps.rewards + steps.values
-    advantages = steps.rewards + jax.random.normal(jax.random.key(2), targets.shape)
+    advantages = jax.random.normal(jax.random.key(2), steps.values.shape)
+    targets = advantages + steps.values
 
     def gradient(learner: ippo.Learner, *batch: Any) -> Any:
         return learner.mean(jax.grad(learner.loss, has_aux=True)(run.network, bonus, *batch)[0])
