@@ -27,10 +27,9 @@ class Checkpoints:
         self.folder, self.about, self._args = Path(folder).absolute(), about, ocp.args
         self._manager = ocp.CheckpointManager(self.folder, options=options)
         self.steps: int = self._manager.latest_step() or 0  # of the last save, 0 if there is none
-        if self.steps:
-            self._is_ours()
+        self.rows: int = self._rows_of_ours() if self.steps else 0  # of its arrays
 
-    def _is_ours(self) -> None:
+    def _rows_of_ours(self) -> int:
         args = self._args.Composite(about=self._args.JsonRestore())
         found = self._manager.restore(self.steps, args=args)["about"]
         for name, value in self.about.items():
@@ -40,10 +39,12 @@ class Checkpoints:
                     f"{self.folder} is of another rollout, with {name}={found.get(name)!r} "
                     f"and not {value!r}: name another folder."
                 )
+        return int(found["rows"])
 
-    def save(self, steps: int, carry: Any) -> None:
+    def save(self, steps: int, carry: Any, rows: int) -> None:
         """After so many steps; returns when it is on the disk."""
-        parts = {"carry": self._args.StandardSave(_by_name(carry)), "about": self._args.JsonSave(self.about)}
+        about = self._args.JsonSave({**self.about, "rows": rows})
+        parts = {"carry": self._args.StandardSave(_by_name(carry)), "about": about}
         self._manager.save(steps, args=self._args.Composite(**parts))
 
     def load(self, like: Any) -> Any:

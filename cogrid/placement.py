@@ -59,10 +59,6 @@ class Placement(NamedTuple):
 
         return NamedSharding(self.mesh, PartitionSpec())
 
-    def outside(self) -> Any:
-        """The sharding of arrays without the padding: JAX has none that is uneven."""
-        return self.spread() if self.padded == self.num_envs else self.everywhere()
-
     def on_each(self, function: Callable[..., Any], inputs: Any, outputs: Any) -> Callable[..., Any]:
         """The function, run by every device on its own environments: no device waits for another."""
         import jax
@@ -74,12 +70,16 @@ class Placement(NamedTuple):
         return mapped
 
     def cut(self, tree: Tree) -> Tree:
-        """Without the padding."""
+        """Without the padding, and then on every device: JAX has no uneven sharding."""
         return tree if self.padded == self.num_envs else _cutter(self)(tree)
 
-    def pad(self, tree: Tree) -> Tree:
-        """The inverse; the padding repeats the last environment."""
-        return tree if self.padded == self.num_envs else _padder(self)(tree)
+    def of_rows(self, rows: int) -> Any:
+        """The sharding of a batch that was padded for other devices."""
+        return self.everywhere() if rows % int(self.mesh.size) else self.spread()
+
+    def fit(self, tree: Tree, rows: int) -> Tree:
+        """Such a batch as it lies here; new padding repeats the last environment."""
+        return tree if self.padded == rows else _fitter(self)(tree)
 
     def host(self, value: Any, axis: int = 0) -> np.ndarray[Any, Any]:
         """This process's environments of an array whose `axis` is environments, as NumPy."""
@@ -129,13 +129,13 @@ def _cutter(place: Placement) -> Callable[[Tree], Tree]:
 
 
 @functools.lru_cache(maxsize=64)
-def _padder(place: Placement) -> Callable[[Tree], Tree]:
+def _fitter(place: Placement) -> Callable[[Tree], Tree]:
     import jax
 
     rows = np.minimum(np.arange(place.padded), place.num_envs - 1)
 
-    def pad(tree: Tree) -> Tree:
+    def fit(tree: Tree) -> Tree:
         return jax.tree.map(lambda value: value[rows], tree)
 
-    compiled: Callable[[Tree], Tree] = jax.jit(pad, out_shardings=place.spread())
+    compiled: Callable[[Tree], Tree] = jax.jit(fit, out_shardings=place.spread())
     return compiled

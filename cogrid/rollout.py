@@ -103,7 +103,7 @@ def rollout(
                 length = min(num_steps, (done // checkpoint_every + 1) * checkpoint_every) - done
                 carry, _ = play(carry, num_steps=length, keep=False)
                 done += length
-                saves.save(done, program.place.cut(carry))
+                saves.save(done, carry, program.place.padded)
             return program.finish(carry, [])
 
 
@@ -141,7 +141,8 @@ def _continued(program: Program, words: Array, saves: Checkpoints, num_steps: in
         return program.begin(words), 0
     if saves.steps > num_steps:
         raise ValueError(f"num_steps={num_steps}, but {saves.folder} has played {saves.steps} already.")
-    return program.place.pad(saves.load(program.shapes(words))), saves.steps
+    saved = saves.load(program.shapes(words, saves.rows))
+    return program.place.fit(saved, saves.rows), saves.steps
 
 
 class Program(NamedTuple):
@@ -180,13 +181,13 @@ class Program(NamedTuple):
         state, obs, _, sums = self.place.cut(carry)
         return Rollout(state, obs, sums, whole, self.place.mine())
 
-    def shapes(self, words: Array) -> Carry:
-        """What a checkpoint holds: the carry without its padding, by shapes and places."""
+    def shapes(self, words: Array, rows: int) -> Carry:
+        """A carry of so many environments, padding included, by shapes and places."""
         import jax
 
         def shape(value: Any) -> Any:
-            outside = (self.place.num_envs, *value.shape[1:])
-            return jax.ShapeDtypeStruct(outside, value.dtype, sharding=self.place.outside())
+            place = self.place.of_rows(rows)
+            return jax.ShapeDtypeStruct((rows, *value.shape[1:]), value.dtype, sharding=place)
 
         shapes: Carry = jax.tree.map(shape, jax.eval_shape(self.begin, words))
         return shapes

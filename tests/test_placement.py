@@ -30,13 +30,14 @@ if HAS_JAX:
         there = place(4, num_envs)
         assert (there.size, there.padded, there.processes) == (size, 4 * size, 1)
         assert there.mine().tolist() == list(range(num_envs))
-        rows = np.arange(num_envs)
-        padded = there.pad(jax.device_put(rows, there.outside()))
-        assert np.asarray(padded).tolist() == [*rows, *[num_envs - 1] * (4 * size - num_envs)]
-        assert padded.sharding.is_equivalent_to(there.spread(), 1)
-        cut = there.cut(padded)
-        assert np.asarray(cut).tolist() == rows.tolist()
-        assert cut.sharding.is_equivalent_to(there.outside(), 1)
+        for rows in (num_envs, num_envs + 1, num_envs + 3, there.padded):  # as other devices padded it
+            batch = np.where(np.arange(rows) < num_envs, np.arange(rows), -1)
+            fitted = there.fit(jax.device_put(batch, there.of_rows(rows)), rows)
+            assert fitted.shape == (there.padded,)
+            assert fitted.sharding.is_equivalent_to(there.spread(), 1)
+            cut = there.cut(fitted)
+            assert np.asarray(cut).tolist() == list(range(num_envs))
+            assert cut.sharding.is_fully_replicated == (num_envs % 4 != 0)
 
     def test_what_this_process_has_in_the_order_of_environments() -> None:
         there = place(list(reversed(jax.devices())), 7)
