@@ -257,7 +257,7 @@ class Learner:
             return (optax.apply_updates(network, changes), optimizer), entropy
 
         def one_pass(carry: tuple[Network, Any], key: Array) -> tuple[tuple[Network, Any], Array]:
-            # Whole environments are dealt out: cheaper than a shuffle of all steps, and it learns as well.
+            # Whole environments are dealt out, which is cheaper than a shuffle of all steps.
             members = jax.random.permutation(key, steps.done.shape[1])  # of this device
             return jax.lax.scan(one_part, carry, members.reshape(self.options.minibatches, -1))  # type: ignore[no-any-return]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench import __main__ as command
-from bench import ab, cases, results, runner
+from bench import ab, cases, results, runner, training
 from bench.codes import Code
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Plan
@@ -421,3 +421,15 @@ class TestWhatAnAbFound:
         monkeypatch.setattr(results, "git_state", lambda: next(states))
         assert bench("run", "--against", "HEAD", "-o", tmp_path / "r.json") == Code.USAGE
         assert "the checkout changed during the comparison" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not HAS_JAX, reason="without JAX only NumPy is measured")
+@pytest.mark.parametrize("missing", [[], ["optax"]])
+def test_training_is_left_out_in_words_where_its_packages_are_missing(
+    missing: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(training, "missing", lambda: missing)
+    assert bench("list", "--full", "--layout", "Cramped", "--backend", "jax", "--batch", 64) == 0
+    out, err = capsys.readouterr()
+    assert ("jax-scan@64 ×128 train" in out) is not bool(missing)
+    assert ("without optax training is left out: pip install '.[train]'." in err) is bool(missing)
