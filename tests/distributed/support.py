@@ -27,8 +27,8 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def processes(task: str, folder: Path, numbers: tuple[int, ...] = (0, 1)) -> list[Ended]:
-    """Run some of two processes, with two CPU devices each, to their ends."""
+def processes(task: str, folder: Path) -> list[Ended]:
+    """Run two processes, with two CPU devices each, to their ends."""
     search = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     env = {**os.environ, "PYTHONPATH": search, "JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "2"}
     port = str(free_port())
@@ -40,7 +40,7 @@ def processes(task: str, folder: Path, numbers: tuple[int, ...] = (0, 1)) -> lis
             stderr=subprocess.STDOUT,
             text=True,
         )
-        for number in numbers
+        for number in (0, 1)
     ]
     try:
         outputs = [process.communicate(timeout=600)[0] for process in started]

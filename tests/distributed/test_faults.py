@@ -10,7 +10,7 @@ import pytest
 
 from cogrid import distributed
 from tests.distributed import games
-from tests.distributed.support import alone, assert_same, processes
+from tests.distributed.support import alone, assert_same, free_port, processes
 
 pytestmark = pytest.mark.xdist_group("faults")
 
@@ -33,7 +33,9 @@ def test_a_killed_process_ends_the_other_and_the_restart_has_the_same_end(tmp_pa
 
 
 def test_nobody_else_comes(tmp_path) -> None:
-    first, second = processes("alone", tmp_path, (0,)) + processes("alone", tmp_path, (1,))
+    for process in (0, 1):
+        (tmp_path / f"port{process}").write_text(str(free_port()))
+    first, second = processes("alone", tmp_path)
     for end in (first, second):
         assert end.code == 0, end.output
         assert "RuntimeError: no cluster was found: give address=" in end.output

@@ -24,8 +24,8 @@ def main() -> None:
     {"all": everything, "killed": killed, "alone": alone, "other": other_version}[TASK]()
 
 
-def start(**options: int) -> None:
-    distributed.start(f"localhost:{PORT}", PROCESSES, PROCESS, **options)
+def start(port: int = PORT, **options: int) -> None:
+    distributed.start(f"localhost:{port}", PROCESSES, PROCESS, **options)
 
 
 def told(action, *arguments, **options) -> None:
@@ -68,9 +68,9 @@ def die_in_the_second_save(saves: Path) -> None:
 
 
 def alone() -> None:
-    """Nobody else comes."""
+    """Nobody else comes: each looks for the other at a port of its own."""
     told(distributed.start)
-    told(start, wait=2)
+    told(start, int((FOLDER / f"port{PROCESS}").read_text()), wait=2)
 
 
 def other_version() -> None:
