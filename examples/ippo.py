@@ -611,7 +611,11 @@ def join(parser: argparse.ArgumentParser, words: list[str] | None) -> None:
     if len(words) not in (0, 3) or not all(word.isdigit() for word in words[1:]):
         parser.error("--join takes nothing, or the address of process 0, their number and its own.")
     try:
-        distributed.start(*words[:1], *map(int, words[1:]))
+        if words:
+            address, processes, process = words
+            distributed.start(address, int(processes), int(process))
+        else:
+            distributed.start()
     except (RuntimeError, TimeoutError, ValueError) as error:
         parser.error(str(error))
 
