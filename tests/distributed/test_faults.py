@@ -32,6 +32,13 @@ def test_a_killed_process_ends_the_other_and_the_restart_has_the_same_end(tmp_pa
     assert_same(again, alone("uneven"))
 
 
+def test_a_process_that_raises_ends_the_other_too(tmp_path) -> None:
+    other, failed = processes("raises", tmp_path)
+    assert (other.code, failed.code) == (distributed.DIED, 1), other.output + failed.output
+    assert failed.output.endswith("ValueError: one's own mistake\n")
+    assert other.output.endswith("\ncogrid: process 1 died, so process 0 ends too.\n")
+
+
 def test_nobody_else_comes(tmp_path) -> None:
     for process in (0, 1):
         (tmp_path / f"port{process}").write_text(str(free_port()))

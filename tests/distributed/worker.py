@@ -21,7 +21,8 @@ HEARTBEAT = 10
 
 
 def main() -> None:
-    {"all": everything, "killed": killed, "alone": alone, "other": other_version}[TASK]()
+    tasks = {"all": everything, "killed": killed, "raises": raises, "alone": alone, "other": other_version}
+    tasks[TASK]()
 
 
 def start(port: int = PORT, **options: int) -> None:
@@ -65,6 +66,14 @@ def die_in_the_second_save(saves: Path) -> None:
     while not any(path.name.startswith(f"{2 * games.EVERY}.") for path in saves.glob("*")):
         time.sleep(0.0005)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def raises() -> None:
+    """Process 1 has a mistake of its own, while the other is busy."""
+    start(wait=120, heartbeat=HEARTBEAT)
+    if PROCESS == 1:
+        raise ValueError("one's own mistake")
+    threading.Event().wait()
 
 
 def alone() -> None:
