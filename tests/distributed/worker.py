@@ -21,7 +21,7 @@ HEARTBEAT = 10
 
 
 def main() -> None:
-    {"all": everything, "killed": killed, "alone": alone, "other": other_version}[TASK]()
+    {"all": everything, "killed": killed, "left": left, "alone": alone, "other": other_version}[TASK]()
 
 
 def start(**options: int) -> None:
@@ -57,14 +57,24 @@ def killed() -> None:
     start(wait=120, heartbeat=HEARTBEAT)
     saves = FOLDER / "saves"
     if int((FOLDER / "victim").read_text()) == PROCESS:
-        threading.Thread(target=die_in_the_second_save, args=(saves,), daemon=True).start()
+        threading.Thread(target=die_in_a_save, args=(saves,), daemon=True).start()
     games.play("uneven", checkpoint=saves, checkpoint_every=games.EVERY)
 
 
-def die_in_the_second_save(saves: Path) -> None:
-    while not any(path.name.startswith(f"{2 * games.EVERY}.") for path in saves.glob("*")):
+def die_in_a_save(saves: Path) -> None:
+    """In any but the first: a save has a suffix until it is whole, and only for a moment."""
+    first = str(games.EVERY)
+    while not any(path.suffix and path.stem != first for path in saves.glob("*")):
         time.sleep(0.0005)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def left() -> None:
+    """Process `FOLDER / "victim"` leaves by `sys.exit`, and the other one waits for it."""
+    start(wait=120, heartbeat=HEARTBEAT // 2)
+    if int((FOLDER / "victim").read_text()) == PROCESS:
+        sys.exit(3)
+    distributed.agree("left")
 
 
 def alone() -> None:
