@@ -21,8 +21,9 @@ from cogrid.backend import rng
 from cogrid.placement import Placement, place
 from cogrid.rollout import Program, _compiled
 
-COLLECTIVE = re.compile(r"= (.*?) (?:all|reduce|collective)-[a-z-]+(?:-start)?\(")
-ARRAY = re.compile(r"\b(?:[a-z]+?)(\d+)\[([\d,]*)\]")
+OPERATIONS = "all-(?:reduce|gather|to-all)|reduce-scatter|collective-(?:permute|broadcast)"
+COLLECTIVE = re.compile(rf"= (.*?) (?:{OPERATIONS})(?:-start)?\(")
+ARRAY = re.compile(r"\b(?:pred|[a-z]+?(\d+))\[([\d,]*)\]")  # a pred takes a byte
 
 
 def main() -> None:
@@ -89,7 +90,7 @@ def collectives(lowered: Any) -> tuple[int, int]:
 
 def size_of(shape: str) -> int:
     """Bytes of arrays in XLA's notation: f32[64,7]{1,0}, or several in brackets."""
-    arrays = ((int(bits) // 8, dims.split(",") if dims else []) for bits, dims in ARRAY.findall(shape))
+    arrays = ((int(bits or 8) // 8, dims.split(",") if dims else []) for bits, dims in ARRAY.findall(shape))
     return sum(functools.reduce(lambda size, dim: size * int(dim), dims, width) for width, dims in arrays)
 
 

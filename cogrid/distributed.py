@@ -19,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
-FACTS, LETTERS = 16, 96  # that processes exchange: how many, and how long each may be
+FACTS, LETTERS = 32, 96  # that processes exchange: how many, and how long each may be
 DIED = 70  # the exit code of a process that ends because another one died
 DAY = 86_400  # seconds
 FOREVER = 10**12  # milliseconds
 JAX_HEARTBEAT = 100  # seconds, JAX's own default
 # What a collective says when a peer is gone.
 LOST = re.compile(r"Gloo|NCCL|UNAVAILABLE|[Cc]onnection|[Bb]arrier|heartbeat")
+TIME_IS_UP = re.compile(r"DEADLINE_EXCEEDED|timed out")  # what a barrier says
 
 
 def start(
@@ -42,7 +43,7 @@ def start(
     Elsewhere `address` is "host:port" of process 0, and the processes are numbered from 0.
 
     A process waits for the others for `wait` seconds. Later, one that gives no sign of life for `heartbeat`
-    seconds (100 by default) ends all others.
+    seconds (100 by default) ends all others. So does one that ends so long before them.
     """
     import jax
 
@@ -51,8 +52,6 @@ def start(
         raise RuntimeError("this process has joined its run already: call start once.")
     options: dict[str, Any] = {}
     known = inspect.signature(jax.distributed.initialize).parameters
-    if "shutdown_timeout_seconds" in known:  # who is ready waits for the others: a dead one is found anyway
-        options["shutdown_timeout_seconds"] = DAY
     if heartbeat is not None:
         if "heartbeat_timeout_seconds" not in known:
             raise ValueError(f"jax {jax.__version__} has a fixed heartbeat, heartbeat= needs 0.7 or newer.")
@@ -142,14 +141,14 @@ def _check(address: Any, num_processes: Any, process_id: Any, wait: Any, heartbe
 def _port_is_free(address: str) -> None:
     """JAX's server would share the port with whoever has it, and both would wait for ever."""
     port = int(address.rpartition(":")[2])
-    with socket.socket(socket.AF_INET6 if socket.has_ipv6 else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    for family in (socket.AF_INET6, socket.AF_INET):
         try:
-            probe.bind(("", port))
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                raise
-            raise RuntimeError(f"port {port} of {address!r} is taken: choose another one.") from None
+            with socket.socket(family) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(("", port))
+        except OSError as error:  # any other, such as a host without IPv6, is for JAX to meet
+            if error.errno == errno.EADDRINUSE:
+                raise RuntimeError(f"port {port} of {address!r} is taken: choose another one.") from None
 
 
 def _join(address: str | None, count: int | None, process: int | None, wait: int, options: Any) -> None:
@@ -205,8 +204,9 @@ class _Watch(threading.Thread):
         super().__init__(daemon=True, name="cogrid-watch")
         from jax._src.distributed import global_state  # there is no public way to wait
 
-        self.heartbeat, self.ending = heartbeat, False
-        self.client, self.process = global_state.client, global_state.process_id
+        self.heartbeat, self.ending, self.jax = heartbeat, False, global_state
+        self.client, self.service = global_state.client, global_state.service
+        self.process = global_state.process_id
 
     def run(self) -> None:
         """Until the end of this process, or of another one."""
@@ -214,8 +214,7 @@ class _Watch(threading.Thread):
             self.client.wait_at_barrier(f"cogrid-{self.process}", FOREVER)
         except Exception as error:
             if not self.ending:
-                sentence = f"cogrid: {_who_died(str(error))}, so process {self.process} ends too."
-                os.write(sys.stderr.fileno(), f"\n{sentence}\n".encode())
+                _say(f"{_who_died(str(error))}, so process {self.process} ends too.")
                 os._exit(DIED)
 
     def begin(self) -> None:
@@ -228,16 +227,33 @@ class _Watch(threading.Thread):
         atexit.register(self.end)
 
     def end(self) -> None:
-        """Leave together with the others, or alone after an error: they hear of it by the heartbeat."""
-        import jax
+        """Leave together with the others, or alone: they hear of it by the heartbeat.
 
-        self.ending = True
-        if getattr(sys, "last_value", None) is not None:  # was not caught, and has been printed
-            sys.stdout.flush()
-            sys.stderr.flush()
+        Nothing tells whether this is the end of the work or `sys.exit` in the midst of it, with the others
+        waiting for us in a collective. So we wait for them too, but not for ever.
+        """
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # An error was not caught and has been printed. A prompt prints them too, and goes on.
+        if getattr(sys, "last_value", None) is not None and not hasattr(sys, "ps1"):
             os._exit(1)
-        jax.distributed.shutdown()
-        self.join()
+        try:
+            self.client.wait_at_barrier("cogrid-end", 1000 * self.heartbeat)
+        except Exception as error:
+            if not TIME_IS_UP.search(str(error)):  # somebody died: the watch says who
+                self.join(2 * self.heartbeat)
+            self.ending = True
+            _say(f"not all processes ended within {self.heartbeat} s, so process {self.process} ends alone.")
+            self.jax.client = self.jax.service = None  # or JAX would wait for the others once more
+        else:
+            self.ending = True
+            self.jax.shutdown()
+            self.join()
+
+
+def _say(sentence: str) -> None:
+    """On a line of its own, whatever Python is doing."""
+    os.write(sys.stderr.fileno(), f"\ncogrid: {sentence}\n".encode())
 
 
 def _watch() -> _Watch | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import socket
+
 import pytest
 
 from cogrid import distributed
@@ -35,6 +38,21 @@ def test_too_late() -> None:
     jax.devices()
     with pytest.raises(RuntimeError, match=r"^start comes too late, .*\.$"):
         distributed.start("localhost:1", 2, 1)
+
+
+def test_a_port_is_looked_at_where_there_is_no_ipv6(monkeypatch) -> None:
+    class Socket(socket.socket):
+        def __init__(self, family=socket.AF_INET, *options, **more) -> None:
+            if family == socket.AF_INET6:
+                raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+            super().__init__(family, *options, **more)
+
+    with socket.create_server(("", 0)) as server:
+        port = server.getsockname()[1]
+        monkeypatch.setattr(socket, "socket", Socket)
+        with pytest.raises(RuntimeError, match=rf"^port {port} of 'here:{port}' is taken: .*\.$"):
+            distributed._port_is_free(f"here:{port}")
+    distributed._port_is_free(f"here:{port}")
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,10 @@ if HAS_JAX:
           %all-reduce.1 = f32[64,7]{1,0} all-reduce(%x), channel_id=1
           %all-reduce.2 = (f32[], bf16[3]{0}) all-reduce-start(%y, %z), channel_id=2
           %g = s8[4,16]{1,0} all-gather(%w), dimensions={0}
+          %p = pred[5]{0} collective-permute(%v), channel_id=3
+          %done = f32[8]{0} all-reduce-done(%all-reduce.2)
+          %window = f32[8]{0} reduce-window(%x, %zero), to_apply=%add
+          %precision = f32[8]{0} reduce-precision(%x), exponent_bits=8
         """
         found = COLLECTIVE.findall(text)
-        assert list(map(size_of, found)) == [64 * 7 * 4, 4 + 6, 64]
+        assert list(map(size_of, found)) == [64 * 7 * 4, 4 + 6, 64, 5]

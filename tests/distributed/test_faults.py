@@ -26,7 +26,7 @@ def test_a_killed_process_ends_the_other_and_the_restart_has_the_same_end(tmp_pa
     assert last.startswith(f"cogrid: process {victim} died")
     assert last.endswith(f", so process {1 - victim} ends too.")
     saves = tmp_path / "saves"
-    assert str(games.EVERY) in os.listdir(saves)
+    assert any(name.isdigit() for name in os.listdir(saves))
     assert str(games.STEPS) not in os.listdir(saves)
     again = games.play("uneven", checkpoint=saves, checkpoint_every=games.EVERY, devices=3)
     assert_same(again, alone("uneven"))
@@ -37,6 +37,18 @@ def test_a_process_that_raises_ends_the_other_too(tmp_path) -> None:
     assert (other.code, failed.code) == (distributed.DIED, 1), other.output + failed.output
     assert failed.output.endswith("ValueError: one's own mistake\n")
     assert other.output.endswith("\ncogrid: process 1 died, so process 0 ends too.\n")
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_process_that_leaves_by_sys_exit_ends_the_other(tmp_path, victim) -> None:
+    (tmp_path / "victim").write_text(str(victim))
+    ends = processes("left", tmp_path)
+    assert ends[victim].code == 3, ends[victim].output
+    last = ends[victim].output.splitlines()[-1]
+    assert last == f"cogrid: not all processes ended within 5 s, so process {victim} ends alone."
+    other = ends[1 - victim]
+    assert other.code == distributed.DIED, other.output
+    assert other.output.splitlines()[-1].startswith(f"cogrid: process {victim} died")
 
 
 def test_nobody_else_comes(tmp_path) -> None:

@@ -21,8 +21,8 @@ HEARTBEAT = 10
 
 
 def main() -> None:
-    tasks = {"all": everything, "killed": killed, "raises": raises, "alone": alone, "other": other_version}
-    tasks[TASK]()
+    tasks = {"all": everything, "killed": killed, "left": left, "raises": raises, "alone": alone}
+    (tasks | {"other": other_version})[TASK]()
 
 
 def start(port: int = PORT, **options: int) -> None:
@@ -58,12 +58,14 @@ def killed() -> None:
     start(wait=120, heartbeat=HEARTBEAT)
     saves = FOLDER / "saves"
     if int((FOLDER / "victim").read_text()) == PROCESS:
-        threading.Thread(target=die_in_the_second_save, args=(saves,), daemon=True).start()
+        threading.Thread(target=die_in_a_save, args=(saves,), daemon=True).start()
     games.play("uneven", checkpoint=saves, checkpoint_every=games.EVERY)
 
 
-def die_in_the_second_save(saves: Path) -> None:
-    while not any(path.name.startswith(f"{2 * games.EVERY}.") for path in saves.glob("*")):
+def die_in_a_save(saves: Path) -> None:
+    """In any but the first: a save has a suffix until it is whole, and only for a moment."""
+    first = str(games.EVERY)
+    while not any(path.suffix and path.stem != first for path in saves.glob("*")):
         time.sleep(0.0005)
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -74,6 +76,14 @@ def raises() -> None:
     if PROCESS == 1:
         raise ValueError("one's own mistake")
     threading.Event().wait()
+
+
+def left() -> None:
+    """Process `FOLDER / "victim"` leaves by `sys.exit`, and the other one waits for it."""
+    start(wait=120, heartbeat=HEARTBEAT // 2)
+    if int((FOLDER / "victim").read_text()) == PROCESS:
+        sys.exit(3)
+    distributed.agree("left")
 
 
 def alone() -> None:
