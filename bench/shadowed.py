@@ -41,7 +41,7 @@ def _scan(shadow: Shadow, env: CoGridEnv, start: Array, actions: Array) -> None:
     def one(carry: Any, joint: Array) -> Any:
         state, obs = carry
         state, seen, rewards, done, _ = env.jax_step(state, joint)
-        return (state, seen), (obs, rewards, done)
+        return env.renew_fn(state, seen, done), (obs, rewards, done)
 
     play = jax.jit(lambda *inputs: jax.lax.scan(one, *inputs))
     carry = jax.jit(env.jax_reset)(start)

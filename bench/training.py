@@ -19,7 +19,7 @@ from cogrid.benchmarks.modes import Mismatch
 from cogrid.shadow import Shadow
 
 LEARNER = ROOT / "examples" / "ippo.py"
-NEEDS = ("optax", "equinox")  # beside JAX
+NEEDS = ("optax", "equinox", "matplotlib", "rich")  # beside JAX
 
 
 def missing() -> list[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib.util
 import itertools
 import math
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +20,9 @@ import numpy as np
 from tabulate import tabulate
 
 import cogrid
+from bench import training
 from bench.codes import Code
-from bench.results import ROOT, version_of
+from bench.results import version_of
 from cogrid.backend.array import BACKENDS
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.actions import ACTION_SETS
@@ -28,7 +30,7 @@ from cogrid.core.spec import OBSERVATIONS, Spec
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.envs.registry import spec_of
-from cogrid.shadow import ShadowReport, marks_in
+from cogrid.shadow import Shadow, ShadowReport, marks_in
 from cogrid.vector import AUTORESETS, VectorEnv
 
 SIZES = {"smoke": 20_000, "soak": 250_000}  # comparisons, at least
@@ -36,7 +38,6 @@ SIZES = {"smoke": 20_000, "soak": 250_000}  # comparisons, at least
 STATEFUL, VECTOR, ROLLOUT = 0.1, 0.3, 0.1
 BATCH = 16  # environments of a vector and of a rollout
 CHUNK = 32  # steps of a rollout that are replayed together
-EXAMPLE = ROOT / "examples" / "ippo.py"
 TRAINED = (("Overcooked-CrampedRoom-V0", "features"), ("Overcooked-CoordinationRing-V0", "lossless"))
 ROLLED = (("Overcooked-ForcedCoordination-V0", "lossless"), ("Arena-V0", "window"))
 COLUMNS = ("path", "backend", "beside", "environments", "comparisons", "mismatches", "time : beside")
@@ -58,6 +59,15 @@ class Found(NamedTuple):
     path: str
     scene: str
     report: ShadowReport
+    failure: BaseException | None = None  # what ended it too early
+
+
+class Stopped(Exception):
+    """A run that something ended, and what had been compared by then."""
+
+    def __init__(self, report: ShadowReport) -> None:
+        super().__init__()
+        self.report = report
 
 
 def scenes(everything: bool) -> list[Scene]:
@@ -97,14 +107,15 @@ def single(id: str, kind: str, backend: str, comparisons: int) -> ShadowReport:
     spec = spec_of(id, {"observation": kind, "random_start": True, "max_steps": 120}, ())
     env = CoGridEnv(spec, backend, shadow=True, infos=True)
     generator = np.random.default_rng(0)
-    for episode in itertools.count():
-        env.reset(seed=episode)
-        act = policy(env, episode, generator)
-        while env.agents:
-            env.step(act())
-            if _report(env).comparisons >= comparisons:
-                return _report(env)
-        env.set_state(env.get_state())
+    with reported(lambda: _report(env)):
+        for episode in itertools.count():
+            env.reset(seed=episode)
+            act = policy(env, episode, generator)
+            while env.agents:
+                env.step(act())
+                if _report(env).comparisons >= comparisons:
+                    return _report(env)
+            env.set_state(env.get_state())
     raise AssertionError
 
 
@@ -121,12 +132,13 @@ def vector(id: str, kind: str, backend: str, autoreset: str, comparisons: int) -
     """Random agents that often interact, in a batch whose episodes end again and again."""
     spec = spec_of(id, {"observation": kind, "random_start": True, "max_steps": 15}, ())
     vec = VectorEnv(spec, BATCH, backend, autoreset=autoreset, infos=True, shadow=True)
-    vec.reset(seed=0)
     shape, generator = (BATCH, spec.num_agents), np.random.default_rng(0)
     interact = [action.name for action in ACTION_SETS[spec.action_set]].index("interact")
-    for _ in range(math.ceil(comparisons / BATCH)):
-        actions = generator.integers(vec.rules.n_actions, size=shape)
-        vec.step(np.where(generator.random(shape) < 0.4, interact, actions))
+    with reported(lambda: _report(vec)):
+        vec.reset(seed=0)
+        for _ in range(math.ceil(comparisons / BATCH)):
+            actions = generator.integers(vec.rules.n_actions, size=shape)
+            vec.step(np.where(generator.random(shape) < 0.4, interact, actions))
     return _report(vec)
 
 
@@ -134,30 +146,30 @@ def rolled(id: str, kind: str, comparisons: int) -> ShadowReport:
     """`cogrid.rollout`, chunk by chunk."""
     env = cogrid.make(id, "jax", shadow=True, observation=kind, random_start=True, max_steps=50)
     chunks = math.ceil(comparisons / (BATCH * CHUNK))  # whole ones: another length would be compiled anew
-    cogrid.rollout(env, num_envs=BATCH, num_steps=chunks * CHUNK, chunk=CHUNK)
+    with reported(lambda: _report(env)):
+        cogrid.rollout(env, num_envs=BATCH, num_steps=chunks * CHUNK, chunk=CHUNK)
     return _report(env)
 
 
 def trained(id: str, kind: str, comparisons: int) -> ShadowReport:
     """The training example: in every update a part of what the learner has played is replayed."""
-    example = load_example()
+    example = training.module()
     options = example.Options(id=id, observation=kind, seeds=1, chunk=5)
     updates = math.ceil(comparisons / (example.RECORDED * options.num_steps))
     options = dataclasses.replace(options, steps=updates * options.num_envs * options.num_steps)
-    with tempfile.TemporaryDirectory() as folder:
-        report: ShadowReport = example.train(options, Path(folder), resume=False, shadow=True)[2]
-    return report
+    watch = Shadow(example.kitchen(options).spec, "jax")
+    with tempfile.TemporaryDirectory() as folder, reported(lambda: watch.report):
+        example.train(options, Path(folder), watch=watch)
+    return watch.report
 
 
-def load_example() -> Any:
-    """The module of the training example, which no package holds."""
-    spec = importlib.util.spec_from_file_location(EXAMPLE.stem, EXAMPLE)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclasses look themselves up
-    spec.loader.exec_module(module)
-    return module
+@contextmanager
+def reported(report: Callable[[], ShadowReport]) -> Iterator[None]:
+    """Whatever ends a run too early carries its report."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        raise Stopped(report()) from error
 
 
 def _report(env: Any) -> ShadowReport:
@@ -166,11 +178,14 @@ def _report(env: Any) -> ShadowReport:
 
 
 def validate(all_runs: Iterator[Run]) -> list[Found]:
-    """Play one after the other; progress and every mismatch are told on stderr at once."""
+    """Play one after the other; progress and every mismatch are told on stderr at once.
+
+    A run that fails does not keep the others from being played; Ctrl-C does.
+    """
     found: list[Found] = []
     began, total = time.perf_counter(), 0
     for run in all_runs:
-        one = Found(run.path, run.scene, run.play())
+        one = found_by(run)
         found.append(one)
         before, total = total, total + one.report.comparisons
         if marks_in(before, total):
@@ -179,7 +194,22 @@ def validate(all_runs: Iterator[Run]) -> list[Found]:
             print(f"validate: {total:,} comparisons, {wrong:,} mismatches, {seconds:.0f} s", file=sys.stderr)
         if one.report.first:
             print(f"validate: {named(one)}", file=sys.stderr)
+        if isinstance(one.failure, KeyboardInterrupt):
+            break
     return found
+
+
+def found_by(run: Run) -> Found:
+    """Play a run, to its end or as far as it goes."""
+    try:
+        return Found(run.path, run.scene, run.play())
+    except Stopped as stopped:
+        report, failure = stopped.report, stopped.__cause__
+    except (Exception, KeyboardInterrupt) as error:  # before anything was compared
+        report, failure = ShadowReport("–", "–", 0, 0, None, None), error
+    if isinstance(failure, Exception):
+        traceback.print_exception(failure)
+    return Found(run.path, run.scene, report, failure)
 
 
 def named(one: Found) -> str:
@@ -207,8 +237,9 @@ def table(found: list[Found], style: str = "simple") -> str:
         )
     total, wrong = (sum(getattr(one.report, n) for one in found) for n in ("comparisons", "mismatches"))
     firsts = [named(one) for one in found if one.report.first]
+    ends = [f"{one.path} of {one.scene} ended early: {one.failure!r}." for one in found if one.failure]
     text: str = tabulate(lines, COLUMNS, style, disable_numparse=True)
-    return "\n".join([text, "", f"{total:,} comparisons, {wrong:,} mismatches.", *firsts])
+    return "\n".join([text, "", f"{total:,} comparisons, {wrong:,} mismatches.", *firsts, *ends])
 
 
 def size_of(text: str) -> int:
@@ -221,21 +252,23 @@ def size_of(text: str) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0 if nothing differed, 22 if anything did."""
+    """0 if nothing differed, 22 if anything did, also where something failed or was interrupted."""
     parser = argparse.ArgumentParser(prog="python -m bench.validate", description=__doc__)
     parser.add_argument(
         "size", type=size_of, nargs="?", default="smoke", help="smoke, soak, or so many comparisons"
     )
     size = parser.parse_args(arguments).size
-    if version_of("jax") is None:
-        print("validate: both backends are needed, and JAX is not installed: pip install '.[jax]'.")
+    if missing := [*([] if version_of("jax") else ["jax"]), *training.missing()]:
+        names = ", ".join(missing)
+        print(f"validate: it trains, and {names} cannot be found: pip install '.[train]'.", file=sys.stderr)
         return Code.USAGE
-    try:
-        found = validate(runs(size, everything=size >= SIZES["soak"]))
-    except KeyboardInterrupt:
-        return Code.INTERRUPTED
+    found = validate(runs(size, everything=size >= SIZES["soak"]))
     print(table(found))
-    return Code.MISMATCH if any(one.report.mismatches for one in found) else Code.FINE
+    if any(one.report.mismatches for one in found):
+        return Code.MISMATCH
+    if any(isinstance(one.failure, KeyboardInterrupt) for one in found):
+        return Code.INTERRUPTED
+    return Code.FAILED if any(one.failure for one in found) else Code.FINE
 
 
 if __name__ == "__main__":

@@ -269,20 +269,20 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             told,
         )
 
-    def _no_totals(self) -> tuple[Any, Any]:
-        """Returns (n,) and counts (n, counters) of an episode that begins."""
+    def _no_totals(self) -> tuple[Any, Any, int]:
+        """Returns (n,), counts (n, counters) and length of an episode that begins."""
         n = self.spec.num_agents
-        return np.zeros(n, np.float32), np.zeros((n, len(self.counters)), np.int32)
+        return np.zeros(n, np.float32), np.zeros((n, len(self.counters)), np.int32), 0
 
     def _add_totals(self, infos: dict[int, dict[str, Any]], rewards: Array, counts: Array) -> None:
         """Put the counts so far into the infos, and all of the episode into those of agents that end now."""
-        self._totals = (self._totals[0] + np.asarray(rewards), self._totals[1] + np.asarray(counts))
-        returns, totals = (total.tolist() for total in self._totals)
+        paid, counted, length = self._totals
+        self._totals = (paid + np.asarray(rewards), counted + np.asarray(counts), length + 1)
+        returns, totals = (total.tolist() for total in self._totals[:2])
         for agent, info in infos.items():
             info["counts"] = dict(zip(self.counters, totals[agent], strict=True))
             if agent not in self.agents:
-                length = int(self.env_state.time)
-                info["episode"] = {"r": returns[agent], "l": length, "counts": dict(info["counts"])}
+                info["episode"] = {"r": returns[agent], "l": length + 1, "counts": dict(info["counts"])}
 
     def _checked(self, actions: Mapping[int, int]) -> list[int]:
         """The joint action, a noop for agents that have ended."""
@@ -397,7 +397,10 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         return snapshot.to_plain(self.rules, self.env_state)
 
     def set_state(self, snapshot_: Mapping[str, Any] | EnvState) -> None:
-        """Continue from a snapshot, also one of the other backend, or from a single state (see `replace`)."""
+        """Continue from a snapshot, also one of the other backend, or from a single state (see `replace`).
+
+        A state tells nothing of what was earned before it: return, length and counts in the infos begin here.
+        """
         if isinstance(snapshot_, EnvState):
             snapshot_ = snapshot.to_plain(snapshot_.rules, snapshot_)
         state = snapshot.from_plain(self.rules, snapshot_)
@@ -409,7 +412,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
 
 
 def _revive(
-    spec: Spec, backend: str, options: dict[str, Any], state: dict[str, Any] | None, totals: tuple[Any, Any]
+    spec: Spec, backend: str, options: dict[str, Any], state: dict[str, Any] | None, totals: tuple[Any, ...]
 ) -> CoGridEnv:
     env = CoGridEnv(spec, backend, **options)
     if state is not None:

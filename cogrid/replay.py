@@ -22,6 +22,7 @@ from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core import snapshot
 from cogrid.core.rules import Rules, compile_rules
+from cogrid.core.spec import Spec
 from cogrid.core.step import functions
 from cogrid.envs import registry
 
@@ -68,8 +69,7 @@ class Replay:
     @property
     def actions(self) -> np.ndarray[Any, np.dtype[np.int32]]:
         """(steps, n)"""
-        digits = np.frombuffer(self.tape.encode(), np.uint8).astype(np.int32) - ord("0")
-        return digits.reshape(len(self), _n_agents(self.start))
+        return _joints(self.tape, _n_agents(self.start))
 
     def play(self, backend: str | None = None, *, env: CoGridEnv | None = None) -> Iterator[Frame]:
         """The start and every step, on NumPy unless told; raises `Mismatch` at the first that differs.
@@ -189,7 +189,7 @@ class Recorder(BaseParallelWrapper):
 
     def _frame(self, rewards: Mapping[int, float]) -> Frame:
         env = self.env
-        seen = env.state().reshape(-1, *env.observation_space(0).shape)
+        seen = env.state().reshape(env.spec.num_agents, *env.observation_space(0).shape)
         paid = np.array([rewards.get(agent, 0.0) for agent in env.possible_agents], np.float32)
         return Frame(env.env_state, seen, paid, env.env_state.done)
 
@@ -216,16 +216,8 @@ def record(
         if callable(actions)
         else _from_tape(_known(env.rules, actions, ("steps",)))
     )
-    tape: _Tape | None = None
-    for joint, frame in _played(env.rules, _first(env.rules, start), choose):
-        if tape is None:
-            tape = _Tape(env.rules, frame, rng.seed(start) if _is_seed(start) else None)
-        else:
-            tape.add(joint, frame)
-        if frame.done:
-            break
-    assert tape is not None  # the start is always played
-    return tape.replay(metadata)
+    seed = rng.seed(start) if _is_seed(start) else None
+    return _taped(env.rules, _first(env.rules, start), choose, seed).replay(metadata)
 
 
 class _Digest:
@@ -273,6 +265,11 @@ class _Tape:
         self._digits.append("".join(str(int(action)) for action in joint))
         self._digests.append(self._digest.add(frame))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles play the episode again: a running checksum can be neither copied nor kept."""
+        rules, tape = self._rules, "".join(self._digits)
+        return _revive, (rules.spec, rules.backend.name, self._start, self._seed, tape)
+
     def replay(self, metadata: Mapping[str, Any] | None) -> Replay:
         """What there is so far."""
         recipe, tape = registry.recipe(self._rules.spec), "".join(self._digits)
@@ -288,6 +285,26 @@ class _Tape:
             _plain(metadata or {}),
             cogrid.__version__,
         )
+
+
+def _taped(rules: Rules, first: EnvState, choose: Choose, seed: int | None) -> _Tape:
+    """The recording of what is played, to its end or the episode's."""
+    tape: _Tape | None = None
+    for joint, frame in _played(rules, first, choose):
+        if tape is None:
+            tape = _Tape(rules, frame, seed)
+        else:
+            tape.add(joint, frame)
+        if frame.done:
+            break
+    assert tape is not None  # the start is always played
+    return tape
+
+
+def _revive(spec: Spec, backend: str, start: Mapping[str, Any], seed: int | None, tape: str) -> _Tape:
+    rules = compile_rules(spec, backend)
+    joints = _joints(tape, rules.n_agents)
+    return _taped(rules, snapshot.from_plain(rules, start), _from_tape(joints), seed)
 
 
 def _played(rules: Rules, first: EnvState, choose: Choose) -> Iterator[tuple[Array, Frame]]:
@@ -365,6 +382,12 @@ def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fields(replay: Replay) -> dict[str, Any]:
     return {field.name: getattr(replay, field.name) for field in dataclasses.fields(replay)}
+
+
+def _joints(tape: str, n_agents: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """(steps, n)"""
+    digits = np.frombuffer(tape.encode(), np.uint8).astype(np.int32) - ord("0")
+    return digits.reshape(-1, n_agents)
 
 
 def _n_agents(start: Mapping[str, Any]) -> int:

@@ -73,7 +73,6 @@ class VectorEnv:
         self._state: EnvState | None = None
         #: Of the running episodes: returns (B, n), counts (B, n, counters).
         self._totals: dict[str, Array] = {}
-        self._key: Array = None
 
     @functools.cached_property
     def single_observation_space(self) -> gymnasium.spaces.Box:
@@ -164,6 +163,7 @@ class VectorEnv:
 
     def _told(self, totals: dict[str, Array], length: Array) -> dict[str, Any]:
         """What episodes came to: returns (B, n), lengths (B,), and with infos the counts (B, n) by name."""
+        totals = {name: total.copy() for name, total in totals.items()}  # the caller's own to write into
         told: dict[str, Any] = {"r": totals["r"], "l": length}
         if self._infos:
             told["counts"] = {name: totals["counts"][..., k] for k, name in enumerate(self.counters)}
@@ -188,7 +188,9 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
     next_report = functions(rules, infos).report  # what is possible in the renewed state
 
     def same_step(state: EnvState, totals: dict[str, Array], actions: Array) -> tuple[Any, ...]:
+        before = state
         state, seen, rewards, done, report = step(rules, state, actions, infos)
+        rewards = _paid(rules, before, rewards)
         totals = _added(totals, rewards, report)
         terminated, truncated = _ends(rules, state, done)
         final = (seen, totals, state.time)
@@ -206,8 +208,9 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
         )
 
     def next_step(state: EnvState, totals: dict[str, Array], actions: Array) -> tuple[Any, ...]:
-        was_over = state.done
+        before, was_over = state, state.done
         state, seen, rewards, _, report = step(rules, state, actions, infos)
+        rewards = _paid(rules, before, rewards)
         totals = _cleared(rules, was_over, _added(totals, rewards, report))
         final = (seen, totals, state.time)
         state, obs = renew(rules, state, seen, was_over)
@@ -216,6 +219,11 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
         return state, totals, obs, final, rewards, terminated, truncated, report
 
     return same_step if autoreset == "same-step" else next_step
+
+
+def _paid(rules: Rules, before: EnvState, rewards: Array) -> Array:
+    """(B, n) the rewards, 0 for agents that had ended before the step: PettingZoo's drop out by then."""
+    return rewards if before.ended is None else rules.xp.where(before.ended, np.float32(0), rewards)
 
 
 def _added(totals: dict[str, Array], rewards: Array, report: Mapping[str, Array]) -> dict[str, Array]:

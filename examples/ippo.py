@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 import os
 import platform
 import sys
@@ -35,21 +36,27 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 import cogrid
 from cogrid import distributed
 from cogrid.backend import rng
+from cogrid.core.difference import Difference
+from cogrid.core.snapshot import fingerprint
 from cogrid.placement import Placement, place
 from cogrid.replay import record
-from cogrid.shadow import Shadow, ShadowReport, wanted
+from cogrid.shadow import Mismatch, Shadow, ShadowReport, show_progress, wanted
 
 EPISODES = 100  # of every seed, for the score
 RECORDED = 8  # environments of every seed whose steps are replayed on NumPy, with --shadow
 OBSERVATIONS = ("features", "lossless", "window")
-MISMATCH = 22  # the exit code when NumPy played anything differently
+CHECKPOINT = "checkpoint.npz"
+# Exit codes: a mistake or a file that cannot be used, NumPy played anything differently, Ctrl-C.
+USAGE, MISMATCH, INTERRUPTED = 2, 22, 130
+
+KINDS: dict[str, Any] = {"str": str, "int": int, "float": int | float}  # of options
 
 Array = Any
 
 
-def option(default: Any, text: str) -> Any:
-    """A field with its default and its line of --help."""
-    return dataclasses.field(default=default, metadata={"help": text})
+def option(default: Any, text: str, low: float = -math.inf, high: float = math.inf) -> Any:
+    """A field with its default, its line of --help, and its bounds."""
+    return dataclasses.field(default=default, metadata={"help": text, "low": low, "high": high})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,24 +65,26 @@ class Options:
 
     id: str = option("Overcooked-CrampedRoom-V0", "kitchen to learn in")
     observation: str = option("features", "features (a short vector), lossless (the whole grid) or window")
-    steps: int = option(1_500_000, "environment steps of each seed, rounded up to whole chunks")
-    seeds: int = option(3, "how many seeds learn side by side")
+    steps: int = option(1_500_000, "environment steps of each seed, rounded up to whole chunks", 1)
+    seeds: int = option(3, "how many seeds learn side by side", 1)
     first_seed: int = option(0, "the first of them; the others follow it")
-    num_envs: int = option(64, "environments of each seed")
-    devices: int = option(1, "devices that share them; of all processes")
-    num_steps: int = option(128, "steps of every environment between two updates")
-    chunk: int = option(10, "updates between two checkpoints")
-    epochs: int = option(4, "passes over the steps in an update")
-    minibatches: int = option(4, "gradient steps in a pass, each on its own part of the environments")
-    hidden: int = option(64, "width of the two hidden layers")
-    learning_rate: float = option(1e-3, "of Adam, annealed to zero")
-    gamma: float = option(0.99, "discount of a step")
-    gae_lambda: float = option(0.95, "decay of the generalised advantages")
-    clip: float = option(0.2, "PPO's bound on how much the probability of an action changes")
-    entropy: float = option(0.02, "weight of the entropy bonus, annealed to zero")
-    value_loss: float = option(0.5, "weight of the value loss")
-    max_gradient: float = option(0.5, "norm that gradients are clipped to")
-    shaping: float = option(0.5, "fraction of the run over which the shaping reward is annealed to nothing")
+    num_envs: int = option(64, "environments of each seed", 1)
+    devices: int = option(1, "devices that share them; of all processes", 1)
+    num_steps: int = option(128, "steps of every environment between two updates", 1)
+    chunk: int = option(10, "updates between two checkpoints", 1)
+    epochs: int = option(4, "passes over the steps in an update", 1)
+    minibatches: int = option(4, "gradient steps in a pass, each on its own part of the environments", 1)
+    hidden: int = option(64, "width of the two hidden layers", 1)
+    learning_rate: float = option(1e-3, "of Adam, annealed to zero", 0)
+    gamma: float = option(0.99, "discount of a step", 0, 1)
+    gae_lambda: float = option(0.95, "decay of the generalised advantages", 0, 1)
+    clip: float = option(0.2, "PPO's bound on how much the probability of an action changes", 0)
+    entropy: float = option(0.02, "weight of the entropy bonus, annealed to zero", 0)
+    value_loss: float = option(0.5, "weight of the value loss", 0)
+    max_gradient: float = option(0.5, "norm that gradients are clipped to", 0)
+    shaping: float = option(
+        0.5, "fraction of the run over which the shaping reward is annealed to nothing", 0, 1
+    )
 
     @property
     def updates(self) -> int:
@@ -178,15 +187,18 @@ class Log(NamedTuple):
     recorded: Recorded | None = None
 
 
+def kitchen(options: Options) -> cogrid.CoGridEnv:
+    """The environment to learn in."""
+    return cogrid.make(options.id, backend="jax", observation=options.observation, shaping=1.0, infos=True)
+
+
 class Learner:
     """Independent PPO for one seed: pure functions, so that `jax.vmap` makes them learn many."""
 
     def __init__(self, options: Options, recorded: int = 0) -> None:
         self.options = options
         self.recorded = recorded  # environments whose steps are returned; without them nothing is paid
-        self.env = cogrid.make(
-            options.id, backend="jax", observation=options.observation, shaping=1.0, infos=True
-        )
+        self.env = kitchen(options)
         self.seen = self.env.observation_space(0).shape
         gradient_steps = options.updates * options.epochs * options.minibatches
         rate = optax.linear_schedule(options.learning_rate, 0.0, gradient_steps)
@@ -314,6 +326,20 @@ class Past(NamedTuple):
 
     scores: list[list[float]]  # of every chunk, by seed
     seconds: float  # of training, compilation included
+    shadow: ShadowReport | None = None  # of all steps so far that NumPy has repeated
+
+
+class Checkpoint(NamedTuple):
+    """A file's content."""
+
+    options: Options
+    past: Past
+    spec: str  # the kitchen's fingerprint
+    arrays: dict[str, Array]  # of the run, by their places
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used, in a sentence."""
 
 
 def save(path: Path, options: Options, run: Run, past: Past) -> None:
@@ -321,7 +347,14 @@ def save(path: Path, options: Options, run: Run, past: Past) -> None:
     run = distributed.gather(run)
     if jax.process_index() > 0:
         return
-    told = json.dumps({"options": dataclasses.asdict(options), "past": past._asdict()})
+    shadow = past.shadow and dataclasses.asdict(past.shadow)
+    told = json.dumps(
+        {
+            "options": dataclasses.asdict(options),
+            "past": past._replace(shadow=None)._asdict() | {"shadow": shadow},
+            "spec": fingerprint(kitchen(options).rules),
+        }
+    )
     temporary = path.with_suffix(".partial")
     with temporary.open("wb") as file:
         arrays: dict[str, Any] = {name: np.asarray(leaf) for name, leaf in named(run)}
@@ -329,17 +362,41 @@ def save(path: Path, options: Options, run: Run, past: Past) -> None:
     os.replace(temporary, path)
 
 
-def load_options(path: Path) -> tuple[Options, Past]:
-    """The options of a checkpoint, and its past."""
-    with np.load(path) as file:
-        told = json.loads(str(file["told"]))
-    return Options(**told["options"]), Past(**told["past"])
+def load(path: Path) -> Checkpoint:
+    """What `save` wrote; anything else is refused."""
+    try:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        told = json.loads(str(arrays.pop("told")))
+        options, past = Options(**told["options"]), Past(**told["past"])
+        for field in dataclasses.fields(Options):
+            if not isinstance(getattr(options, field.name), KINDS[str(field.type)]):
+                raise TypeError(field.name)
+        np.reshape(past.scores, (-1, options.seeds))
+        past = past._replace(shadow=report_of(told["past"]["shadow"]))
+        return Checkpoint(options, past, told["spec"], arrays)
+    except Exception as error:  # a damaged file may raise anything
+        raise CheckpointError(
+            f"{path} is no checkpoint of this program, or a damaged one ({type(error).__name__})."
+        ) from None
 
 
-def load_run(path: Path, like: Run) -> Run:
+def report_of(told: dict[str, Any] | None) -> ShadowReport | None:
+    """The report of a shadow, from JSON."""
+    if told is None:
+        return None
+    if first := told["first"]:
+        difference = Difference(*first["difference"])
+        first = Mismatch(**first | {"difference": difference, "backends": tuple(first["backends"])})
+    return ShadowReport(**told | {"first": first})
+
+
+def run_of(kept: Checkpoint, like: Run) -> Run:
     """The run of a checkpoint; `like` has its form."""
-    with np.load(path) as file:
-        leaves = [jnp.asarray(file[name]) for name, _ in named(like)]
+    forms = {name: (leaf.shape, leaf.dtype) for name, leaf in named(like)}
+    if {name: (array.shape, array.dtype) for name, array in kept.arrays.items()} != forms:
+        raise CheckpointError("the checkpoint's arrays are not those of its options.")
+    leaves = [jnp.asarray(kept.arrays[name]) for name in forms]
     run: Run = jax.tree.unflatten(jax.tree.structure(like), leaves)
     return run
 
@@ -357,20 +414,20 @@ def seeds_of(options: Options) -> Array:
     return jnp.arange(options.first_seed, options.first_seed + options.seeds)
 
 
-def train(options: Options, out: Path, resume: bool, shadow: bool) -> tuple[Run, Past, ShadowReport | None]:
-    """All chunks that are left, with a checkpoint after each; the report of the shadow, if there is one."""
+def train(
+    options: Options, out: Path, kept: Checkpoint | None = None, watch: Shadow | None = None
+) -> tuple[Run, Past]:
+    """All chunks that are left, with a checkpoint after each; the shadow, if there is one, watches them."""
     started = time.perf_counter()
     there = place(options.devices, options.num_envs)
-    learner = Learner(options, min(RECORDED, there.size) if shadow else 0)
-    path, begin = out / "checkpoint.npz", jax.jit(jax.vmap(learner.begin), out_shardings=shardings(there))
-    past = Past([], 0.0)
-    if resume:
-        past = load_options(path)[1]
-        run = jax.device_put(load_run(path, jax.eval_shape(begin, seeds_of(options))), shardings(there))
+    learner = Learner(options, min(RECORDED, there.size) if watch else 0)
+    begin = jax.jit(jax.vmap(learner.begin), out_shardings=shardings(there))
+    if kept:
+        past, run = kept.past, run_of(kept, jax.eval_shape(begin, seeds_of(options)))
+        run = jax.device_put(run, shardings(there))
     else:
-        run = begin(seeds_of(options))
-    chunk = jax.jit(chunk_on(there, learner), donate_argnums=0)
-    watch = Shadow(learner.env.spec, "jax") if shadow else None
+        past, run = Past([], 0.0), begin(seeds_of(options))
+    chunk, before = jax.jit(chunk_on(there, learner), donate_argnums=0), past.shadow
     with Telling(options) as telling:
         for done in range(len(past.scores), options.updates // options.chunk):
             telling.start(done)
@@ -379,10 +436,23 @@ def train(options: Options, out: Path, resume: bool, shadow: bool) -> tuple[Run,
                 replay(watch, log.recorded)
             now = time.perf_counter()
             scores = [*past.scores, np.asarray(log.score).mean(axis=1).tolist()]
-            past, started = Past(scores, past.seconds + now - started), now
-            save(path, options, run, past)
+            past, started = Past(scores, past.seconds + now - started, whole(before, watch)), now
+            save(out / CHECKPOINT, options, run, past)
             telling.finish(done + 1, scores[-1])
-    return run, past, watch.report if watch else None
+    return run, past
+
+
+def whole(before: ShadowReport | None, watch: Shadow | None) -> ShadowReport | None:
+    """What shadows have seen, the one of before the run was resumed included."""
+    if not before or not watch:
+        return watch.report if watch else before
+    now = watch.report
+    return dataclasses.replace(
+        now,
+        comparisons=before.comparisons + now.comparisons,
+        mismatches=before.mismatches + now.mismatches,
+        first=before.first or now.first,
+    )
 
 
 def shardings(there: Placement) -> Run:
@@ -551,7 +621,7 @@ def finish(options: Options, out: Path, run: Run, past: Past) -> None:
         f"{options.id}: mean return {score['mean']:.1f} ({score['soups']:.2f} soups) in {EPISODES} episodes "
         f"of each seed, after {results['steps']:,} steps of each and {past.seconds / 60:.1f} minutes in all"
     )
-    print(f"{out}: results.json, curve.png, replay.json.gz, checkpoint.npz")
+    print(f"{out}: results.json, curve.png, replay.json.gz, {CHECKPOINT}")
 
 
 # The command
@@ -560,13 +630,13 @@ def finish(options: Options, out: Path, run: Run, past: Past) -> None:
 def count(text: str) -> int:
     """A whole number, also written as 5e6."""
     value = float(text.replace("_", ""))
-    if value != int(value):
+    if not value.is_integer():
         raise ValueError
     return int(value)
 
 
-def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, bool, bool]:
-    """The options, where to, whether to resume, whether to compare with NumPy."""
+def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, Checkpoint | None, bool]:
+    """The options, where to, what to resume, whether to compare with NumPy."""
     as_written = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=as_written)
     kinds: dict[str, Callable[[str], Any]] = {"str": str, "int": count, "float": float}
@@ -574,8 +644,8 @@ def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, bool, bool]:
         parser.add_argument(
             f"--{field.name.replace('_', '-')}",
             type=kinds[str(field.type)],
-            default=field.default,
-            help=f"{field.metadata['help']} (%(default)s)",
+            default=argparse.SUPPRESS,  # only what is given must agree with a checkpoint
+            help=f"{field.metadata['help']} ({field.default})",
         )
     parser.add_argument("--out", type=Path, help="directory for the results (runs/ippo-ID)")
     parser.add_argument("--resume", action="store_true", help="go on with the checkpoint in --out")
@@ -593,15 +663,18 @@ def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, bool, bool]:
     given = vars(parser.parse_args(arguments))
     out, resume, shadow = given.pop("out"), given.pop("resume"), given.pop("shadow")
     join(parser, given.pop("join"))
-    out = out or Path("runs") / f"ippo-{given['id']}"
-    options = Options(**given)
+    out = out or Path("runs") / f"ippo-{given.get('id', Options.id)}"
+    kept = None
     if resume:
-        options = resumed(parser, out, options)
-    elif (out / "checkpoint.npz").exists():
+        kept = resumed(parser, out / CHECKPOINT, given)
+    elif (out / CHECKPOINT).exists():
         parser.error(f"{out} holds a run already: add --resume to go on with it, or choose another --out.")
+    options = kept.options if kept else Options(**given)
     if wrong := refused(options):
         parser.error(wrong)
-    return options, out, resume, wanted(shadow or None)
+    if kept and kept.spec != fingerprint(kitchen(options).rules):
+        parser.error(f"{options.id} is another game now than when the run in {out} began: start a new one.")
+    return options, out, kept, wanted(shadow or None)
 
 
 def join(parser: argparse.ArgumentParser, words: list[str] | None) -> None:
@@ -620,25 +693,27 @@ def join(parser: argparse.ArgumentParser, words: list[str] | None) -> None:
         parser.error(str(error))
 
 
-def resumed(parser: argparse.ArgumentParser, out: Path, given: Options) -> Options:
-    """The options that the run began with; those that are given again must be the same."""
-    path = out / "checkpoint.npz"
+def resumed(parser: argparse.ArgumentParser, path: Path, given: dict[str, Any]) -> Checkpoint:
+    """The run as it was kept; the options that are given again must be the same."""
     if not path.is_file():
-        parser.error(f"there is no checkpoint in {out}: start without --resume.")
-    kept, _ = load_options(path)
-    for field in dataclasses.fields(Options):
-        now, then = getattr(given, field.name), getattr(kept, field.name)
-        if now not in (then, field.default):
-            parser.error(f"{field.name} was {then!r} when this run began and cannot become {now!r}.")
+        parser.error(f"there is no checkpoint in {path.parent}: start without --resume.")
+    try:
+        kept = load(path)
+    except CheckpointError as error:
+        parser.error(str(error))
+    for name, now in given.items():
+        if now != (then := getattr(kept.options, name)):
+            parser.error(f"{name} was {then!r} when this run began and cannot become {now!r}.")
     return kept
 
 
 def refused(options: Options) -> str | None:
     """What is wrong with the options, in a sentence."""
     for field in dataclasses.fields(Options):
-        value = getattr(options, field.name)
-        if field.type == "int" and field.name != "first_seed" and value < 1:
-            return f"{field.name} is {value}, but must be at least 1."
+        value, low, high = getattr(options, field.name), field.metadata["low"], field.metadata["high"]
+        if field.type != "str" and not (math.isfinite(value) and low <= value <= high):
+            bounds = f"at least {low}" if math.isinf(high) else f"from {low} to {high}"
+            return f"{field.name} is {value}, but must be {bounds if math.isfinite(value) else 'finite'}."
     if options.observation not in OBSERVATIONS:
         return f"observation is {options.observation!r}, but must be one of {', '.join(OBSERVATIONS)}."
     if not options.id.startswith("Overcooked-") or options.id not in cogrid.registered():
@@ -653,20 +728,29 @@ def refused(options: Options) -> str | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options, out, resume, shadow = parse(arguments)
+    options, out, kept, shadow = parse(arguments)
+    watch, code = None, 0
+    if shadow:
+        show_progress()
+        watch = Shadow(kitchen(options).spec, "jax")
     out.mkdir(parents=True, exist_ok=True)
     try:
-        run, past, report = train(options, out, resume, shadow)
+        run, past = train(options, out, kept, watch)
+        run = distributed.gather(run)
+        if jax.process_index() == 0:  # the others have the same
+            finish(options, out, run, past)
+    except CheckpointError as error:
+        print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
+        return USAGE
     except KeyboardInterrupt:
-        print(f"\nStopped. Go on with: python {sys.argv[0]} --out {out} --resume", file=sys.stderr)
-        return 130
-    run = distributed.gather(run)
-    if jax.process_index() == 0:  # the others have the same
-        finish(options, out, run, past)
-    if report:
+        advice = f"Go on with: python {sys.argv[0]} --out {out} --resume"
+        if not (out / CHECKPOINT).exists():
+            advice = "There was no checkpoint yet."
+        print(f"\nStopped. {advice}", file=sys.stderr)
+        code = INTERRUPTED
+    if report := whole(kept.past.shadow if kept else None, watch):
         print(report)
-        return MISMATCH if report.mismatches else 0
-    return 0
+    return MISMATCH if report and report.mismatches else code
 
 
 if __name__ == "__main__":

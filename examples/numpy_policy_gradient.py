@@ -47,7 +47,7 @@ def main() -> None:
         advantages = advantages_of(steps["rewards"], steps["values"], steps["done"], last_values)
         gradients = gradients_of(network, flat(steps), advantages.ravel())
         descend(network, optimizer, gradients, update, RATE * (1 - update / updates))
-        reward += steps["rewards"].mean() * 400
+        reward += steps["rewards"].mean() * envs.vec.spec.max_steps
         if update % max(1, updates // 20) == 0:
             done, passed = update * LENGTH * options.num_envs, time.perf_counter() - start
             mean = reward / max(1, updates // 20)
@@ -55,6 +55,7 @@ def main() -> None:
                 f"{done:>10,} steps  {done / passed:8,.0f} steps/s  {mean:6.1f} points of reward an episode"
             )
             reward = 0.0
+    passed = time.perf_counter() - start
     print(f"after {passed:.0f} s: {evaluate(options.id, network, generator):.2f} soups an episode")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import gzip
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -134,6 +136,29 @@ def test_agents_that_end_before_the_others(backend) -> None:
     assert replay == record(env, replay.actions, 0)
     with pytest.raises(ValueError, match="without an id: give its environment by env="):
         replay.verify()
+
+
+@each_backend
+def test_copies_and_pickles_go_on_recording(backend) -> None:
+    env = cogrid.CoGridEnv(hall("#EE#\n#12#\n####", max_steps=5), backend)
+    recorder = Recorder(env)
+    recorder.reset(seed=0)
+    recorder.step({0: INTERACT, 1: NOOP})
+    others = [copy.deepcopy(recorder), pickle.loads(pickle.dumps(recorder))]
+    for one in (recorder, *others):
+        one.step({1: NOOP})
+        assert len(one.replay()) == 2
+        assert one.replay() == recorder.replay()
+    recorder.step({1: INTERACT})
+    assert others[0].agents == [1]  # a copy is on its own
+    assert copy.deepcopy(recorder).replay() == recorder.replay()
+
+
+def test_without_observations() -> None:
+    env = cogrid.make(ROOM, observation="none", max_steps=3)
+    replay = played(Recorder(env), 0).replay()
+    assert (len(replay), next(replay.play()).obs.shape) == (3, (2, 0))
+    replay.verify()
 
 
 def test_conventions_stay_pettingzoos() -> None:

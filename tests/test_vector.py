@@ -9,6 +9,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import cogrid
+from cogrid.adapters.gymnasium import AgentVectorEnv
 from cogrid.core.autoreset import renew
 from cogrid.core.rules import compile_rules
 from tests.doors import hall
@@ -223,6 +224,43 @@ def test_termination_is_told_from_truncation(backend, autoreset) -> None:
     assert np.asarray(truncations).tolist() == [False, True, False]
     assert np.asarray(infos["episode"]["r"])[1:].tolist() == [[1.0, 1.0], [2.0, 2.0]]
     assert np.asarray(infos["episode"]["l"])[1:].tolist() == [3, 3]
+
+
+@each_backend
+@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+def test_who_has_ended_is_paid_no_more_by_any_adapter(backend, autoreset) -> None:
+    spec = hall("#EE#\n#12#\n####", max_steps=4)
+    env = cogrid.CoGridEnv(spec, backend, infos=True)
+    vec = AgentVectorEnv(cogrid.VectorEnv(spec, 1, backend, autoreset=autoreset, infos=True))
+    env.reset(seed=0)
+    vec.reset(seed=0)
+    told, paid = {}, np.zeros(2)
+    for joint in ([INTERACT, NOOP], [NOOP, NOOP], [NOOP, INTERACT]):
+        infos = env.step({agent: joint[agent] for agent in env.agents})[4]
+        told |= {agent: info["episode"] for agent, info in infos.items() if "episode" in info}
+        _, rewards, _, _, infos = vec.step(np.array(joint))
+        paid += rewards
+    assert [told[agent]["r"] for agent in (0, 1)] == [1.0, 2.0]
+    assert infos["totals"]["r"].tolist() == paid.tolist() == [1.0, 2.0]
+    counts = infos["totals"]["counts"]
+    assert [{name: counts[name][agent] for name in env.counters} for agent in (0, 1)] == [
+        told[agent]["counts"] for agent in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+def test_statistics_are_the_callers_own(autoreset) -> None:
+    vec = cogrid.make_vec(ARENA, 2, autoreset=autoreset, max_steps=1, infos=True)
+    vec.reset(seed=0)
+    for _ in range(3):
+        infos = vec.step(np.full((2, 4), NOOP))[4]
+        if "episode" in infos:
+            assert not infos["episode"]["r"].any()
+            assert (infos["episode"]["counts"]["idle steps"] == 1).all()
+            infos["episode"]["r"] += 7
+            infos["episode"]["counts"]["idle steps"] += 7
+            assert not vec._totals["r"].any()
+            assert vec._totals["counts"].max() <= 1
 
 
 @each_backend

@@ -18,9 +18,9 @@ class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """`AgentVectorEnv(make_vec(...))`: agent a of environment e is sub-environment e · n + a.
 
     All is NumPy's, whatever the backend. The agents of an environment begin and end together, so an agent
-    with an end of its own waits, without effect, for the others'. What `make_vec` tells of an episode's end
-    as "episode" is here "totals": Gymnasium's RecordEpisodeStatistics wants the other name for itself. Its
-    wrappers of observations take `make_vec(..., autoreset="next-step")` only.
+    with an end of its own waits, without effect and reward, for the others'. What `make_vec` tells of an
+    episode's end as "episode" is here "totals": Gymnasium's RecordEpisodeStatistics wants the other name for
+    itself. Its wrappers of observations take `make_vec(..., autoreset="next-step")` only.
     """
 
     def __init__(self, vec: VectorEnv) -> None:

@@ -13,6 +13,7 @@ from bench import baselines, judge, results, runner, worker
 from bench.codes import Code, worst
 from bench.judge import Earlier
 from bench.results import ResultError
+from bench.shadowed import shadowed
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.measures import Measured, Plan
 from cogrid.core.rules import compile_rules
@@ -104,9 +105,11 @@ def test_workers_are_told_and_measure_without(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_rows_without_speeds_have_no_shadow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "measure", lambda case, plan: Measured("s", [1.0]))
+    monkeypatch.setattr(worker, "measure", lambda case, plan, also: Measured("s", [1.0]))
     case = Case(ROOM, "numpy-single", measure="latency")
-    assert "shadow" not in worker.row_of(case, Plan(), shadow=True)
+    found = worker.row_of(case, Plan(), shadow=True)
+    assert found["status"] == "ok"
+    assert "shadow" not in found
 
 
 def test_a_row_with_a_shadow_is_valid() -> None:
@@ -114,6 +117,11 @@ def test_a_row_with_a_shadow_is_valid() -> None:
 
 
 if HAS_JAX:
+
+    @pytest.mark.xdist_group("shadow")
+    def test_a_scan_may_go_beyond_the_end_of_an_episode() -> None:
+        report = shadowed(Case(ROOM, "jax-scan", 3, steps=4, options=(("max_steps", 3),)))
+        assert (report.comparisons, report.mismatches) == (24, 0)
 
     @pytest.mark.xdist_group("shadow")
     @pytest.mark.parametrize(

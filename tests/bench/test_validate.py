@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from bench import validate
+from bench import training, validate
 from bench.codes import Code
 from bench.validate import Run, runs, scenes
 from cogrid.core.difference import Difference
@@ -18,6 +18,13 @@ from cogrid.shadow import Mismatch, ShadowReport
 from tests.support import HAS_JAX, IDS
 
 ARENA = "Arena-V0"
+
+
+@pytest.fixture
+def trainable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if all that training needs were installed; what is played here trains nothing."""
+    monkeypatch.setattr(validate, "version_of", lambda name: "1.0")
+    monkeypatch.setattr(training, "missing", list)
 
 
 def fake(comparisons: int = 10, wrong: bool = False, ratio: float | None = 2.0) -> ShadowReport:
@@ -68,7 +75,7 @@ def test_the_table_and_progress(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[-1] == ["1,109", "comparisons,", "0", "mismatches."]
 
 
-@pytest.mark.skipif(not HAS_JAX, reason="a shadow needs both backends")
+@pytest.mark.usefixtures("trainable")
 @pytest.mark.parametrize("wrong", [False, True])
 def test_exit_codes(wrong: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(
@@ -81,6 +88,54 @@ def test_exit_codes(wrong: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert f"7 comparisons, {int(wrong)} mismatches." in out
 
 
+@pytest.mark.usefixtures("trainable")
+@pytest.mark.parametrize(
+    ("wrong", "ends", "code"),
+    [
+        (False, ValueError("five"), Code.FAILED),
+        (True, ValueError("five"), Code.MISMATCH),
+        (False, KeyboardInterrupt(), Code.INTERRUPTED),
+        (True, KeyboardInterrupt(), Code.MISMATCH),
+    ],
+)
+@pytest.mark.parametrize("compared", [False, True])
+def test_what_ends_a_run_hides_nothing(
+    wrong: bool,
+    ends: BaseException,
+    code: Code,
+    compared: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The fault is seen in the run that ends early, or in the one before it."""
+
+    def play() -> ShadowReport:
+        if not compared:
+            raise ends
+        with validate.reported(lambda: fake(3, wrong)):
+            raise ends
+        raise AssertionError
+
+    played = [Run("make", "A", lambda: fake(5, wrong and not compared)), Run("make", "B", play)]
+    played.append(Run("make", "C", lambda: fake(7)))
+    monkeypatch.setattr(validate, "runs", lambda size, everything: iter(played))
+    assert validate.main(["1"]) == code
+    out, err = capsys.readouterr()
+    assert out.endswith(f"make of B ended early: {ends!r}.\n")
+    total = 5 + 3 * compared + 7 * isinstance(ends, ValueError)  # Ctrl-C leaves the rest
+    assert f"{total} comparisons, {int(wrong)} mismatches." in out
+    assert ("ValueError: five" in err) == isinstance(ends, ValueError)
+
+
+def test_what_training_needs_is_asked_for_at_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(validate, "version_of", lambda name: None)
+    monkeypatch.setattr(training, "missing", lambda: ["optax"])
+    assert validate.main(["1"]) == Code.USAGE
+    assert capsys.readouterr().err.endswith("jax, optax cannot be found: pip install '.[train]'.\n")
+
+
 @pytest.mark.parametrize("size", ["0", "-3", "much", "1.5"])
 def test_a_size_that_is_none(size: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
@@ -91,6 +146,7 @@ def test_a_size_that_is_none(size: str, capsys: pytest.CaptureFixture[str]) -> N
 
 if HAS_JAX:
 
+    @pytest.mark.usefixtures("trainable")
     @pytest.mark.xdist_group("shadow")
     def test_a_planted_fault_is_found_and_named(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

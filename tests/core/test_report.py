@@ -130,6 +130,19 @@ def test_running_and_final_counts_of_the_stateful_environment() -> None:
     assert sum(first[0]["counts"].values()) == 1  # the next episode begins at 0
 
 
+def test_a_state_that_is_set_begins_returns_lengths_and_counts() -> None:
+    env = cogrid.make(ROOM, **COOKING | {"max_steps": 5})
+    env.reset(seed=0)
+    for _ in range(2):
+        env.step({0: NOOP, 1: NOOP})
+    env.set_state(env.get_state())
+    env.step({0: NOOP, 1: NOOP})
+    env = copy.deepcopy(env)
+    while env.agents:
+        infos = env.step({0: NOOP, 1: NOOP})[4]
+    assert infos[0]["episode"]["l"] == infos[0]["episode"]["counts"]["idle steps"] == 3
+
+
 @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
 def test_counts_of_every_episode_of_the_vector_environment(autoreset) -> None:
     vec = cogrid.make_vec(ROOM, 2, autoreset=autoreset, **COOKING)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,9 @@ SMALL = (
 
 
 @pytest.fixture(autouse=True)
-def _as_users_have_it() -> Iterator[None]:
-    """Optax, and a bias that is added to a batch, rely on promotion."""
+def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Optax, and a bias that is added to a batch, rely on promotion; a test's stderr does not last."""
+    monkeypatch.setattr(ippo, "show_progress", lambda: None)
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
 
@@ -102,7 +104,7 @@ def test_a_kill_while_saving_leaves_the_checkpoint_before(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(np, "savez", killed)
-    options, past = ippo.load_options(path)
+    options, past, *_ = ippo.load(path)
     with pytest.raises(KeyboardInterrupt):
         ippo.save(path, options, ippo.Run(*[np.zeros(1)] * 6), past)
     assert path.read_bytes() == before
@@ -113,6 +115,7 @@ def test_a_kill_while_saving_leaves_the_checkpoint_before(
     [
         ((), "holds a run already: add --resume"),
         (("--resume", "--gamma", "0.5"), "gamma was 0.99 when this run began and cannot become 0.5."),
+        (("--resume", "--seeds", "3"), "seeds was 2 when this run began and cannot become 3."),  # the default
         (("--resume", "--out", "nowhere"), "there is no checkpoint in nowhere: start without --resume."),
         (("--out", "new", "--num-envs", "6"), "num_envs 6 cannot be dealt out to 4 minibatches."),
         (("--out", "new", "--devices", "3"), "cannot be dealt out to 4 minibatches on each of 3 devices."),
@@ -120,6 +123,10 @@ def test_a_kill_while_saving_leaves_the_checkpoint_before(
         (("--out", "new", "--join", "here:1"), "--join takes nothing, or the address of process 0,"),
         (("--out", "new", "--seeds", "0"), "seeds is 0, but must be at least 1."),
         (("--out", "new", "--steps", "1.5"), "invalid count value: '1.5'"),
+        (("--out", "new", "--steps", "inf"), "invalid count value: 'inf'"),
+        (("--out", "new", "--gamma", "7"), "gamma is 7.0, but must be from 0 to 1."),
+        (("--out", "new", "--clip", "-1"), "clip is -1.0, but must be at least 0."),
+        (("--out", "new", "--learning-rate", "nan"), "learning_rate is nan, but must be finite."),
         (("--out", "new", "--id", "Arena-V0"), "id is 'Arena-V0', but must be one of Overcooked-A"),
         (("--out", "new", "--observation", "none"), "observation is 'none', but must be one of features,"),
     ],
@@ -138,6 +145,74 @@ def test_a_mistake_gets_a_sentence_and_changes_nothing(
     assert stopped.value.code == 2
     assert sentence in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def changed(whole: Path, path: Path, **changes: Any) -> None:
+    """A checkpoint that tells something else."""
+    with np.load(whole / "checkpoint.npz") as file:
+        content = dict(file)
+    told = json.loads(str(content["told"]))
+    options = told["options"] | changes.pop("options", {})
+    np.savez(path, **content | {"told": np.array(json.dumps({**told, "options": options, **changes}))})
+
+
+DAMAGED: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda data: b"",
+    "text": lambda data: b"some text",
+    "cut": lambda data: data[:-100],
+    "flipped": lambda data: (
+        data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :]
+    ),
+    "another array": lambda data: npy(np.zeros(3)),
+    "pickle": lambda data: npy(np.array([{}])),
+}
+
+
+def npy(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("kind", [*DAMAGED, "other options", "strange value"])
+def test_a_damaged_checkpoint_gets_a_sentence(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    path = tmp_path / "checkpoint.npz"
+    if kind in DAMAGED:
+        path.write_bytes(DAMAGED[kind]((whole / "checkpoint.npz").read_bytes()))
+    else:
+        changed(whole, path, options={"more": 1} if kind == "other options" else {"steps": "many"})
+    with pytest.raises(SystemExit) as stopped:
+        ippo.main(["--out", str(tmp_path), "--resume"])
+    assert stopped.value.code == 2
+    err = capsys.readouterr().err
+    assert f"error: {path} is no checkpoint of this program, or a damaged one (" in err
+    assert "Traceback" not in err
+
+
+def test_another_game_or_another_network_is_not_resumed(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed(whole, tmp_path / "checkpoint.npz", spec="0" * 16)
+    with pytest.raises(SystemExit) as stopped:
+        ippo.main(["--out", str(tmp_path), "--resume"])
+    assert stopped.value.code == 2
+    assert "Overcooked-CrampedRoom-V0 is another game now than when the run in" in capsys.readouterr().err
+    changed(whole, tmp_path / "checkpoint.npz", options={"hidden": 9})
+    assert ippo.main(["--out", str(tmp_path), "--resume"]) == 2
+    assert capsys.readouterr().err.endswith(": the checkpoint's arrays are not those of its options.\n")
+
+
+def test_nothing_is_resumed_before_the_first_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ippo, "train", interrupted)
+    assert ippo.main([*SMALL, "--out", str(tmp_path)]) == 130
+    assert capsys.readouterr().err == "\nStopped. There was no checkpoint yet.\n"
 
 
 def test_advantages_are_sums_of_discounted_errors() -> None:
@@ -183,19 +258,31 @@ def test_a_finished_environment_begins_anew_and_keeps_its_weight() -> None:
 def test_steps_that_numpy_plays_otherwise_are_exit_code_22(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A planted fault: the first update of the second chunk claims a reward that nobody earned."""
+    """A planted fault: the first chunk claims a reward that nobody earned. A stop and a resume keep it."""
     replay, chunks = ippo.replay, []
 
     def faulty(shadow: Any, recorded: ippo.Recorded) -> None:
         chunks.append(1)
         rewards = np.array(recorded.rewards)  # (seeds, updates, T, B, n)
-        rewards[1, 0, 3, 2, 0] += len(chunks) == 2
+        rewards[1, 0, 3, 2, 0] += len(chunks) == 1
         replay(shadow, recorded._replace(rewards=rewards))
 
+    told: list[str] = []
+    monkeypatch.setattr(ippo, "show_progress", lambda: told.append("progress"))
     monkeypatch.setattr(ippo, "replay", faulty)
-    with pytest.warns(RuntimeWarning, match="rewards is 1.0 on jax and 0.0 on numpy"):
-        assert ippo.main([*SMALL, "--out", str(tmp_path), "--shadow"]) == ippo.MISMATCH
-    assert "188 comparisons, 1 mismatches" in capsys.readouterr().out
+    with monkeypatch.context() as patched:
+        stop_after(patched, 1)
+        with pytest.warns(RuntimeWarning, match="rewards is 1.0 on jax and 0.0 on numpy"):
+            assert ippo.main([*SMALL, "--out", str(tmp_path), "--shadow"]) == ippo.MISMATCH
+    assert told == ["progress"]
+    out, err = capsys.readouterr()
+    assert "124 comparisons, 1 mismatches; the first one in" in out  # the chunk that was not kept included
+    assert f"--out {tmp_path} --resume" in err
+    first = ippo.load(tmp_path / "checkpoint.npz").past.shadow
+    assert (first.comparisons, first.mismatches, first.first.environment) == (60, 1, 6)
+    assert ippo.main(["--out", str(tmp_path), "--resume", "--shadow"]) == ippo.MISMATCH
+    out = capsys.readouterr().out
+    assert f"188 comparisons, 1 mismatches; the first one in {first.first}." in out
 
 
 def test_the_mean_of_gradients_is_the_gradient_of_all() -> None:
@@ -223,4 +310,4 @@ def test_the_mean_of_gradients_is_the_gradient_of_all() -> None:
 def test_several_devices_play_what_numpy_plays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ippo.main([*SMALL, "--devices", "2", "--out", str(tmp_path), "--shadow"]) == 0
     assert "192 comparisons, 0 mismatches" in capsys.readouterr().out
-    assert ippo.load_options(tmp_path / "checkpoint.npz")[0].devices == 2
+    assert ippo.load(tmp_path / "checkpoint.npz").options.devices == 2

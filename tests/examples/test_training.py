@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -13,7 +14,7 @@ if not HAS_JAX:
 
 import jax
 
-from bench import training, words
+from bench import training, validate, words
 from bench.ab_worker import _checked
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass
@@ -46,6 +47,14 @@ def test_training_is_measured_with_the_environments_share(
     assert measured.parts["environment"] > 0
     row = {"case": CASE.parameters(), "parts": {"update": 0.5, "environment": 0.02}}
     assert words.share(row) == "environment 4.0 % of the time"
+
+
+def test_validation_trains_under_a_shadow(monkeypatch: pytest.MonkeyPatch) -> None:
+    ippo = training.module()
+    small = partial(ippo.Options, num_envs=2, num_steps=4, hidden=4, epochs=1, minibatches=1)
+    monkeypatch.setattr(ippo, "Options", small)
+    report = validate.trained("Overcooked-CrampedRoom-V0", "features", 1)
+    assert (report.backend, report.comparisons, report.mismatches) == ("jax", 5 * 2 * 4, 0)
 
 
 def test_both_sides_of_an_ab_are_checked_and_counted(update: training.Update) -> None:
