@@ -601,7 +601,13 @@ def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, bool, bool]:
         parser.error(f"{out} holds a run already: add --resume to go on with it, or choose another --out.")
     if wrong := refused(options):
         parser.error(wrong)
-    return options, out, resume, wanted(shadow or None)
+    shadow = wanted(shadow or None)
+    if jax.process_count() > 1:
+        try:
+            distributed.agree("ippo", resume=resume, shadow=shadow, **dataclasses.asdict(options))
+        except ValueError as error:
+            parser.error(str(error))
+    return options, out, resume, shadow
 
 
 def join(parser: argparse.ArgumentParser, words: list[str] | None) -> None:
@@ -659,6 +665,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run = distributed.gather(run)
     if jax.process_index() == 0:  # the others have the same
         finish(options, out, run, past)
+    if jax.process_count() > 1:
+        distributed.agree("end")  # nobody ends while process 0 is at that
     if report:
         print(report)
         return MISMATCH if report.mismatches else 0
