@@ -99,8 +99,6 @@ def rollout(
             carry, parts = play(program.begin(words), num_steps=num_steps, keep=keep == "trajectory")
             return program.finish(carry, parts)
         with Checkpoints(checkpoint, _about(program, words)) as saves:
-            if program.place.processes > 1:  # their folders may not be the same
-                agree("checkpoint", steps=saves.steps)
             carry, done = _continued(program, words, saves, num_steps)
             while done < num_steps:
                 length = min(num_steps, (done // checkpoint_every + 1) * checkpoint_every) - done
