@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from cogrid.distributed import agree
+
 KEPT = 2  # saves in the folder
 
 
@@ -15,6 +17,8 @@ class Checkpoints:
 
     def __init__(self, folder: str | os.PathLike[str], about: dict[str, Any]) -> None:
         """Open the folder, or make it; refuse one that holds another rollout."""
+        import jax
+
         try:
             import orbax.checkpoint as ocp
         except ModuleNotFoundError:
@@ -27,7 +31,17 @@ class Checkpoints:
         self.folder, self.about, self._args = Path(folder).absolute(), about, ocp.args
         self._manager = ocp.CheckpointManager(self.folder, options=options)
         self.steps: int = self._manager.latest_step() or 0  # of the last save, 0 if there is none
+        if jax.process_count() > 1:  # before anything is read, for which Orbax has them wait for each other
+            self._agree()
         self.rows: int = self._rows_of_ours() if self.steps else 0  # of its arrays
+
+    def _agree(self) -> None:
+        """Processes on hosts that share no folder would go on from different saves."""
+        try:
+            agree("checkpoint", steps=self.steps)
+        except ValueError:
+            self.close()
+            raise
 
     def _rows_of_ours(self) -> int:
         args = self._args.Composite(about=self._args.JsonRestore())

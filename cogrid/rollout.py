@@ -84,6 +84,7 @@ def rollout(
     The same call goes on from the last save, on any devices, to the same result.
     """
     sizes = {"num_envs": num_envs, "num_steps": num_steps, "chunk": chunk}
+    saving = {"checkpoint": checkpoint is not None, "checkpoint_every": checkpoint_every}
     _check(env, policy, keep, checkpoint, {**sizes, "checkpoint_every": checkpoint_every})
     words = env.rules.backend.words(rng.key(int(key)) if isinstance(key, (int, np.integer)) else key)
     if words.shape != (2,):
@@ -91,7 +92,7 @@ def rollout(
     shadow = env._shadow
     program = _compiled(env.rules, policy, place(devices, num_envs), "trajectory" if shadow else keep)
     if program.place.processes > 1:
-        agree("rollout", spec=fingerprint(env.rules), key=np.asarray(words), keep=keep, **sizes)
+        agree("rollout", spec=fingerprint(env.rules), key=np.asarray(words), keep=keep, **sizes, **saving)
     play = functools.partial(program.play, params=params, chunk=chunk, shadow=shadow)
     with named():
         if checkpoint is None:

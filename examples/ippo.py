@@ -674,7 +674,13 @@ def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, Checkpoint | 
         parser.error(wrong)
     if kept and kept.spec != fingerprint(kitchen(options).rules):
         parser.error(f"{options.id} is another game now than when the run in {out} began: start a new one.")
-    return options, out, kept, wanted(shadow or None)
+    shadow = wanted(shadow or None)
+    if jax.process_count() > 1:
+        try:
+            distributed.agree("ippo", resume=resume, shadow=shadow, **dataclasses.asdict(options))
+        except ValueError as error:
+            parser.error(str(error))
+    return options, out, kept, shadow
 
 
 def join(parser: argparse.ArgumentParser, words: list[str] | None) -> None:
@@ -739,6 +745,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run = distributed.gather(run)
         if jax.process_index() == 0:  # the others have the same
             finish(options, out, run, past)
+        if jax.process_count() > 1:
+            distributed.agree("end")  # nobody ends while process 0 is at that
     except CheckpointError as error:
         print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
         return USAGE

@@ -51,6 +51,9 @@ def test_a_saved_rollout_is_the_same_and_goes_on_in_one_process(together) -> Non
 def test_what_differs_between_processes_is_said_by_each(together) -> None:
     for end in together[1]:
         said = [line for line in end.output.splitlines() if line.startswith("ValueError")]
-        assert len(said) == 2
+        assert len(said) == 5
         assert "rollout: process 1 has num_envs=9 and process 0 has num_envs=8" in said[0]
         assert "rollout: process 1 has spec=" in said[1]
+        assert "rollout: process 1 has checkpoint_every=6 and process 0 has checkpoint_every=5" in said[2]
+        assert "rollout: process 1 has checkpoint=True and process 0 has checkpoint=False" in said[3]
+        assert "checkpoint: process 1 has steps=0 and process 0 has steps=23" in said[4]

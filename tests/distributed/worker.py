@@ -48,9 +48,14 @@ def everything() -> None:
     games.write(FOLDER / str(PROCESS), "trajectory", {**run.trajectory, "envs": run.envs}, everyone=True)
     told(cogrid.rollout, games.room(), None, 0, 8 + PROCESS, 3)
     told(cogrid.rollout, games.room(max_steps=5 + PROCESS), None, 0, 8, 3)
+    told(cogrid.rollout, games.room(), None, 0, 8, 3, checkpoint_every=5 + PROCESS)
+    told(cogrid.rollout, games.room(), None, 0, 8, 3, checkpoint=FOLDER / "some" if PROCESS else None)
     games.write(
         FOLDER, "saved", games.play("uneven", checkpoint=FOLDER / "saves", checkpoint_every=games.EVERY)
     )
+    own = FOLDER / ("elsewhere" if PROCESS else "saves")  # as on hosts that share no folder
+    own.mkdir(exist_ok=True)
+    told(games.play, "uneven", checkpoint=own, checkpoint_every=games.EVERY)
 
 
 def killed() -> None:
