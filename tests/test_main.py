@@ -79,13 +79,8 @@ def test_play_serves_a_page_and_opens_it(monkeypatch, capsys, tmp_path) -> None:
 
     def browse(url: str) -> None:
         file = Path(url2pathname(urlsplit(url).path))
-        opened.append(
-            (
-                url,
-                file.read_text(encoding="utf-8"),
-                [stat.S_IMODE(path.stat().st_mode) for path in (file.parent, file)],
-            )
-        )
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (file.parent, file)]
+        opened.append((url, file.read_text(encoding="utf-8"), modes))
         there.set()
 
     async def run(server, ready) -> None:
