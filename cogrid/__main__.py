@@ -7,8 +7,11 @@ import asyncio
 import contextlib
 import dataclasses
 import sys
+import tempfile
+import threading
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from cogrid.cogrid_env import RENDER_FPS, CoGridEnv
@@ -76,7 +79,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
         "--steps",
         type=_count(0),
         metavar="N",
-        help=f"how many (the episode, at most {MOST_STEPS}; 0 for .png)",
+        help=f"how many (a whole replay; of an environment its episode, at most {MOST_STEPS}, or 0 for .png)",
     )
     render.add_argument("--seed", type=int, metavar="N", help="of the episode (0)")
     render.add_argument(
@@ -121,12 +124,26 @@ def _play(options: argparse.Namespace) -> None:
         session.show(replay)
     server = Server(session, options.port)
     print(f"{server.address}\nonly on this machine; Ctrl-C ends it.", flush=True)
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(server.run(lambda: None if options.no_open else _open(server.address)))
+    leads: AbstractContextManager[str | None] = contextlib.nullcontext()
+    if not options.no_open:
+        leads = _leading_to(server.address)
+    with contextlib.suppress(KeyboardInterrupt), leads as url:
+        asyncio.run(server.run(lambda: _open(url) if url else None))
 
 
-def _open(address: str) -> None:
-    webbrowser.open(address)
+@contextlib.contextmanager
+def _leading_to(address: str) -> Iterator[str]:
+    """A file that leads a browser to the address: a command line would show the secret part to every user."""
+    with tempfile.TemporaryDirectory(prefix="cogrid-") as folder:
+        file = Path(folder, "play.html")
+        file.touch(0o600)
+        file.write_text(f'<meta http-equiv="refresh" content="0; url={address}">\n', encoding="utf-8")
+        yield file.as_uri()
+
+
+def _open(url: str) -> None:
+    """Beside the server, since some browsers come back only when they are closed."""
+    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
 def _count(least: int) -> Callable[[str], int]:
@@ -181,8 +198,7 @@ def _render(options: argparse.Namespace) -> None:
     if options.what not in registered() and file.is_file():
         if given := [name for name in ("seed", "policy", "batch") if getattr(options, name) is not None]:
             raise ValueError(f"{file} is a replay, with its own seed and actions: leave --{given[0]} out.")
-        steps = options.steps
-        episode, name = replayed(Replay.load(file), 0 if still and steps is None else steps), f"replay {file}"
+        episode, name = replayed(Replay.load(file), options.steps), f"replay {file}"
     else:
         episode, name = _played(options, still), f"seed {options.seed or 0}"
     film = Film(episode.rules, episode.states, episode.scores, options.tile)

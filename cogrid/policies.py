@@ -7,7 +7,9 @@ import json
 import math
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from cogrid.envs.overcooked.policies import ScriptedCooks
 #: A single state on NumPy -> actions by agent.
 Policy = Callable[[EnvState], dict[int, int]]
 POLICIES = ("scripted", "random")
+# What reading a file raises that is no checkpoint.
+_DAMAGE = (KeyError, ValueError, TypeError, IndexError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed: int = 0) -> Policy:
@@ -76,8 +80,15 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[Any, Any]]]:
             names = [name for name in file if re.fullmatch(r"\.network\.actor\[\d+\]\.weight", name)]
             names.sort(key=lambda name: int(re.findall(r"\d+", name)[0]))
             layers = [(file[name][0], file[name.replace("weight", "bias")][0]) for name in names]
-        if not layers or not isinstance(told["observation"], str):
+        if not isinstance(told["observation"], str) or not _fit(layers):
             raise KeyError("actor")
-    except (KeyError, ValueError, TypeError, IndexError, OSError, zipfile.BadZipFile):
-        raise ValueError(f"{path} is no checkpoint of examples/ippo.py.") from None
+    except _DAMAGE:
+        raise ValueError(f"{path} is no checkpoint of examples/ippo.py, or a damaged one.") from None
     return told, layers
+
+
+def _fit(layers: list[tuple[Any, Any]]) -> bool:
+    """Whether there are layers of numbers, of which each takes what the one before it gives."""
+    numbers = all(array.dtype.kind == "f" for layer in layers for array in layer)
+    shapes = all(weight.ndim == 2 and bias.shape == weight.shape[1:] for weight, bias in layers)
+    return bool(layers) and numbers and shapes and all(len(b[0]) == len(a[1]) for a, b in pairwise(layers))

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import stat
 import sys
+import threading
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import numpy as np
 import pytest
@@ -60,23 +66,39 @@ def test_render_plays_replays_again(tmp_path, capsys) -> None:
         assert image.n_frames == 6
     assert main(["render", str(file), "--out", gif, "--tile", "8", "--steps", "2"]) == 0
     assert "3 pictures" in capsys.readouterr().out
+    for name, steps in (("last", ()), ("fifth", ("--steps", "5")), ("first", ("--steps", "0"))):
+        assert main(["render", str(file), "--out", str(tmp_path / f"{name}.png"), "--tile", "8", *steps]) == 0
+    last, fifth, first = ((tmp_path / f"{name}.png").read_bytes() for name in ("last", "fifth", "first"))
+    assert last == fifth != first
     assert main(["render", str(file), "--out", gif, "--seed", "2"]) == 2
     assert "leave --seed out" in capsys.readouterr().err
 
 
 def test_play_serves_a_page_and_opens_it(monkeypatch, capsys, tmp_path) -> None:
-    opened, served = [], []
+    opened, served, there = [], [], threading.Event()
+
+    def browse(url: str) -> None:
+        file = Path(url2pathname(urlsplit(url).path))
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (file.parent, file)]
+        opened.append((url, file.read_text(encoding="utf-8"), modes))
+        there.set()
 
     async def run(server, ready) -> None:
         ready()
+        if not served:
+            await asyncio.to_thread(there.wait, 60)
         server._socket.close()
         served.append(server.session)
 
     monkeypatch.setattr(Server, "run", run)
-    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("webbrowser.open", browse)
     assert main(["play", ROOM, "--seed", "3", "--partner", "random"]) == 0
     address = capsys.readouterr().out.splitlines()[0]
-    assert opened == [address]
+    ((url, text, modes),) = opened
+    assert f"url={address}" in text
+    assert urlsplit(address).path not in url  # others can read it where it is a command line
+    assert modes == [0o700, 0o600]
+    assert not Path(url2pathname(urlsplit(url).path)).exists()
     assert (served[0].id, served[0].partner, served[0].replay().seed) == (ROOM, "random", 3)
     record(shared(ROOM, "numpy"), np.zeros((5, 2), int), 0).save(tmp_path / "a.json.gz")
     assert main(["play", str(tmp_path / "a.json.gz"), "--no-open"]) == 0
@@ -100,6 +122,7 @@ def test_bench_points_to_the_suite(capsys) -> None:
     [
         (["play", "Chess-V0"], "'Chess-V0'"),
         (["play", ROOM, "--partner", "clever"], "'clever'"),
+        (["play", "Arena-V0", "--partner", "scripted"], "no partner 'scripted'"),
         (["play", ROOM, "--port", "70000"], "70000"),
         (["info", "Overcooked-CrampedRom-V0"], "did you mean 'Overcooked-CrampedRoom-V0'"),
         (["render", "Arena-V0", "--out", "a.txt"], "'a.txt'"),

@@ -65,13 +65,47 @@ def test_a_trained_policy_draws_its_actions(tmp_path) -> None:
 def test_mistakes_are_told(tmp_path) -> None:
     rules = shared(ROOM, "numpy").rules
     (tmp_path / "text.npz").write_text("no archive")
+    (tmp_path / "empty.npz").touch()
     np.savez(tmp_path / "other.npz", weights=np.zeros(3))
     narrow = checkpoint(tmp_path / "narrow.npz", 5)
     for name, words in (
         ("clever", "'clever'"),
         (str(tmp_path / "text.npz"), "text.npz is no checkpoint"),
+        (str(tmp_path / "empty.npz"), "empty.npz is no checkpoint"),
         (str(tmp_path / "other.npz"), "other.npz is no checkpoint"),
         (narrow, "sees? something else"),
     ):
         with pytest.raises(ValueError, match=words):
             policy_of(name, rules)
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("actor[1].weight", np.zeros((2, 9, 8), np.float32)),  # takes more than the layer before it gives
+        ("actor[1].bias", np.zeros((2, 9), np.float32)),
+        ("actor[1].weight", np.zeros((2, 8), np.float32)),
+        ("actor[1].weight", np.full((2, 8, 8), "a")),
+    ],
+)
+def test_layers_that_do_not_fit_are_no_checkpoint(tmp_path, name, array) -> None:
+    env = shared(ROOM, "numpy")
+    file = checkpoint(tmp_path / "a.npz", len(env.feature_names))
+    with np.load(file) as whole:
+        arrays = dict(whole)
+    assert f".network.{name}" in arrays
+    np.savez(file, **arrays | {f".network.{name}": array})
+    with pytest.raises(ValueError, match="or a damaged one"):
+        policy_of(file, env.rules)
+
+
+def test_a_damaged_archive_is_no_checkpoint(tmp_path) -> None:
+    env = shared(ROOM, "numpy")
+    with np.load(checkpoint(tmp_path / "a.npz", len(env.feature_names))) as whole:
+        np.savez_compressed(tmp_path / "b.npz", **whole)
+    data = bytearray((tmp_path / "b.npz").read_bytes())
+    start = data.index(b"told.npy") + len("told.npy") + 20  # behind the header and its extra field
+    data[start : start + 8] = bytes([255] * 8)
+    (tmp_path / "b.npz").write_bytes(data)
+    with pytest.raises(ValueError, match="or a damaged one"):
+        policy_of(str(tmp_path / "b.npz"), env.rules)

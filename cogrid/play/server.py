@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import secrets
 import socket
 from collections.abc import Callable
@@ -23,6 +24,8 @@ POLICY = (
 )
 REPLACED = 4001  # the page was opened once more
 
+log = logging.getLogger(__name__)
+
 
 class Server:
     """Serves the page, its connection and the replay; only who knows the token finds them."""
@@ -31,9 +34,10 @@ class Server:
         self._websockets = _library()
         self.session = session
         self._token = secrets.token_urlsafe(16)
-        self._page = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+        page = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+        self._page = page.replace("MAX_MESSAGE", str(MAX_MESSAGE))
         self._socket = socket.create_server((HOST, checked_integer("port", port, 0, 65535)))
-        self._hosts = [f"{name}:{self._socket.getsockname()[1]}" for name in (HOST, "localhost")]
+        self._hosts = hosts(self._socket.getsockname()[1])
         self._connection: Any = None
 
     @property
@@ -97,14 +101,18 @@ class Server:
 
     async def _talk(self, connection: Any) -> None:
         """One page at a time; the newest is the one."""
-        if self._connection is not None:
-            await self._connection.close(REPLACED, "the page was opened once more")
+        old, self._connection = self._connection, connection  # before any await: there is one newest page
+        if old is not None:
             self.session.drop()
-        self._connection = connection
+            await old.close(REPLACED, "the page was opened once more")
+        if self._connection is not connection:  # a newer one came meanwhile, and closes this one
+            return
         clock = asyncio.create_task(self._tick(connection))
         try:
             await self._send(connection, self.session.greet())
             async for text in connection:
+                if self._connection is not connection:  # it was sent before the page heard of its end
+                    break
                 await self._send(connection, self._obey(text))
         except self._websockets.exceptions.ConnectionClosed:
             pass
@@ -125,18 +133,32 @@ class Server:
         loop = asyncio.get_running_loop()
         due = loop.time()
         with contextlib.suppress(self._websockets.exceptions.ConnectionClosed):
-            while True:
+            while self._connection is connection:
                 interval = self.session.interval
                 if interval is None:
                     due = loop.time()
                 elif loop.time() >= due + interval:
                     due = max(due + interval, loop.time() - interval)
-                    await self._send(connection, self.session.step())
+                    await self._send(connection, self._step())
                 await asyncio.sleep(0.01)
+
+    def _step(self) -> list[Message]:
+        """A step; a fault in it pauses the game and is told, since nobody awaits the clock."""
+        try:
+            return self.session.step()
+        except Exception as error:
+            log.exception("a step failed")
+            words = f"the game cannot go on: {error or type(error).__name__}"
+            return [*self.session.do({"do": "pause"}), {"kind": "error", "words": words}]
 
     async def _send(self, connection: Any, messages: list[Message]) -> None:
         for message in messages:
             await connection.send(json.dumps(message))
+
+
+def hosts(port: int) -> list[str]:
+    """What browsers call this machine; they leave out HTTP's own port."""
+    return [name if port == 80 else f"{name}:{port}" for name in (HOST, "localhost")]
 
 
 def _library() -> Any:

@@ -51,13 +51,22 @@ class Session:
         self._resumes = False  # when the page is back
         self._known: set[int] = set()  # views whose sprites the page has
         self._film: Message | None = None
-        self._open(id, "trained" if self._checkpoint else partner, people)
+        asked = "trained" if self._checkpoint else partner
+        self._open(id, asked, people)
+        if asked not in (None, self.partner):
+            possible = ", ".join(self._partners(self.env.rules))
+            raise ValueError(f"{id} has no partner {asked!r}: choose {possible}, or a checkpoint.")
 
     def _open(self, id: str, partner: str | None, people: Sequence[int]) -> None:
-        """Another episode, also of another game; nothing changes if there is something wrong with it."""
+        """Another episode, also of another game; nothing changes if there is something wrong with it.
+
+        A partner that this game does not have gives way to the usual one.
+        """
         env = make(id, infos=True)
         if unknown := [person for person in people if person not in env.possible_agents]:
             raise ValueError(f"agent {unknown[0]!r} is none of {id}: they are {env.possible_agents}.")
+        if len(set(people)) < len(people):
+            raise ValueError(f"people={list(people)} has an agent twice.")
         if partner is None or partner not in self._partners(env.rules):
             partner = usual_policy(env.rules)
         others = [agent for agent in env.possible_agents if agent not in people]
@@ -83,7 +92,8 @@ class Session:
     @property
     def interval(self) -> float | None:
         """Seconds until the next step, None while nothing happens by itself."""
-        if self.paused or not self.env.agents or (self.speed == 0 and self.people):
+        waits = self.paused or self._film is not None or (self.speed == 0 and self.people)
+        if waits or not self.env.agents:
             return None
         return 1 / (self.speed or USUAL_SPEED)
 
@@ -149,7 +159,7 @@ class Session:
 
     def _set_speed(self, command: Message) -> list[Message]:
         speed = command.get("speed")
-        if not isinstance(speed, int) or speed not in SPEEDS:
+        if type(speed) is not int or speed not in SPEEDS:
             raise ValueError(f"the speed {speed!r} is none of {', '.join(map(str, SPEEDS))}.")
         self.speed = speed
         return [self._game()]

@@ -126,6 +126,12 @@ def test_a_replay_is_looked_at(opened: Opened, tmp_path: Path) -> None:
     page.wait_for_selector("#viewer", state="hidden")
     page.locator("#file").set_input_files({"name": "a.json", "mimeType": "application/json", "buffer": b"{}"})
     page.wait_for_function("() => document.getElementById('error').textContent.includes('no replay')")
+    quotes = b'"' * 600_000  # that a message has twice as many characters for
+    page.locator("#file").set_input_files(
+        {"name": "b.json", "mimeType": "application/json", "buffer": quotes}
+    )
+    page.wait_for_function("() => document.getElementById('error').textContent.includes('too large')")
+    assert page.locator("#cover").is_hidden()  # the connection is there
 
 
 def test_the_menus(opened: Opened) -> None:

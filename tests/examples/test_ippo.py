@@ -21,6 +21,7 @@ import jax
 
 import cogrid
 from cogrid.placement import place
+from cogrid.policies import policy_of
 from cogrid.replay import Replay
 from examples import ippo
 
@@ -91,6 +92,14 @@ def test_a_run_leaves_its_results(whole: Path) -> None:
     replay = Replay.load(whole / "replay.json.gz")
     replay.verify("numpy")
     assert len(replay) == 400
+
+
+def test_a_checkpoint_plays_as_a_partner_without_jax(whole: Path) -> None:
+    env = cogrid.make("Overcooked-CrampedRoom-V0")
+    env.reset(seed=0)
+    actions = policy_of(str(whole / "checkpoint.npz"), env.rules)(env.env_state)
+    assert list(actions) == [0, 1]
+    assert all(env.action_space(agent).contains(action) for agent, action in actions.items())
 
 
 def test_a_kill_while_saving_leaves_the_checkpoint_before(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import re
@@ -12,7 +13,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from cogrid.play.server import MAX_MESSAGE, REPLACED, Server
+from cogrid.play.server import MAX_MESSAGE, REPLACED, Server, hosts
 from cogrid.play.session import Session
 from cogrid.replay import Replay
 from tests.play.support import serving
@@ -63,6 +64,7 @@ def test_the_page_needs_nothing_from_outside(server) -> None:
     assert headers["Content-Type"] == "text/html; charset=utf-8"
     (nonce,) = set(re.findall(r'nonce="([^"]*)"', text))
     assert "NONCE" not in text
+    assert f"> {MAX_MESSAGE})" in text
     policy = headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'")
     assert policy.count(f"'nonce-{nonce}'") == 2
@@ -164,6 +166,64 @@ def test_the_newest_page_is_the_one(server) -> None:
             assert receive(new)["time"] == 1
             do(new, do="act", agent=0, action="up")
             assert receive(new)["time"] == 2
+
+
+class Slow:
+    """A connection that says nothing, and takes its time to close."""
+
+    def __init__(self) -> None:
+        self.kinds: list[str] = []
+        self.code, self.closed = 0, asyncio.Event()
+
+    async def send(self, text: str) -> None:
+        self.kinds.append(json.loads(text)["kind"])
+
+    async def close(self, code: int, reason: str) -> None:
+        self.code = code
+        await self.closed.wait()
+
+    async def __aiter__(self):
+        await self.closed.wait()
+        return
+        yield
+
+
+def test_of_two_pages_that_open_while_one_closes_the_newest_is_the_one(server) -> None:
+    async def meet() -> list[Slow]:
+        pages = [Slow() for _ in range(3)]
+        talks = [asyncio.create_task(server._talk(each)) for each in pages]
+        for closed in pages:
+            for _ in range(9):  # more turns than there are awaits
+                await asyncio.sleep(0)
+            assert server._connection is pages[2]
+            closed.closed.set()
+        await asyncio.wait(talks)
+        return pages
+
+    pages = asyncio.run(meet())
+    assert [each.code for each in pages] == [REPLACED, REPLACED, 0]
+    assert [each.kinds for each in pages] == [["game", "frame"], [], ["game", "frame"]]
+
+
+def test_a_fault_of_the_clock_is_told_and_pauses(server, monkeypatch, caplog) -> None:
+    def broken(state: object) -> None:
+        raise KeyError("pots")
+
+    monkeypatch.setattr(server.session, "_policy", broken)
+    with page(server) as socket:
+        receive(socket), receive(socket)
+        do(socket, do="speed", speed=12)
+        do(socket, do="pause", paused=False)
+        assert [receive(socket)["paused"] for _ in range(3)] == [True, False, True]
+        assert receive(socket) == {"kind": "error", "words": "the game cannot go on: 'pots'"}
+        assert "a step failed" in caplog.text
+        do(socket, do="choose")  # another episode, with another partner's policy
+        assert [receive(socket)["kind"] for _ in range(2)] == ["game", "frame"]
+
+
+def test_browsers_leave_out_the_port_of_http() -> None:
+    assert hosts(80) == ["127.0.0.1", "localhost"]
+    assert hosts(8080) == ["127.0.0.1:8080", "localhost:8080"]
 
 
 def test_messages_are_bounded(server) -> None:

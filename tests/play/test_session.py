@@ -158,6 +158,14 @@ def test_another_world() -> None:
     assert set(frame["views"]) == set(frame["sprites"])
 
 
+def test_a_partner_that_was_asked_for_is_there_or_refused() -> None:
+    with pytest.raises(
+        ValueError, match="Arena-V0 has no partner 'scripted': choose random, or a checkpoint"
+    ):
+        Session(ARENA, partner="scripted")
+    assert Session(ARENA, partner="random").partner == "random"
+
+
 def test_a_replay_is_shown_while_the_game_waits() -> None:
     session = Session(ROOM, seed=0)
     act(session, "up")
@@ -167,6 +175,8 @@ def test_a_replay_is_shown_while_the_game_waits() -> None:
     assert (film["kind"], film["id"], len(film["views"]), len(film["views"][0])) == ("film", ARENA, 4, 144)
     assert game["paused"]
     assert act(session, "up") == []
+    session.do({"do": "pause", "paused": False})
+    assert session.interval is None  # it cannot go on unseen
     assert session.greet()[1]["kind"] == "film"  # a reload shows it again
     assert session.do({"do": "leave"})[1]["time"] == 1
 
@@ -197,10 +207,12 @@ def test_a_trained_partner(tmp_path) -> None:
         ({"do": "act", "agent": {}, "action": []}, "agent {}"),
         ({"do": "speed", "speed": 1000}, "1000"),
         ({"do": "speed", "speed": "5"}, "'5'"),
+        ({"do": "speed", "speed": True}, "True"),
         ({"do": "choose", "id": "Chess-V0"}, "Chess-V0"),
         ({"do": "choose", "id": 3}, "3"),
         ({"do": "choose", "people": [7]}, "agent 7"),
         ({"do": "choose", "people": "all"}, "all"),
+        ({"do": "choose", "people": [0, 0]}, "people=[0, 0] has an agent twice"),
         ({"do": "show"}, "text"),
         ({"do": "show", "text": "{}"}, "this file is no replay"),
     ],
