@@ -136,7 +136,7 @@ def tests(session: nox.Session, backend: str) -> None:
     left_out = list(ELSEWHERE)
     if row.extra is None:
         session.run("python", "-c", NO_JAX)
-        same = ("plots", "forest", "ratios", "report", "peers")  # with JAX and without
+        same = ("ab", "runner", "plots", "forest", "ratios", "report", "peers")  # with JAX and without
         left_out += [f"tests/bench/test_{name}.py" for name in same]
         left_out += ["tests/render", "tests/play", "tests/test_main.py"]
     pytest(session, row, *(f"--ignore={path}" for path in left_out))
