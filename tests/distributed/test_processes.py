@@ -56,4 +56,4 @@ def test_what_differs_between_processes_is_said_by_each(together) -> None:
         assert "rollout: process 1 has spec=" in said[1]
         assert "rollout: process 1 has checkpoint_every=6 and process 0 has checkpoint_every=5" in said[2]
         assert "rollout: process 1 has checkpoint=True and process 0 has checkpoint=False" in said[3]
-        assert "checkpoint: process 1 has steps=0 and process 0 has steps=23" in said[4]
+        assert f"checkpoint: process 1 has steps=0 and process 0 has steps={games.STEPS}" in said[4]
