@@ -114,10 +114,21 @@ def _add_play(play: argparse.ArgumentParser) -> None:
     play.set_defaults(run=_play)
 
 
+def _file(what: str) -> Path | None:
+    """The file that is meant, where no id is; a name that looks like a path is none."""
+    path = Path(what)
+    if what in registered():
+        return None
+    if path.is_file():
+        return path
+    if path.suffix or len(path.parts) > 1 or path.exists():
+        raise ValueError(f"there is no file {what!r}, and no environment has that id.")
+    return None  # an id that is misspelt, which `make` explains
+
+
 def _play(options: argparse.Namespace) -> None:
-    file, replay = Path(options.what), None
-    if options.what not in registered() and file.is_file():
-        replay = Replay.load(file)
+    file = _file(options.what)
+    replay = Replay.load(file) if file else None
     id = options.what if replay is None else replay.id or registered()[0]
     session = Session(id, partner=options.partner, seed=options.seed)
     if replay:
@@ -194,8 +205,7 @@ def _options(env: CoGridEnv) -> list[str]:
 
 def _render(options: argparse.Namespace) -> None:
     still = options.out.lower().endswith(".png")
-    file = Path(options.what)
-    if options.what not in registered() and file.is_file():
+    if file := _file(options.what):
         if given := [name for name in ("seed", "policy", "batch") if getattr(options, name) is not None]:
             raise ValueError(f"{file} is a replay, with its own seed and actions: leave --{given[0]} out.")
         episode, name = replayed(Replay.load(file), options.steps), f"replay {file}"

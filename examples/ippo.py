@@ -565,8 +565,11 @@ def write_plot(path: Path, options: Options, past: Past) -> None:
     steps = np.arange(1, len(scores) + 1) * options.chunk * options.num_envs * options.num_steps / 1e6
     figure = Figure(figsize=(6.4, 4), layout="constrained")
     axes = figure.subplots()
-    axes.plot(steps, scores, color="tab:blue", alpha=0.4, linewidth=0.8)
-    axes.plot(steps, scores.mean(axis=1), color="tab:blue", label=f"mean of {options.seeds} seeds")
+    point = "o" if len(scores) == 1 else None  # a line would show nothing
+    axes.plot(steps, scores, marker=point, color="tab:blue", alpha=0.4, linewidth=0.8)
+    axes.plot(
+        steps, scores.mean(axis=1), marker=point, color="tab:blue", label=f"mean of {options.seeds} seeds"
+    )
     if options.shaping > 0:
         axes.axvline(options.shaping * steps[-1], color="gray", linestyle=":", label="shaping has ended")
     axes.set(
@@ -740,7 +743,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if shadow:
         show_progress()
         watch = Shadow(kitchen(options).spec, "jax")
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"{Path(sys.argv[0]).name}: {out} cannot be a folder: {error.strerror}.", file=sys.stderr)
+        return USAGE
     try:
         run, past = train(options, out, kept, watch)
         run = distributed.gather(run)
