@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import threading
+import zlib
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -82,8 +83,10 @@ def agree(what: str, **facts: Any) -> None:
     from jax.experimental import multihost_utils
 
     table = np.zeros((FACTS, LETTERS), np.uint8)
+    if len(facts) > FACTS:
+        raise ValueError(f"{what}: {len(facts)} facts were given, and {FACTS} can be compared.")
     for row, (name, value) in zip(table, facts.items(), strict=False):
-        text = f"{name}={value}".encode()[:LETTERS]
+        text = _short(f"{name}={value}".encode())
         row[: len(text)] = np.frombuffer(text, np.uint8)
     with named():
         told = multihost_utils.process_allgather(table)  # (processes, FACTS, LETTERS)
@@ -93,6 +96,11 @@ def agree(what: str, **facts: Any) -> None:
             f"{what}: process {process} has {theirs or 'nothing'} and process 0 has {first or 'nothing'}, "
             "and all processes must have the same."
         )
+
+
+def _short(text: bytes) -> bytes:
+    """At most LETTERS; a sum stands for what is cut off, so that long facts differ where their ends do."""
+    return text if len(text) <= LETTERS else text[: LETTERS - 10] + b"..%08x" % zlib.crc32(text)
 
 
 def gather(tree: Any) -> Any:
@@ -114,7 +122,7 @@ def named() -> Iterator[None]:
     """A collective fails at once when a peer dies, and says no name: let the watch say it and end us."""
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # JAX has many kinds for it, and only the text tells
         if (watch := _watch()) and LOST.search(str(error)):
             watch.join(2 * watch.heartbeat)
         raise
@@ -161,7 +169,7 @@ def _join(address: str | None, count: int | None, process: int | None, wait: int
         try:
             # Its own limit comes long after ours, which raises.
             jax.distributed.initialize(address, count, process, initialization_timeout=wait + DAY, **options)
-        except Exception as error:
+        except Exception as error:  # whatever it is, it is raised again where it was asked for
             failures.append(error)
 
     thread = threading.Thread(target=initialize, daemon=True, name="cogrid-join")

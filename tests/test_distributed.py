@@ -40,6 +40,21 @@ def test_too_late() -> None:
         distributed.start("localhost:1", 2, 1)
 
 
+@pytest.mark.skipif(not HAS_JAX, reason="needs JAX")
+def test_more_facts_than_can_be_compared_are_refused() -> None:
+    facts = {f"fact{number}": number for number in range(distributed.FACTS + 1)}
+    with pytest.raises(ValueError, match=rf"^all: {len(facts)} facts were given, .*\.$"):
+        distributed.agree("all", **facts)
+
+
+def test_long_facts_differ_where_their_ends_do() -> None:
+    start = b"policy=" + b"x" * distributed.LETTERS
+    one, other = (distributed._short(start + end) for end in (b"1", b"2"))
+    assert one != other
+    assert len(one) == len(other) == distributed.LETTERS
+    assert distributed._short(b"x" * distributed.LETTERS) == b"x" * distributed.LETTERS
+
+
 def test_a_port_is_looked_at_where_there_is_no_ipv6(monkeypatch) -> None:
     class Socket(socket.socket):
         def __init__(self, family=socket.AF_INET, *options, **more) -> None:
