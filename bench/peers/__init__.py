@@ -1,0 +1,1 @@
+"""Other libraries beside cogrid, and the targets."""

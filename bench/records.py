@@ -1,0 +1,362 @@
+"""The records of a result file: typed, read and written as JSON by msgspec at the edge and nowhere else."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+
+from bench.measure.plan import Plan
+from cogrid.benchmarks.case import Case
+
+SCHEMA_VERSION: Literal[1] = 1
+UNSTABLE = 0.2  # a row whose coefficient of variation is larger is never compared
+MIN_SAMPLES = 5  # nor is one with fewer samples
+
+Status = Literal["ok", "failed", "out of memory", "mismatch"]
+Sha = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{40}$")]
+Hex12 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{12}$")]
+Hex16 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{16}$")]
+Stamp = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
+Kind = TypeVar("Kind", bound=msgspec.Struct)
+#: Seconds of base and head in every round of every pair of processes.
+Pairs = list[list[tuple[float, float]]]
+#: Which jaxlib and platform, or which NumPy and Python, counters belong to.
+CounterKey = Annotated[dict[str, str], msgspec.Meta(min_length=1)]
+
+
+class Record(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A part of a file; what has its default value is left out of it."""
+
+
+class Parameters(Record):
+    """A case as a file names it; one that today's code no longer knows can be read too."""
+
+    id: str
+    mode: str
+    batch: AtLeastOne
+    steps: AtLeastOne
+    workload: str
+    measure: str
+    options: dict[str, Any]
+    seed: int
+
+    @classmethod
+    def of(cls, case: Case) -> Parameters:
+        """What a file says of a case."""
+        return cls(**case.parameters())
+
+    @property
+    def case(self) -> Case:
+        """The case; raises a ValueError where today's code does not know it."""
+        # JSON has no tuples, and a case must be hashable.
+        options = {n: tuple(v) if isinstance(v, list) else v for n, v in self.options.items()}
+        return Case.of({**msgspec.structs.asdict(self), "options": options})
+
+    @property
+    def backend(self) -> str:
+        """numpy or jax."""
+        return self.mode.partition("-")[0]
+
+    @property
+    def environment(self) -> str:
+        """The environment and its options in short: 'CrampedRoom features'."""
+        options = (str(v) if n == "observation" else f"{n}={v}" for n, v in self.options.items())
+        return " ".join([re.sub(r"^Overcooked-|-V\d+$", "", self.id), *options])
+
+
+class Statistics(Record):
+    """Of the samples of a row."""
+
+    median: float
+    mean: float
+    std: float
+    min: float
+    max: float
+    p50: float
+    p95: float
+    p99: float
+    cv: float  # coefficient of variation: std / mean
+
+    @classmethod
+    def of(cls, samples: Sequence[float]) -> Statistics | None:
+        """None where there are no samples."""
+        if not samples:
+            return None
+        mean, several = statistics.fmean(samples), len(samples) > 1
+        std = statistics.stdev(samples) if several else 0.0
+        cuts = statistics.quantiles(samples, n=100, method="inclusive") if several else [*samples] * 99
+        return cls(
+            median=statistics.median(samples),
+            mean=mean,
+            std=std,
+            min=min(samples),
+            max=max(samples),
+            p50=cuts[49],
+            p95=cuts[94],
+            p99=cuts[98],
+            cv=std / mean if mean else 0.0,
+        )
+
+
+class ShadowCheck(Record):
+    """What a shadow compared beside a row."""
+
+    beside: str
+    comparisons: Count
+    mismatches: Count
+    ratio: float | None
+    first: str | None
+
+
+class Comparison(Record):
+    """What an A/B says of a row, with every sample, so that a file can be judged again."""
+
+    verdict: Literal[
+        "slower", "faster", "same", "inconclusive", "new", "mismatch", "failed", "out of memory"
+    ]
+    ratio: Positive | None
+    low: Positive | None
+    high: Positive | None
+    smallest: float | None  # the smallest slowdown that this run would have found
+    confirmed: bool
+    pairs: Pairs
+    counters: dict[str, tuple[int | None, int | None]]  # of base and head
+    second: Pairs = []  # the second look
+    why_new: str | None = None  # why base cannot run the case
+
+
+class Measurement(Record):
+    """What a worker process reports of a case."""
+
+    agents: AtLeastOne
+    status: Status
+    error: str | None
+    unit: str
+    samples: list[Positive]
+    counters: dict[str, int]
+    memory: dict[str, int | None]
+    noise: dict[str, float]
+    checksum: Hex16 | None
+    parts: dict[str, float]
+    shadow: ShadowCheck | None = None
+
+    @classmethod
+    def failed(cls, agents: int, status: Status, error: str) -> Measurement:
+        """A case without numbers, and the reason."""
+        return cls(
+            agents=agents,
+            status=status,
+            error=error,
+            unit="steps/s",
+            samples=[],
+            counters={},
+            memory={},
+            noise={},
+            checksum=None,
+            parts={},
+        )
+
+
+class Row(Measurement, kw_only=True):
+    """A case with its numbers; fields of Measurement stand beside these in the file."""
+
+    name: str
+    identity: Hex12
+    case: Parameters
+    library: str
+    statistics: Statistics | None
+    ab: Comparison | None = None
+
+    def __post_init__(self) -> None:
+        """Numbers or a reason, never both and never neither."""
+        if (self.status == "ok") != (self.error is None):
+            raise ValueError(f"{self.name} has status {self.status!r} and error {self.error!r}")
+        if self.status == "ok" and not (self.samples and self.statistics):
+            raise ValueError(f"{self.name} is ok and has no samples or no statistics")
+
+    @classmethod
+    def of(cls, measurement: Measurement, **identity: Any) -> Row:
+        """A measurement with the name, identity, case and library that it belongs to."""
+        fields = {name: getattr(measurement, name) for name in Measurement.__struct_fields__}
+        return cls(**fields, **identity, statistics=Statistics.of(measurement.samples))
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether it has numbers."""
+        return self.status == "ok"
+
+    @property
+    def numbers(self) -> Statistics:
+        """The statistics of a row that is ok."""
+        assert self.statistics is not None
+        return self.statistics
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether more is better: steps/s and not seconds."""
+        return self.unit.endswith("/s")
+
+    @property
+    def doubt(self) -> str:
+        """Why the row must not be compared, "" if it may; times of single steps vary by nature."""
+        if not self.is_ok or self.case.measure == "latency":
+            return ""
+        if len(self.samples) < MIN_SAMPLES:
+            return "too few samples"
+        if self.numbers.cv > UNSTABLE:
+            return "unstable"
+        return "disturbed" if self.noise.get("disturbed", 0) > len(self.samples) / 2 else ""
+
+
+class System(Record):
+    """The machine and the versions that the numbers depend on."""
+
+    os: str
+    machine: str
+    cpu: str
+    cores: AtLeastOne
+    memory_bytes: AtLeastOne
+    python: str
+    numpy: str
+    jax: str | None
+    jaxlib: str | None
+    platform: str
+    device: str
+    flags: dict[str, str]
+
+
+class Git(Record):
+    """The revision of the checkout, and whether files differ from it."""
+
+    sha: Sha
+    dirty: bool
+
+    @property
+    def short(self) -> str:
+        """For people."""
+        return f"{self.sha[:10]}{' with changes' if self.dirty else ''}"
+
+
+class Against(Record):
+    """What an A/B compared with."""
+
+    revision: str
+    sha: str
+    head: str | None
+
+
+class Configuration(Record):
+    """What was asked for."""
+
+    suite: str
+    samples: AtLeastOne
+    seconds: float
+    warmup: float
+    iterations: Count
+    warmup_iterations: Count
+    planned: list[Parameters]
+    against: Against | None = None
+
+    @classmethod
+    def of(cls, suite: str, plan: Plan, planned: Sequence[Case], against: Against | None = None) -> Configuration:
+        """A suite with its cases and how they are sampled."""
+        cases = [Parameters.of(case) for case in planned]
+        return cls(suite=suite, **plan._asdict(), planned=cases, against=against)
+
+    @property
+    def plan(self) -> Plan:
+        """How the cases are sampled."""
+        return Plan(*(getattr(self, name) for name in Plan._fields))
+
+
+class TargetResult(Record):
+    """What came of a target: the ratio to a peer, with its samples and limits."""
+
+    what: str
+    against: str
+    unit: str
+    rows: list[str]
+    samples: list[list[float]]
+    figures: list[float]
+    median: float | None
+    low: float | None
+    high: float | None
+    verdict: str
+    enough: float | None = None
+    stretch: float | None = None
+    at_most: bool = False
+
+
+class Acceptance(Record):
+    """When, at which revision and why rows got into a baseline."""
+
+    when: Stamp
+    sha: Sha | None
+    dirty: bool
+    reason: Annotated[str, msgspec.Meta(pattern=r"\S")]
+    rows: Annotated[list[str], msgspec.Meta(min_length=1)]
+
+
+class Result(Record):
+    """A result file; with `accepted` it is a baseline of times."""
+
+    schema: Literal[1]
+    created: Stamp
+    tag: str
+    description: str
+    configuration: Configuration
+    git: Git | None
+    system: System
+    fingerprint: Hex16
+    rows: list[Row]
+    targets: list[TargetResult] = []
+    accepted: list[Acceptance] = []
+
+    @property
+    def when(self) -> datetime:
+        """The time at which the run was made."""
+        return datetime.fromisoformat(self.created)
+
+    @property
+    def is_ab(self) -> bool:
+        """Whether it is an A/B run."""
+        return any(row.ab for row in self.rows)
+
+
+class CountedRow(Record):
+    """The counters of a case."""
+
+    name: str
+    identity: Hex12
+    case: Parameters
+    checksum: Hex16 | None
+    counters: Annotated[dict[str, int], msgspec.Meta(min_length=1)]
+
+    @classmethod
+    def of(cls, row: Row) -> CountedRow:
+        """The part of a row that no noise touches."""
+        return cls(**{name: getattr(row, name) for name in cls.__struct_fields__})
+
+
+class CounterSet(Record):
+    """Counters of one key; with `accepted` it is a baseline of counters."""
+
+    schema: Literal[1]
+    key: CounterKey
+    rows: list[CountedRow]
+    accepted: list[Acceptance] = []
+
+
+def replace(record: Kind, **changes: Any) -> Kind:
+    """A copy of a record with some fields changed."""
+    return msgspec.structs.replace(record, **changes)
+
+
