@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -119,9 +119,7 @@ class ShadowCheck(Record):
 class Comparison(Record):
     """What an A/B says of a row, with every sample, so that a file can be judged again."""
 
-    verdict: Literal[
-        "slower", "faster", "same", "inconclusive", "new", "mismatch", "failed", "out of memory"
-    ]
+    verdict: Literal["slower", "faster", "same", "inconclusive", "new", "mismatch", "failed", "out of memory"]
     ratio: Positive | None
     low: Positive | None
     high: Positive | None
@@ -266,7 +264,9 @@ class Configuration(Record):
     against: Against | None = None
 
     @classmethod
-    def of(cls, suite: str, plan: Plan, planned: Sequence[Case], against: Against | None = None) -> Configuration:
+    def of(
+        cls, suite: str, plan: Plan, planned: Sequence[Case], against: Against | None = None
+    ) -> Configuration:
         """A suite with its cases and how they are sampled."""
         cases = [Parameters.of(case) for case in planned]
         return cls(suite=suite, **plan._asdict(), planned=cases, against=against)
@@ -358,5 +358,3 @@ class CounterSet(Record):
 def replace(record: Kind, **changes: Any) -> Kind:
     """A copy of a record with some fields changed."""
     return msgspec.structs.replace(record, **changes)
-
-

@@ -1,21 +1,27 @@
-"""The cases: what the suites measure, one line each."""
+"""The suites: what is measured, one line for each case."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bench.measure.measures import named
 from cogrid.benchmarks.case import Case
 from cogrid.envs.overcooked.specs import SPECS
 
 CRAMPED = "Overcooked-CrampedRoom-V0"
+ARENA = "Arena-V0"
 KITCHENS = tuple(SPECS)
 BATCHED = (("numpy-batch", 1024), ("jax-vmap", 1024), ("jax-scan", 1024))
 ALL_MODES = (("numpy-single", 1), ("jax-single", 1), *BATCHED)
 SWEEP = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 5_000_000)
 TOY = {"num_agents": 20, "map_size": 40, "density": 0.04}
 WINDOWED = {"num_agents": 16, "map_size": 40, "observation": "window", "window": 11}
+
+
+Options = Mapping[str, Any]
+Suite = Callable[[Options], list[Case]]
 
 
 def options(**overrides: Any) -> tuple[tuple[str, Any], ...]:
@@ -32,17 +38,17 @@ def chunk(batch: int) -> int:
     )
 
 
-def toy(overrides: dict[str, Any]) -> list[Case]:
+def toy(overrides: Options) -> list[Case]:
     """The arena with many agents, in all modes."""
-    return [Case("Arena-V0", mode, batch, 8, options=options(**overrides)) for mode, batch in ALL_MODES]
+    return [Case(ARENA, mode, batch, 8, options=options(**overrides)) for mode, batch in ALL_MODES]
 
 
-def quick(arena: dict[str, Any] = TOY) -> list[Case]:
+def quick(arena: Options = TOY) -> list[Case]:
     """CrampedRoom in all modes with cooks that deliver, and the toy arena: about a minute."""
     return [Case(CRAMPED, mode, batch, workload="cooperative") for mode, batch in ALL_MODES] + toy(arena)
 
 
-def standard(arena: dict[str, Any] = TOY) -> list[Case]:
+def standard(arena: Options = TOY) -> list[Case]:
     """The suite of an A/B, whose sides take turns of some milliseconds: short passes."""
     lossless, toy = options(observation="lossless"), options(**arena)
     return [
@@ -52,10 +58,10 @@ def standard(arena: dict[str, Any] = TOY) -> list[Case]:
         Case(CRAMPED, "jax-vmap", 1024, 16, workload="cooperative"),
         Case(CRAMPED, "jax-scan", 1024, 32, workload="cooperative"),
         Case(CRAMPED, "jax-scan", 1024, 32, workload="cooperative", options=lossless),
-        Case("Arena-V0", "numpy-single", steps=8, options=toy),
-        Case("Arena-V0", "numpy-batch", 256, 1, options=toy),
-        Case("Arena-V0", "jax-vmap", 1024, 2, options=toy),
-        Case("Arena-V0", "jax-scan", 1024, 2, options=toy),
+        Case(ARENA, "numpy-single", steps=8, options=toy),
+        Case(ARENA, "numpy-batch", 256, 1, options=toy),
+        Case(ARENA, "jax-vmap", 1024, 2, options=toy),
+        Case(ARENA, "jax-scan", 1024, 2, options=toy),
     ]
 
 
@@ -70,7 +76,7 @@ def profile(ids: Sequence[str], batch: int) -> list[Case]:
     ]
 
 
-def full(arena: dict[str, Any] = TOY) -> list[Case]:
+def full(arena: Options = TOY) -> list[Case]:
     """Everything."""
     kinds = ("lossless", "window", "none")
     resets = (("numpy-single", 1), ("numpy-batch", 1024), ("jax-single", 1), ("jax-vmap", 1024))
@@ -85,7 +91,7 @@ def full(arena: dict[str, Any] = TOY) -> list[Case]:
         ),
         *(Case(CRAMPED, mode, n, options=options(observation=k)) for k in kinds for mode, n in ALL_MODES),
         *(Case(CRAMPED, mode, n, workload="noop") for mode, n in BATCHED),
-        *(Case("Arena-V0", mode, n, 8, options=options(**WINDOWED)) for mode, n in ALL_MODES),
+        *(Case(ARENA, mode, n, 8, options=options(**WINDOWED)) for mode, n in ALL_MODES),
         # What comes before the first step, and how steady a single step is.
         *(Case(CRAMPED, mode, measure="latency") for mode in ("numpy-single", "jax-single")),
         *(Case(CRAMPED, mode, n, measure="reset") for mode, n in resets),
@@ -115,8 +121,8 @@ def training(short: bool = False) -> list[Case]:
 
 
 def checked(cases: list[Case]) -> list[Case]:
-    """The cases; raises what is wrong with their options, before anything is measured."""
-    return list({case: case.spec for case in cases})
+    """The cases; raises what is wrong with them, before anything is measured."""
+    return list({case: (case.spec, named(case.measure)) for case in cases})
 
 
 def select(

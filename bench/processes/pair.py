@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -143,5 +142,3 @@ class Pair:
 
 def _sampler(worker: Worker) -> Any:
     return lambda: Sample.of(worker.ask())
-
-

@@ -35,7 +35,9 @@ def identity(case: Case, plan: Plan) -> str:
     """
     sampling = {name: value for name, value in plan._asdict().items() if name != "samples"}
     own = sys.modules[measures.named(case.measure).__module__].__file__
-    return hashed([case.parameters(), sampling], code_of(*(ROOT / name for name in MEASURING), Path(str(own))))
+    return hashed(
+        [case.parameters(), sampling], code_of(*(ROOT / name for name in MEASURING), Path(str(own)))
+    )
 
 
 def hashed(facts: Any, code: str) -> str:

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,9 +59,19 @@ def encoded(record: Any) -> bytes:
 
 
 def write(path: Path, record: Any) -> None:
-    """All of it or nothing: a crash leaves the old file. What is written can be read again."""
+    """A record that can be read again."""
     data = encoded(record)
     decoded(data, type(record), str(path))
+    write_bytes(path, data)
+
+
+def write_text(path: Path, text: str) -> None:
+    """In UTF-8."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """All of it or nothing: a crash or a full disk leaves the old file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
@@ -105,14 +114,14 @@ def decoded(data: bytes, kind: type[Kind], name: str) -> Kind:
         raise UsageError(f"{name} is damaged: {str(error)[:200]}.") from None
 
 
-def all_in(folder: Path, load_one: Callable[[Path], Result] = load) -> list[Result]:
+def all_in(folder: Path) -> list[Result]:
     """The readable results of a folder in time order; stderr names the others, which stay as they are."""
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder: give the one that holds the result files.")
     found = []
     for path in sorted(folder.glob("*.json")):
         try:
-            found.append(load_one(path))
+            found.append(load(path))
         except UsageError as error:
             print(f"bench: left out: {error}", file=sys.stderr)
     return sorted(found, key=lambda result: result.when)
