@@ -30,8 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
         where = f"{error.filename}: " if error.filename else ""
         print(f"bench: {where}{error.strerror or error}.", file=sys.stderr)
         return Code.USAGE
-    except KeyboardInterrupt:
-        print(f"bench: interrupted{getattr(command, 'AFTER_INTERRUPT', '')}.", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:  # its text says how to go on
+        print(f"bench: interrupted{interrupt}.", file=sys.stderr)
         return Code.INTERRUPTED
 
 

@@ -29,7 +29,6 @@ from cogrid.shadow import VARIABLE as SHADOW
 from cogrid.shadow import wanted
 
 EXAMPLE = "python -m bench run --layout CrampedRoom --backend jax --tag before"
-AFTER_INTERRUPT = "; `python -m bench run --resume` goes on"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,8 +87,11 @@ def _planned(options: argparse.Namespace) -> tuple[Path, Result]:
 
 def measure(path: Path, result: Result) -> None:
     """Everything that is planned, with progress."""
-    with Progress() as progress:
-        runner.run(result, path, progress)
+    try:
+        with Progress() as progress:
+            runner.run(result, path, progress)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("; `python -m bench run --resume` goes on") from None
     print(f"bench: results are in {short(path)}", file=sys.stderr)
 
 

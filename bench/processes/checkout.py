@@ -1,4 +1,4 @@
-"""Checkouts: another revision of the project in a folder of its own, measured by this one's measuring code."""
+"""A checkout of another revision, in a folder of its own and with this one's measuring code."""
 
 from __future__ import annotations
 

@@ -98,12 +98,12 @@ class Worker:
         if code == -signal.SIGKILL:
             reason = "the process was killed, most likely because memory ran out."
             return WorkerFailed(reason, "out of memory", self)
+        how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         last = ""
         if self._errors:
             self._errors.seek(0)
             last = (self._errors.read().strip().splitlines() or [""])[-1]
-        how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
-        return WorkerFailed(last or f"the process ended {how}.", worker=self)
+        return WorkerFailed(f"the process ended {how}{f': {last}' if last else '.'}", worker=self)
 
     def close(self) -> None:
         """End the process."""

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from bench.codes import PRECEDENCE, Code, described, worst
+from bench.exit_codes import PRECEDENCE, Code, described, worst
 
 
 def test_the_numbers_are_those_that_are_documented() -> None:

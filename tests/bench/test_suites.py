@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bench.cases import ALL_MODES, KITCHENS, SWEEP, chunk, full, quick, select
-from cogrid.benchmarks.case import MEASURES
+from bench.suites import ALL_MODES, KITCHENS, SWEEP, chunk, full, quick, select
+from bench.measure.measures import MEASURES
 from tests.support import KITCHENS as REGISTERED
 
 

@@ -1,3 +1,5 @@
+"""The statistics of an A/B: false alarms, power, and evidence that is none."""
+
 from __future__ import annotations
 
 import math
@@ -5,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from bench import verdicts
-from bench.verdicts import (
+from bench.compare.ab_statistics import (
     FIRST_PAIRS,
+    MARGIN,
     ROUNDS,
     SECOND_PAIRS,
     Estimate,
@@ -15,7 +17,9 @@ from bench.verdicts import (
     Pair,
     estimate,
     evidence,
-    judge,
+    judge_evidence,
+    seems_different,
+    smallest,
 )
 
 CASES = 10
@@ -45,9 +49,9 @@ def pairs(factor: float, count: int, seed: int, between: float = 0.01, within: f
 def verdict(factor: float, seed: int, **noise: float) -> str:
     """Of a whole comparison: a second look where the first one asks for it."""
     first = evidence(pairs(factor, FIRST_PAIRS, seed, **noise))
-    suspect = verdicts.is_suspect(first)
+    suspect = seems_different(first)
     second = evidence(pairs(factor, SECOND_PAIRS, seed + 10**6, **noise)) if suspect else None
-    return judge(first, second, CASES).verdict
+    return judge_evidence(first, second, CASES).verdict
 
 
 def test_center_is_the_log_ratio_and_ignores_outliers() -> None:
@@ -84,32 +88,32 @@ def test_processes_that_differ_for_good_do_not_look_like_evidence() -> None:
 
 def test_nothing_is_called_slower_without_a_second_look() -> None:
     first = steady(0.5, 0.5001, 0.4999, 0.5)
-    assert judge(first, None, CASES).verdict == "inconclusive"
+    assert judge_evidence(first, None, CASES).verdict == "inconclusive"
     second = steady(*(0.0, 0.01, -0.01) * 2)
-    assert judge(first, second, CASES).verdict == "same"
+    assert judge_evidence(first, second, CASES).verdict == "same"
 
 
 def test_an_effect_within_the_margin_is_no_regression_however_sure() -> None:
     sure = steady(0.04, 0.0401, 0.0399, 0.04)
-    assert judge(sure, sure, CASES).verdict == "same"
+    assert judge_evidence(sure, sure, CASES).verdict == "same"
 
 
 def test_more_cases_ask_for_more_evidence() -> None:
     first = steady(*(0.1,) * 4)
     second = steady(0.02, 0.06, 0.1, 0.14, 0.18, 0.1, 0.05, 0.15)
-    assert judge(first, second, 1).verdict == "slower"
-    assert judge(first, second, 10_000).verdict == "inconclusive"
+    assert judge_evidence(first, second, 1).verdict == "slower"
+    assert judge_evidence(first, second, 10_000).verdict == "inconclusive"
 
 
 def test_smallest_effect_grows_with_the_noise_and_is_kept_at_that_power() -> None:
     calm, wild = (evidence(pairs(1.0, FIRST_PAIRS, 3, between=b)) for b in (0.001, 0.05))
-    assert verdicts.MARGIN < verdicts.smallest(calm, CASES) < verdicts.smallest(wild, CASES)
+    assert MARGIN < smallest(calm, CASES) < smallest(wild, CASES)
 
 
 def test_smallest_effect_is_found_as_often_as_promised() -> None:
     spread, n = 0.02, 400
     error = steady(-spread, spread, -spread, spread)  # pairs differ by about the spread
-    effect = 1 + verdicts.smallest(error, CASES)
+    effect = 1 + smallest(error, CASES)
     found = [verdict(effect, seed, between=spread, within=0.0) for seed in range(n)]
     assert found.count("slower") >= 0.9 * n
 
@@ -118,9 +122,9 @@ def test_a_pair_whose_rounds_differ_wildly_weighs_less() -> None:
     calm = [Estimate(0.1, 0.002)] * 7
     found = Evidence((*calm, Estimate(-0.6, 0.3)))
     assert found.effect == pytest.approx(0.1, abs=0.005)
-    assert judge(found, found, CASES).verdict == "slower"
+    assert judge_evidence(found, found, CASES).verdict == "slower"
     unweighted = Evidence((*calm, Estimate(-0.6, 0.002)))
-    assert judge(unweighted, unweighted, CASES).verdict == "inconclusive"
+    assert judge_evidence(unweighted, unweighted, CASES).verdict == "inconclusive"
 
 
 def test_the_error_of_a_pair_is_that_of_the_median_of_its_rounds() -> None:

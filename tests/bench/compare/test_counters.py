@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from bench import counts
-from bench.counts import Change, Counted, changes, compare, counts_of, key_of
+from bench.compare import counters
+from bench.compare.counters import Change, Counted, changes, compare
+from bench.records import Row, System, replace
+from bench.storage.baselines import counter_sets, key_of
 from tests.bench.support import SYSTEM, result, row
 
+MACHINE = System(**SYSTEM)
 #: All counters of both backends, with numbers as a step has them.
 COUNTERS = {
     "equations": 212,
@@ -29,25 +32,25 @@ COUNTERS = {
 }
 
 
-def counted(**changed: Any) -> dict[str, Any]:
+def counted(**changed: Any) -> Row:
     return row(counters=COUNTERS | changed)
 
 
 @pytest.mark.parametrize("name", COUNTERS)
 def test_two_percent_more_of_any_counter_is_found(name: str) -> None:
     more = COUNTERS[name] + max(1, math.ceil(COUNTERS[name] * 0.02))
-    found = compare(result([]), counted(**{name: more}), counts_of(result([counted()])))
+    found = compare(result([]), counted(**{name: more}), counter_sets(result([counted()])))
     assert [change.name for change in found.changes if change.grew] == [name]
 
 
 def test_every_counter_of_a_step_is_among_those() -> None:
-    from cogrid.benchmarks.counters import hlo_counters, numpy_counters
+    from bench.measure.counters import hlo_counters, numpy_counters
 
     assert numpy_counters(lambda: None).keys() | hlo_counters("").keys() <= COUNTERS.keys()
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "grew", "told"),
+    ("before", "after", "grew", "text"),
     [
         (1000, 1019, False, "flops grew 1.9 %"),
         (1000, 1020, True, "flops grew 2.0 %"),
@@ -59,17 +62,17 @@ def test_every_counter_of_a_step_is_among_those() -> None:
         (-1, -1, False, ""),
     ],
 )
-def test_growth_in_words(before: int, after: int, grew: bool, told: str) -> None:
+def test_growth_in_words(before: int, after: int, grew: bool, text: str) -> None:
     found = changes({"flops": before}, {"flops": after})
-    assert [change.told() for change in found] == ([told] if told else [])
+    assert [change.text() for change in found] == ([text] if text else [])
     assert any(change.grew for change in found) == grew
 
 
 def test_a_counter_that_vanished_is_said_and_a_trifle_is_not() -> None:
     found = changes({"flops": 1000, "fusions": 4}, {"flops": 1001, "equations": 3})
-    assert [change.told() for change in found if change.notable] == [
+    assert [change.text() for change in found if change.notable] == [
         "equations is new",
-        "fusions is not told any more",
+        "fusions is no longer reported",
     ]
     assert not any(change.grew for change in found)
     assert [change.vanished for change in found] == [False, False, True]
@@ -82,10 +85,10 @@ def test_the_most_grown_is_the_first() -> None:
 
 
 def test_keys_are_versions_and_what_changes_the_compiler() -> None:
-    assert key_of(SYSTEM, "numpy") == {"numpy": "2.4.0", "python": "3.11"}
-    assert key_of(SYSTEM, "jax") == {"jaxlib": "0.10.2", "platform": "cpu"}
+    assert key_of(MACHINE, "numpy") == {"numpy": "2.4.0", "python": "3.11"}
+    assert key_of(MACHINE, "jax") == {"jaxlib": "0.10.2", "platform": "cpu"}
     flags = {"XLA_FLAGS": "--x", "NPROC": "1"}
-    assert key_of({**SYSTEM, "flags": flags}, "jax") == {
+    assert key_of(replace(MACHINE, flags=flags), "jax") == {
         "jaxlib": "0.10.2",
         "platform": "cpu",
         "XLA_FLAGS": "--x",
@@ -94,11 +97,11 @@ def test_keys_are_versions_and_what_changes_the_compiler() -> None:
 
 def test_a_result_gives_counters_by_backend() -> None:
     rows = [row(name="a"), row(name="b", mode="numpy-batch"), row(name="c", error="x"), row(library="other")]
-    jax, numpy = counts_of(result([*rows, row(name="d", counters={})]))
-    assert jax["key"] == key_of(SYSTEM, "jax")
-    assert [kept["name"] for kept in jax["rows"]] == ["a"]
-    assert numpy["key"] == key_of(SYSTEM, "numpy")
-    assert [kept["name"] for kept in numpy["rows"]] == ["b"]
+    jax, numpy = counter_sets(result([*rows, row(name="d", counters={})]))
+    assert jax.key == key_of(MACHINE, "jax")
+    assert [kept.name for kept in jax.rows] == ["a"]
+    assert numpy.key == key_of(MACHINE, "numpy")
+    assert [kept.name for kept in numpy.rows] == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -114,20 +117,22 @@ def test_a_result_gives_counters_by_backend() -> None:
     ],
 )
 def test_only_equal_keys_are_compared(before: Any, after: Any, found: Counted) -> None:
-    assert compare(result([], **after), counted(), counts_of(result([counted()], **before))) == found
+    assert compare(result([], **after), counted(), counter_sets(result([counted()], **before))) == found
 
 
 def test_another_way_of_counting_and_another_game() -> None:
-    earlier = counts_of(result([counted()]))
-    other = {**counted(), "identity": "f" * 12}
+    earlier = counter_sets(result([counted()]))
+    other = replace(counted(), identity="f" * 12)
     assert compare(result([]), other, earlier) == Counted(refused="counted in another way")
-    assert compare(result([]), {**counted(), "name": "x"}, earlier) == Counted(refused="no earlier counters")
-    assert compare(result([]), {**counted(), "checksum": "f" * 16}, earlier) == Counted(wrong=True)
+    assert compare(result([]), replace(counted(), name="x"), earlier) == Counted(
+        refused="no earlier counters"
+    )
+    assert compare(result([]), replace(counted(), checksum="f" * 16), earlier) == Counted(wrong=True)
     # Games do not depend on versions: also another jaxlib must play the same one.
     newer = result([], jaxlib="0.11.0")
-    assert compare(newer, {**counted(), "checksum": "f" * 16}, earlier).wrong
+    assert compare(newer, replace(counted(), checksum="f" * 16), earlier).wrong
     assert compare(result([]), row(error="x"), earlier) == Counted()
 
 
 def test_the_limit_is_two_percent() -> None:
-    assert counts.GROWTH == 2
+    assert counters.GROWTH == 2

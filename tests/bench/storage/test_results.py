@@ -1,21 +1,19 @@
-"""Result files: valid, written whole, refused in words, and identities that notice what was measured."""
+"""Result files: written whole, read again, and refused in one sentence."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+import msgspec
 import pytest
 
-from bench import results
-from bench.results import ResultError
-from cogrid.benchmarks.case import Case
-from cogrid.benchmarks.measures import Plan
+from bench import ROOT
+from bench.exit_codes import UsageError
+from bench.storage import baselines, machine, results, schema
 from tests.bench.support import result, row
-
-CASE = Case("Overcooked-CrampedRoom-V0", "numpy-single")
 
 
 def test_a_written_result_is_read_again(tmp_path: Path) -> None:
@@ -25,11 +23,14 @@ def test_a_written_result_is_read_again(tmp_path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["result.json"]
 
 
-def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("tag", "error"), [(object(), TypeError), (7, UsageError)])
+def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path, tag: Any, error: type[Exception]) -> None:
     path = tmp_path / "result.json"
     results.write(path, result())
-    with pytest.raises(TypeError):
-        results.write(path, result(tag=object()))
+    wrong = result()
+    wrong.tag = tag
+    with pytest.raises(error):
+        results.write(path, wrong)
     assert results.load(path) == result()
     assert list(tmp_path.iterdir()) == [path]
 
@@ -39,16 +40,17 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
     [
         (None, r"cannot be read: No such file"),
         ('{"schema": 1, "rows', r"is damaged, it holds no JSON"),
-        ("[1, 2]", r"has schema version None and this program reads 1: measure anew\.$"),
+        ("[1, 2]", r"has schema version None and this program reads 1: measure again\.$"),
         ('{"schema": 0}', r"has schema version 0 and this program reads 1"),
-        ('{"schema": 1}', r"is damaged at top: 'created' is a required property"),
+        ('{"schema": 1}', r"is damaged: Object missing required field `created`"),
+        ("[" * 100_000, r"is damaged"),
     ],
 )
 def test_what_is_no_result_is_refused_in_a_sentence(tmp_path: Path, text: str | None, message: str) -> None:
     path = tmp_path / "result.json"
     if text is not None:
         path.write_text(text)
-    with pytest.raises(ResultError, match=message):
+    with pytest.raises(UsageError, match=message):
         results.load(path)
     assert text is None or path.read_text() == text
 
@@ -56,73 +58,69 @@ def test_what_is_no_result_is_refused_in_a_sentence(tmp_path: Path, text: str | 
 @pytest.mark.parametrize(
     ("changes", "place"),
     [
-        ({"samples": [1.0, -2.0]}, "rows/0/samples/1"),
-        ({"samples": []}, "rows/0/"),
-        ({"status": "failed"}, "rows/0/error"),
-        ({"identity": "x"}, "rows/0/identity"),
-        ({"counters": {"flops": 1.5}}, "rows/0/counters/flops"),
-        ({"status": "splendid"}, "rows/0/"),
+        ({"samples": [1.0, -2.0]}, r"samples\[\.\.\.\]|samples\[1\]"),
+        ({"samples": []}, r"\$\.rows\[0\]"),
+        ({"status": "failed"}, r"\$\.rows\[0\]"),
+        ({"identity": "x"}, r"\$\.rows\[0\]\.identity"),
+        ({"counters": {"flops": 1.5}}, r"\$\.rows\[0\]\.counters"),
+        ({"status": "splendid"}, r"\$\.rows\[0\]\.status"),
+        ({"colour": "red"}, r"unknown field `colour`"),
     ],
 )
 def test_damage_is_located(changes: dict[str, Any], place: str) -> None:
-    results.validate(result())
-    with pytest.raises(ResultError, match=f"is damaged at {place}"):
-        results.validate(result(rows=[row(**changes)] if "status" not in changes else [row() | changes]))
+    facts = msgspec.to_builtins(result())
+    facts["rows"][0] |= changes
+    with pytest.raises(UsageError, match=f"r.json is damaged: .*{place}"):
+        results.decoded(json.dumps(facts).encode(), type(result()), "r.json")
 
 
-def test_rows_that_failed_are_valid() -> None:
-    results.validate(result(rows=[row(error="no memory"), row(error="no", status="mismatch")]))
+def test_rows_that_failed_are_valid(tmp_path: Path) -> None:
+    found = result(rows=[row(error="no memory"), row(error="no", status="mismatch")])
+    results.write(tmp_path / "r.json", found)
+    assert results.load(tmp_path / "r.json") == found
 
 
-def test_a_new_result_describes_this_machine() -> None:
-    new = results.new(result()["configuration"], "tag", "why")
-    results.validate(new)
-    assert new["rows"] == []
-    assert (new["tag"], new["description"]) == ("tag", "why")
-    assert new["fingerprint"] == results.fingerprint(results.system())
-
-
-def test_fingerprint_changes_with_what_matters() -> None:
-    machine = result()["system"]
-    same = results.fingerprint(machine)
-    for name in machine:
-        other = results.fingerprint({**machine, name: "other"})
-        assert (other == same) == (name in ("os", "memory_bytes")), name
-
-
-def test_identity_changes_with_the_case_and_with_the_measuring_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = results.identity(CASE, Plan())
-    assert before == results.identity(Case.of(json.loads(json.dumps(CASE.parameters()))), Plan(samples=99))
-    assert before != results.identity(CASE, Plan(seconds=1.0))
-    changes: list[dict[str, Any]] = [
-        {"mode": "jax-single"},
-        {"steps": 7},
-        {"workload": "noop"},
-        {"seed": 1},
-        {"options": (("window", 3),)},
-        {"measure": "latency"},
-    ]
-    others = {results.identity(dataclasses.replace(CASE, **change), Plan()) for change in changes}
-    assert len(others - {before}) == len(changes)
-    code = results.measuring_code()
-    assert b"def take(" in code
-    assert b"class ScriptedCooks" in code
-    monkeypatch.setattr(results, "measuring_code", lambda: code + b"#")
-    assert results.identity(CASE, Plan()) != before
-
-
-def test_statistics_of_known_samples() -> None:
-    found = results.summarise([float(n) for n in range(1, 101)])
-    assert found is not None
-    assert (found["median"], found["mean"], found["min"], found["max"]) == (50.5, 50.5, 1.0, 100.0)
-    assert (found["p95"], found["p99"]) == pytest.approx((95.05, 99.01))
-    assert found["cv"] == pytest.approx(29.011 / 50.5, rel=1e-4)
-    assert results.summarise([]) is None
-    one = results.summarise([3.0])
-    assert one is not None
-    assert (one["std"], one["p99"]) == (0.0, 3.0)
+def test_a_new_result_describes_this_machine(tmp_path: Path) -> None:
+    new = results.new(result().configuration, "tag", "why")
+    results.write(tmp_path / "r.json", new)
+    assert (new.rows, new.tag, new.description) == ([], "tag", "why")
+    assert new.fingerprint == machine.fingerprint(machine.system())
 
 
 def test_default_names_hold_the_tag_and_the_time() -> None:
     assert results.default_path("main").name.startswith("benchmark_main_20")
     assert results.default_path().name.startswith("benchmark_20")
+
+
+def test_the_readable_results_of_a_folder_in_time_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results.write(tmp_path / "a.json", result(created="2026-11-17T00:00:00+00:00", tag="new"))
+    results.write(tmp_path / "b.json", result(created="2026-11-15T00:00:00+00:00", tag="old"))
+    (tmp_path / "c.json").write_text("{")
+    assert [one.tag for one in results.all_in(tmp_path)] == ["old", "new"]
+    assert "bench: left out: " in capsys.readouterr().err
+    with pytest.raises(UsageError, match="is no folder"):
+        results.all_in(tmp_path / "a.json")
+
+
+# Files that exist stay readable, and the schema is that of the records.
+
+COMMITTED = [
+    *sorted((ROOT / "bench" / "baselines").glob("*.json")),
+    *(ROOT / "bench" / "evidence").glob("*.json"),
+]
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.name)
+def test_committed_files_are_read_and_fit_the_schema(path: Path) -> None:
+    found = baselines.load(path)
+    kind = {"$ref": f"#/$defs/{type(found).__name__}", "$defs": schema.schema()["$defs"]}
+    jsonschema.validate(json.loads(path.read_text()), kind)
+    jsonschema.validate(msgspec.to_builtins(found), kind)
+
+
+def test_the_committed_schema_is_that_of_the_records() -> None:
+    assert schema.FILE.read_text() == schema.text(), "python -m bench.storage.schema writes it"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**msgspec.to_builtins(result()), "fingerprint": "x"}, schema.schema())
