@@ -320,6 +320,11 @@ class Result(Record):
     targets: list[TargetResult] = []
     accepted: list[Acceptance] = []
 
+    def __post_init__(self) -> None:
+        """A time that exists."""
+        if self.when.tzinfo is None:
+            raise ValueError(f"created={self.created!r} has no time zone")
+
     @property
     def when(self) -> datetime:
         """The time at which the run was made."""

@@ -53,6 +53,7 @@ class Worker:
                 text=True,
                 cwd=cwd,
                 env={**os.environ, **(env or {})},
+                process_group=0,  # Ctrl-C is for us: we end the process, and it has nothing to print
             )
         except OSError as error:
             if self._errors:

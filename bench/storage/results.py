@@ -16,8 +16,10 @@ from bench import ROOT
 from bench.exit_codes import UsageError
 from bench.records import SCHEMA_VERSION, Configuration, Result
 from bench.storage import machine
+from bench.units import size
 
 RESULTS = ROOT / "bench" / "results"
+MAX_BYTES = 2**28  # of a file that is read; the full suite's has a megabyte
 
 Kind = TypeVar("Kind")
 
@@ -92,7 +94,11 @@ def load(path: Path) -> Result:
 def read(path: Path) -> bytes:
     """The bytes of a file that has our version."""
     try:
-        data = Path(path).read_bytes()
+        if path.exists() and not path.is_file():  # reading a pipe or a device may never end
+            raise UsageError(f"{path} is no regular file.")
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(f"{path} has more than the {size(MAX_BYTES)} that are read.")
+        data = path.read_bytes()
         found = json.loads(data)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from None

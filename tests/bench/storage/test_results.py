@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path, tag: Any, er
         ('{"schema": 0}', r"has schema version 0 and this program reads 1"),
         ('{"schema": 1}', r"is damaged: Object missing required field `created`"),
         ("[" * 100_000, r"is damaged"),
+        ('{"schema": 1, "created": "2026-99-99T00:00:00+00:00"}', r"is damaged"),
     ],
 )
 def test_what_is_no_result_is_refused_in_a_sentence(tmp_path: Path, text: str | None, message: str) -> None:
@@ -72,6 +74,40 @@ def test_damage_is_located(changes: dict[str, Any], place: str) -> None:
     facts["rows"][0] |= changes
     with pytest.raises(UsageError, match=f"r.json is damaged: .*{place}"):
         results.decoded(json.dumps(facts).encode(), type(result()), "r.json")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"created":"2026-11-16', '"created":"2026-13-45'),
+        ("+00:00", ""),
+        ("1000000.0", "NaN"),
+        ("1000000.0", "Infinity"),
+        ("1000000.0", "1e999"),
+        ("1000000.0", "9" * 5000),
+        ('"tag":""', f'"tag":{"[" * 5000}{"]" * 5000}'),
+    ],
+)
+def test_impossible_values_are_one_sentence(tmp_path: Path, old: str, new: str) -> None:
+    text = msgspec.json.encode(result()).decode()
+    assert old in text
+    path = tmp_path / "r.json"
+    path.write_text(text.replace(old, new))
+    with pytest.raises(UsageError, match=r"r\.json is damaged") as refused:
+        results.load(path)
+    assert len(str(refused.value)) < 600
+    assert results.all_in(tmp_path) == []
+
+
+def test_a_pipe_and_a_huge_file_are_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    with (tmp_path / "huge.json").open("wb") as file:
+        file.truncate(results.MAX_BYTES + 1)
+    with pytest.raises(UsageError, match="is no regular file"):
+        results.load(tmp_path / "pipe.json")
+    with pytest.raises(UsageError, match="more than the 256 MiB that are read"):
+        results.load(tmp_path / "huge.json")
+    assert results.all_in(tmp_path) == []
 
 
 def test_rows_that_failed_are_valid(tmp_path: Path) -> None:
