@@ -144,6 +144,7 @@ class Measurement(Record):
     noise: dict[str, float]
     checksum: Hex16 | None
     parts: dict[str, float]
+    verbs: dict[str, int] = {}  # how often each verb happened in the steps that were compared with NumPy
     shadow: ShadowCheck | None = None
 
     @classmethod

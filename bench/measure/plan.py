@@ -36,3 +36,4 @@ class Measured(NamedTuple):
     noise: Mapping[str, float] = {}
     checksum: str | None = None
     parts: Mapping[str, float] = {}
+    verbs: Mapping[str, int] = {}  # how often each happened in the steps that were compared with NumPy

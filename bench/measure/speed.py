@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from bench.measure.counters import compiled_counters, numpy_counters
 from bench.measure.plan import Measured, Plan
 from cogrid.benchmarks.case import Case
-from cogrid.benchmarks.modes import Ready, bytes_per_environment, check, keys, ready
+from cogrid.benchmarks.modes import Ready, bytes_per_environment, check, keys, ready, verbs_met
 from cogrid.benchmarks.workloads import spread, tape
 from cogrid.cogrid_env import CoGridEnv
 
@@ -27,6 +27,7 @@ def speed(case: Case, plan: Plan) -> Measured:
         memory=memory,
         noise=taken.noise(),
         checksum=digest,
+        verbs=verbs_met(case),
     )
 
 

@@ -45,6 +45,7 @@ def measured(case: Case, plan: Plan, shadow: bool = False) -> Measurement:
         noise=dict(found.noise),
         checksum=found.checksum,
         parts=dict(found.parts),
+        verbs=dict(found.verbs),
         shadow=check,
     )
 
