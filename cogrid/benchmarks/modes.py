@@ -241,14 +241,14 @@ def _jax_loop(case: Case, env: CoGridEnv, over: Callable[[Any], Any]) -> Ready:
     """A Python loop over a compiled step; all actions are on the device before."""
     import jax
 
-    start = jax_start(case, env, over)
+    begin = _jax_begin(env, over)
+    start = begin(keys(case))
     actions = [jax.device_put(joint) for joint in _tape(case)]
     traced = jax.jit(over(env.jax_step)).trace(start, actions[0])
     compiled = traced.lower().compile()
 
     def game(lane: int, actions: Array) -> Path:
-        first = jax_start(case, env, over, start_keys(case.seed, LANES)[lane])
-        return _watched(compiled, first, actions, _one)
+        return _watched(compiled, begin(start_keys(case.seed, LANES)[lane]), actions, _one)
 
     def batch() -> Path:
         return _watched(compiled, start, _watch_tape(case), lambda value: value[: case.lanes])
@@ -292,24 +292,18 @@ def _jax_scan(case: Case, env: CoGridEnv) -> Ready:
     return Ready(Pass(lambda: compiled(start, actions)), lambda end: end, path, traced, compiled)
 
 
-def jax_start(
-    case: Case, env: CoGridEnv, over: Callable[[Any], Any], words: Array | None = None
-) -> EnvState:
-    """The state in which every pass of a JAX mode begins; or that of other keys, given by their words."""
+def jax_start(case: Case, env: CoGridEnv, over: Callable[[Any], Any]) -> EnvState:
+    """The state in which every pass of a JAX mode begins."""
+    return _jax_begin(env, over)(keys(case))
+
+
+def _jax_begin(env: CoGridEnv, over: Callable[[Any], Any]) -> Callable[[Array], EnvState]:
+    """A compiled reset by the words of keys."""
     import jax
 
-    words = keys(case) if words is None else words
-    state: EnvState = _begin(env, over)(env.rules.backend.key(jax.device_put(words)))
-    return state
-
-
-@functools.lru_cache(maxsize=8)
-def _begin(env: CoGridEnv, over: Callable[[Any], Any]) -> Callable[[Array], EnvState]:
-    """A compiled reset, without the first observation: at a million environments that is most of the memory."""
-    import jax
-
-    begin: Callable[[Array], EnvState] = jax.jit(over(lambda key: env.jax_reset(key)[0]))
-    return begin
+    # The first observation is not an output: at a million environments it is most of the memory.
+    begin = jax.jit(over(lambda key: env.jax_reset(key)[0]))
+    return lambda words: begin(env.rules.backend.key(jax.device_put(words)))
 
 
 _PREPARE: Mapping[str, Callable[[Case, CoGridEnv], Ready]] = MappingProxyType(
