@@ -304,4 +304,4 @@ def matrix(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def summary(session: nox.Session) -> None:
     """Write what a GitHub run found as one table; -- build/reports, --help."""
-    run_through(session, sys.executable, "ci/summary.py", *session.posargs)
+    run_through(session, sys.executable, "-m", "ci.summary", *session.posargs)

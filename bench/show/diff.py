@@ -9,12 +9,11 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from bench import judge
-from bench.codes import worst
-from bench.judge import COMPARED, VERDICTS, Finding
-from bench.paired import Interval
+from bench.compare.findings import COMPARED, VERDICTS, Finding, codes, means
+from bench.compare.intervals import Interval
+from bench.exit_codes import worst
+from bench.show import github
 from bench.units import engineering, more, pace
-from ci import summary
 
 COLUMNS = ("case", "verdict", "time", "before", "now", "counters", "note")
 FORMATS = ("terminal", "github", "json")
@@ -25,11 +24,11 @@ def text(findings: Sequence[Finding], style: str = "terminal") -> str:
     if style == "json":
         return json.dumps(as_data(findings), indent=1, ensure_ascii=False)
     lines = [dict(zip(COLUMNS, cells(finding), strict=True)) for finding in findings]
-    # A column that nobody has something to say in is left out.
+    # Empty columns are left out.
     shown = [name for name in COLUMNS if any(line[name] for line in lines)]
     lines = [{name: line[name] for name in shown} for line in lines]
     if style == "github":
-        table = summary.table(lines).rstrip()
+        table = github.table(lines).rstrip()
     else:
         table = tabulate(lines, "keys", "simple", disable_numparse=True)
     return "\n\n".join(filter(None, [table, averages(findings), headline(findings), advice(findings)]))
@@ -38,21 +37,19 @@ def text(findings: Sequence[Finding], style: str = "terminal") -> str:
 def cells(finding: Finding) -> tuple[str, ...]:
     """A line of the table."""
     numbers = [engineering(n, finding.unit) if n else "" for n in (finding.before, finding.after)]
-    told = [change.told() for change in finding.changes if change.notable]
-    counted = ", ".join(filter(None, [*told, finding.uncounted]))
-    return (finding.name, finding.told, span(finding.ratio), *numbers, counted, finding.note)
+    changes = [change.text() for change in finding.changes if change.notable]
+    counted = ", ".join(filter(None, [*changes, finding.uncounted]))
+    return (finding.name, finding.text, span(finding.ratio), *numbers, counted, finding.note)
 
 
 def span(ratio: Interval | None) -> str:
     """The interval of the ratio of times, as more or less time: '+8 % … +17 %'."""
-    if ratio is None:
-        return ""
-    return f"{more(ratio.low)} … {more(ratio.high)}"
+    return f"{more(ratio.low)} … {more(ratio.high)}" if ratio else ""
 
 
 def averages(findings: Sequence[Finding]) -> str:
     """The geometric mean of each backend."""
-    found = judge.means(findings).items()
+    found = means(findings).items()
     return "\n".join(f"{name}: {pace(mean)} in the geometric mean of {n}" for name, (mean, n) in found)
 
 
@@ -88,12 +85,12 @@ def advice(findings: Sequence[Finding]) -> str:
 
 def as_data(findings: Sequence[Finding]) -> dict[str, object]:
     """For programs: no number in it depends on when or where the diff was made."""
-    codes = judge.codes(findings)
+    found = codes(findings)
     return {
         "headline": headline(findings),
-        "exit_code": int(worst(codes)),
-        "exit_code_strict": int(worst(codes, strict=True)),
-        "means": {name: {"ratio": mean, "cases": n} for name, (mean, n) in judge.means(findings).items()},
+        "exit_code": int(worst(found)),
+        "exit_code_strict": int(worst(found, strict=True)),
+        "means": {name: {"ratio": mean, "cases": n} for name, (mean, n) in means(findings).items()},
         "findings": [_row(finding) for finding in findings],
     }
 

@@ -7,10 +7,12 @@ import io
 import json
 from typing import Any
 
-from bench.results import ResultError
-from bench.sweeps import Result, Row, is_ok, when
+from msgspec.structs import asdict
 
-# The same header for every file, whatever is in it: columns by the place where their values are found.
+from bench.exit_codes import UsageError
+from bench.records import Result, Row
+
+# The same header for every file, whatever is in it: columns by the record where their values are found.
 COLUMNS = {
     "run": ("created", "tag", "description", "fingerprint"),
     "git": ("sha", "dirty"),
@@ -39,15 +41,24 @@ def to_csv(result: Result) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
-    for row in result["rows"]:
-        places = {**result, **row, "run": result, "row": row, "lists": row}
-        writer.writerow(
-            plain((places[place] or {}).get(name)) for place, names in COLUMNS.items() for name in names
-        )
+    for row in result.rows:
+        records = {
+            "run": asdict(result),
+            "git": asdict(result.git) if result.git else {},
+            "system": asdict(result.system),
+            "row": asdict(row),
+            "case": asdict(row.case),
+            "statistics": asdict(row.statistics) if row.statistics else {},
+            "counters": row.counters,
+            "memory": row.memory,
+            "noise": row.noise,
+            "lists": {"parts": row.parts, "samples": row.samples},
+        }
+        writer.writerow(plain(records[place].get(name)) for place, names in COLUMNS.items() for name in names)
     return text.getvalue()
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Samples joined, a mapping as JSON; None becomes an empty cell."""
     if isinstance(value, list):
         return ";".join(map(repr, value))
@@ -56,41 +67,35 @@ def plain(value: Any) -> Any:
 
 def to_pyperf(result: Result) -> str:
     """A pyperf suite in seconds, of a step where speed was measured; failed rows are left out."""
-    rows = [row for row in result["rows"] if is_ok(row)]
+    rows = [row for row in result.rows if row.is_ok]
     if not rows:
-        raise ResultError(
+        raise UsageError(
             "the result holds no row that succeeded, and a pyperf suite needs one: measure first."
         )
-    system, git = result["system"], result["git"]
+    system = result.system
     metadata = {
-        "description": result["description"],
-        "cpu_model_name": system["cpu"],
-        "cpu_count": system["cores"],
-        "platform": system["os"],
-        "python_version": system["python"],
-        "numpy_version": system["numpy"],
-        "jax_version": system["jax"],
-        "jax_device": system["device"],
-        "git_sha": git and git["sha"],
-        "tag": result["tag"],
+        "description": result.description,
+        "cpu_model_name": system.cpu,
+        "cpu_count": system.cores,
+        "platform": system.os,
+        "python_version": system.python,
+        "numpy_version": system.numpy,
+        "jax_version": system.jax,
+        "jax_device": system.device,
+        "git_sha": result.git.sha if result.git else None,
+        "tag": result.tag,
         "unit": "second",
     }
-    benchmarks = [benchmark(row, f"{when(result):%Y-%m-%d %H:%M:%S}") for row in rows]
-    return (
-        json.dumps({"version": "1.0", "metadata": known(metadata), "benchmarks": benchmarks}, indent=1) + "\n"
-    )
+    benchmarks = [benchmark(row, f"{result.when:%Y-%m-%d %H:%M:%S}") for row in rows]
+    suite = {"version": "1.0", "metadata": known(metadata), "benchmarks": benchmarks}
+    return json.dumps(suite, indent=1) + "\n"
 
 
 def benchmark(row: Row, date: str) -> dict[str, Any]:
     """A row as one run of a pyperf benchmark."""
-    values = [1 / sample for sample in row["samples"]] if row["unit"].endswith("/s") else row["samples"]
-    facts = {
-        "name": row["name"],
-        "library": row["library"],
-        "mode": row["case"]["mode"],
-        "batch": row["case"]["batch"],
-    }
-    of_run = {"date": date, "mem_max_rss": row["memory"].get("peak_rss_bytes")}
+    values = [1 / sample for sample in row.samples] if row.is_rate else row.samples
+    of_run = {"date": date, "mem_max_rss": row.memory.get("peak_rss_bytes")}
+    facts = {"name": row.name, "library": row.library, "mode": row.case.mode, "batch": row.case.batch}
     return {"metadata": facts, "runs": [{"metadata": known(of_run), "values": values}]}
 
 

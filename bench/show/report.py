@@ -3,310 +3,229 @@
 from __future__ import annotations
 
 import base64
-import json
-import re
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
 
-from matplotlib.figure import Figure
-
-from bench import diff, judge, plots, tables, words
-from bench.judge import Earlier, Finding
-from bench.sweeps import Result, Row, when
-from bench.units import engineering
+from bench.compare.describe import environment_share, in_short
+from bench.compare.findings import VERDICTS, Finding, judge
+from bench.records import UNSTABLE, Result, Row
+from bench.show import diff, tables
+from bench.show.figures import files
+from bench.show.html import Cell, Section, note, number, paragraph, picture, table, text
+from bench.storage import results
+from bench.storage.baselines import Baselines
+from bench.storage.machine import facts
+from bench.units import engineering, percent, size
 
 TEMPLATE = Path(__file__).parent / "report.html"
-# What a verdict looks like; the word itself is always there too.
-LOOKS = {
+# The class of a verdict's tag; the word itself is always there too.
+TAGS = {
     **dict.fromkeys(("mismatch", "failed", "slower"), "bad"),
     **dict.fromkeys(("out of memory", "inconclusive", "unstable"), "doubt"),
     "faster": "good",
 }
-# The colours of a figure that follow the theme of the page: black is the ink, white the paper.
-THEMED = {
-    "#000000": "currentColor",
-    "#ffffff": "var(--card)",
-    "#dddddd": "var(--line)",
-    "#767676": "var(--muted)",
-    "#0072b2": "var(--line-blue)",
+SPEEDS = ("case", "steps/s", "agent steps/s", "one environment", "memory", "note")
+# What is noted beside the samples of a row, and how it is shown.
+NOTED: dict[str, Callable[[float], str]] = {
+    "steal": percent,
+    "others": "{:.2f} cores".format,
+    "dropped": "{:.0f}".format,
+    "disturbed": "{:.0f}".format,
 }
-NOISE = ("steal", "others", "dropped", "disturbed")
 
 
-class Cell(NamedTuple):
-    """A cell of a table: HTML, the number that it is sorted by, and how it is set."""
-
-    html: str
-    value: float | None = None
-    look: str = ""
-
-
-class Part(NamedTuple):
-    """A section of the page."""
-
-    name: str
-    title: str
-    html: str
-    headline: str = ""  # what the page begins with where this is its first section
-
-
-def page(results: Sequence[Result], earlier: Earlier) -> str:
+def page(found: Sequence[Result], baselines: Baselines) -> str:
     """The whole file, from results in time order and the baselines: the newest run, and the newest A/B."""
-    run = next((one for one in reversed(results) if one["rows"] and not is_paired(one)), None)
-    pairs = next((one for one in reversed(results) if is_paired(one)), None)
-    shown = [one for one in (pairs, run) if one]
-    figures = {name: picture(name, figure) for name, figure in plots.drawn(results).items()}
-    parts = [paired(pairs, figures.pop("forest"))] if pairs else []
+    run = next((one for one in reversed(found) if one.rows and not one.is_ab), None)
+    ab = next((one for one in reversed(found) if one.is_ab), None)
+    shown = [one for one in (ab, run) if one]
+    figures = {
+        name: picture(name, figure.get_suptitle(), files.svg(figure, name, transparent=True))
+        for name, figure in files.drawn(found).items()
+    }
+    sections = [ab_section(ab, figures.pop("forest"))] if ab else []
     if run:
-        parts += [compared(run, earlier), measured(run)]
+        sections += [comparison(run, baselines), measurements(run)]
     if figures:
-        parts.append(Part("plots", "Plots", "\n".join(figures.values())))
+        sections.append(Section("plots", "Plots", "\n".join(figures.values())))
     if run:
-        parts.append(noise(run))
-    parts += [Part("machine", "Machine", "".join(map(machine, shown))), raw(shown)]
+        sections.append(noise(run))
+    sections += [Section("machine", "Machine", "".join(map(machine, shown))), raw_data(shown)]
     return string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        title=escape(f"cogrid benchmarks, {when(shown[0]):%Y-%m-%d %H:%M}"),
-        headline=escape(parts[0].headline),
+        title=escape(f"cogrid benchmarks, {shown[0].when:%Y-%m-%d %H:%M}"),
+        headline=escape(sections[0].headline),
         machine=escape(tables.machine(shown[0])),
-        links=" ".join(f'<a href="#{part.name}">{escape(part.title)}</a>' for part in parts),
-        sections="\n".join(map(section, parts)),
+        links=" ".join(f'<a href="#{section.name}">{escape(section.title)}</a>' for section in sections),
+        sections="\n".join(section.render() for section in sections),
     )
 
 
-def is_paired(result: Result) -> bool:
-    """Whether it is an A/B run."""
-    return any("ab" in row for row in result["rows"])
+# Verdicts
 
 
-def section(part: Part) -> str:
-    """With its heading."""
-    return f'<section id="{part.name}">\n<h2>{escape(part.title)}</h2>\n{part.html}\n</section>'
-
-
-def paragraph(text: str, look: str = "") -> str:
-    """Plain text as a paragraph."""
-    return f'<p class="{look}">{escape(text)}</p>' if look else f"<p>{escape(text)}</p>"
-
-
-# Tables
-
-
-def text(value: str, look: str = "") -> Cell:
-    """Plain text."""
-    return Cell(escape(value), look=look)
-
-
-def number(value: float | None, shown: str) -> Cell:
-    """A number as people read it, sorted by its value."""
-    return Cell(escape(shown), value, "number") if value is not None else Cell("", look="number")
-
-
-def tag(finding: Finding) -> Cell:
-    """A verdict, sorted by how bad it is."""
-    rank = judge.VERDICTS.index(finding.verdict)
-    look = LOOKS.get(finding.verdict, "")
-    return Cell(f'<span class="tag {look}">{escape(finding.told)}</span>', rank, "verdict")
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """A table that a script can sort; columns of numbers are set to the right."""
-    lines = list(rows)
-    looks = [lines[0][place].look if lines else "" for place in range(len(columns))]
-    head = "".join(
-        f'<th scope="col" class="{look}">{escape(name)}</th>'
-        for name, look in zip(columns, looks, strict=True)
-    )
-    body = "\n".join(f"<tr>{''.join(map(cell, line))}</tr>" for line in lines)
-    return (
-        f'<div class="scroll"><table class="sortable"><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>\n{body}\n</tbody></table></div>"
-    )
-
-
-def cell(found: Cell) -> str:
-    """One of its cells."""
-    value = f' data-value="{found.value!r}"' if found.value is not None else ""
-    look = f' class="{found.look}"' if found.look else ""
-    return f"<td{look}{value}>{found.html}</td>"
-
-
-# Sections
-
-
-def compared(run: Result, earlier: Earlier) -> Part:
+def comparison(run: Result, baselines: Baselines) -> Section:
     """The run beside the committed baselines."""
-    if not (earlier.timings or earlier.counts):
+    if not (baselines.timings or baselines.counters):
         none = paragraph("There is no baseline to compare with.")
-        return Part("baselines", "Against the baselines", none, tables.headline(run))
-    findings = judge.judge(run, earlier)
-    return Part("baselines", "Against the baselines", verdicts(findings), diff.headline(findings))
+        return Section("baselines", "Against the baselines", none, tables.headline(run))
+    findings = judge(run, baselines)
+    return Section("baselines", "Against the baselines", verdicts(findings), diff.headline(findings))
 
 
-def paired(result: Result, forest: str) -> Part:
+def ab_section(result: Result, figure: str) -> Section:
     """What an A/B run found."""
-    against = result["configuration"].get("against", {})
-    base = " ".join(filter(None, [against.get("revision"), str(against.get("sha", ""))[:10]])) or "unknown"
-    said = paragraph(f"Both sides were measured by turns on this machine; the base is {base}.", "fine")
-    findings = judge.judge(result, Earlier())
-    return Part("pairs", "A/B", said + verdicts(findings) + forest, diff.headline(findings))
+    against = result.configuration.against
+    base = " ".join(filter(None, [against.revision, against.sha[:10]])) if against else ""
+    how = f"Both sides were measured by turns on this machine; the base is {base or 'unknown'}."
+    findings = judge(result, Baselines())
+    html = paragraph(how, "fine") + verdicts(findings) + figure
+    return Section("pairs", "A/B", html, diff.headline(findings))
 
 
 def verdicts(findings: Sequence[Finding]) -> str:
     """The diff."""
     rows = []
     for finding in findings:
-        name, _, span, before, after, counters, note = diff.cells(finding)
-        ratio = finding.ratio.median if finding.ratio else None
+        name, _, span, before, after, counters, remark = diff.cells(finding)
         rows.append(
             [
                 text(name),
                 tag(finding),
-                number(ratio, span),
+                number(finding.ratio.median if finding.ratio else None, span),
                 number(finding.before, before),
                 number(finding.after, after),
-                text(counters, "words" if counters else ""),
-                text(note, "words" if note else ""),
+                note(counters),
+                note(remark),
             ]
         )
     kept = [place for place in range(len(diff.COLUMNS)) if any(row[place].html for row in rows)]
     columns = [diff.COLUMNS[place] for place in kept]
     sentences = [diff.headline(findings), *diff.averages(findings).splitlines(), diff.advice(findings)]
-    told = "".join(paragraph(sentence) for sentence in sentences if sentence)
-    return told + table(columns, [[row[place] for place in kept] for row in rows])
+    paragraphs = "".join(paragraph(sentence) for sentence in sentences if sentence)
+    return paragraphs + table(columns, [[row[place] for place in kept] for row in rows])
 
 
-def measured(result: Result) -> Part:
+def tag(finding: Finding) -> Cell:
+    """A verdict, sorted by how bad it is."""
+    html = f'<span class="tag {TAGS.get(finding.verdict, "")}">{escape(finding.text)}</span>'
+    return Cell(html, VERDICTS.index(finding.verdict), "verdict")
+
+
+# Measurements
+
+
+def measurements(result: Result) -> Section:
     """All rows: speeds, then times."""
-    rows = result["rows"]
-    speeds = [row for row in rows if row["unit"] == "steps/s"]
-    times = [row for row in rows if row["unit"] != "steps/s"]
+    speeds = [row for row in result.rows if row.unit == "steps/s"]
+    times = [row for row in result.rows if row.unit != "steps/s"]
     html = paragraph(tables.headline(result))
     if speeds:
-        columns = ("case", "steps/s", "agent steps/s", "one environment", "memory", "note")
-        html += table(columns, map(speed, speeds))
+        html += table(SPEEDS, map(speed, speeds))
     if times:
-        html += "<h3>Times</h3>" + table(("case", "median", "p95", "p99", "parts", "note"), map(time, times))
-    return Part("results", "Results", html)
+        html += "<h3>Times</h3>" + table(tables.TIME, map(time, times))
+    return Section("results", "Results", html)
 
 
 def speed(row: Row) -> list[Cell]:
     """A row in steps/s."""
-    if row["status"] != "ok":
-        return [text(row["name"]), *4 * [number(None, "")], text(words.reading(row), "words")]
-    median, batch = row["statistics"]["median"], row["case"]["batch"]
-    rss = row["memory"].get("peak_rss_bytes")
+    if not row.is_ok:
+        return [text(row.name), *4 * [number(None, "")], note(in_short(row))]
+    median, rss = row.numbers.median, row.memory.get("peak_rss_bytes")
+    agents, single = median * row.agents, median / row.case.batch
     return [
-        text(row["name"]),
-        number(median, f"{engineering(median)} ± {words.percent(row['statistics']['cv'])}"),
-        number(median * row["agents"], engineering(median * row["agents"])),
-        number(median / batch, engineering(median / batch)),
-        number(rss, words.size(rss) if rss else ""),
-        text(", ".join(filter(None, [words.share(row), words.doubt(row)])), "words"),
+        text(row.name),
+        number(median, f"{engineering(median)} ± {percent(row.numbers.cv)}"),
+        number(agents, engineering(agents)),
+        number(single, engineering(single)),
+        number(rss, size(rss) if rss else ""),
+        note(", ".join(filter(None, [environment_share(row), row.doubt]))),
     ]
 
 
 def time(row: Row) -> list[Cell]:
     """A row in seconds."""
-    if row["status"] != "ok":
-        return [text(row["name"]), *3 * [number(None, "")], text(""), text(words.reading(row), "words")]
-    found = row["statistics"]
-    parts = ", ".join(f"{name} {engineering(value, 's')}" for name, value in row["parts"].items())
+    if not row.is_ok:
+        return [text(row.name), *3 * [number(None, "")], text(""), note(in_short(row))]
+    times = (row.numbers.median, row.numbers.p95, row.numbers.p99)
     return [
-        text(row["name"]),
-        *(number(found[p], engineering(found[p], row["unit"])) for p in ("median", "p95", "p99")),
-        text(parts, "words"),
-        text(words.doubt(row)),
+        text(row.name),
+        *(number(value, engineering(value, row.unit)) for value in times),
+        note(tables.parts_of(row)),
+        text(row.doubt),
     ]
 
 
-def picture(name: str, figure: Figure) -> str:
-    """A figure of matplotlib inside of the page: ids of its own, colours of the page's theme."""
-    svg = plots.svg(figure, name, transparent=True)
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg)
-    # Without a size of its own it takes the width that the page has.
-    svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
-    for colour, themed in THEMED.items():
-        svg = svg.replace(colour, themed)
-    title = escape(figure.get_suptitle())
-    labelled = svg.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
-    return f'<figure><div class="scroll">{labelled}</div></figure>'
-
-
-def noise(result: Result) -> Part:
+def noise(result: Result) -> Section:
     """What disturbed the machine, row by row."""
-    said = (
+    how = (
         "Steal is the share of the cores' time that the hypervisor took, others are the cores that other "
-        f"processes used. A row that varies by more than {words.percent(words.UNSTABLE)} is unstable, and is "
+        f"processes used. A row that varies by more than {percent(UNSTABLE)} is unstable, and is "
         "not compared."
     )
     rows = [
         [
-            text(row["name"]),
-            spread(row),
-            *(number(row["noise"].get(name), noted(name, row["noise"].get(name))) for name in NOISE),
+            text(row.name),
+            variation(row),
+            *(number(row.noise.get(name), show(row.noise.get(name, 0))) for name, show in NOTED.items()),
         ]
-        for row in result["rows"]
-        if row["status"] == "ok"
+        for row in result.rows
+        if row.is_ok
     ]
     columns = ("case", "variation", "steal", "others", "samples dropped", "disturbed but kept")
-    return Part("noise", "Noise", paragraph(said, "fine") + table(columns, rows))
+    return Section("noise", "Noise", paragraph(how, "fine") + table(columns, rows))
 
 
-def noted(name: str, value: float | None) -> str:
-    """What was noted beside the samples, with its unit."""
-    if value is None:
-        return ""
-    return {"steal": words.percent(value), "others": f"{value:.2f} cores"}.get(name, f"{value:.0f}")
-
-
-def spread(row: Row) -> Cell:
+def variation(row: Row) -> Cell:
     """The coefficient of variation with a bar that is full at the limit."""
-    share = row["statistics"]["cv"]
-    filled = min(100.0, 100 * share / words.UNSTABLE)
-    over = " over" if words.doubt(row) == "unstable" else ""
+    share = row.numbers.cv
+    filled = min(100.0, 100 * share / UNSTABLE)
+    over = " over" if row.doubt == "unstable" else ""
     bar = f'<span class="bar{over}"><i style="width: {filled:.0f}%"></i></span>'
-    return Cell(f"{escape(words.percent(share))}{bar}", share)
+    return Cell(f"{escape(percent(share))}{bar}", share)
+
+
+# Where the numbers come from
 
 
 def machine(result: Result) -> str:
     """Where the numbers of a run come from."""
-    git = result["git"] or {"sha": "none", "dirty": False}
-    facts = {
-        "measured": f"{when(result):%Y-%m-%d %H:%M:%S %Z}",
-        "tag": result["tag"],
-        "description": result["description"],
-        "revision": git["sha"] + (" with changes" if git["dirty"] else ""),
-        "fingerprint": result["fingerprint"],
-        **result["system"],
-        "memory_bytes": words.size(result["system"]["memory_bytes"]),
-        "flags": " ".join(f"{name}={value}" for name, value in result["system"]["flags"].items()),
+    git = result.git
+    lines = {
+        "measured": f"{result.when:%Y-%m-%d %H:%M:%S %Z}",
+        "tag": result.tag,
+        "description": result.description,
+        "revision": git.sha + (" with changes" if git.dirty else "") if git else "none",
+        "fingerprint": result.fingerprint,
+        **facts(result.system),
+        "memory_bytes": size(result.system.memory_bytes),
+        "flags": " ".join(f"{name}={value}" for name, value in result.system.flags.items()),
     }
-    lines = (
+    html = "".join(
         f"<dt>{escape(name.replace('_bytes', ''))}</dt><dd>{escape(str(value))}</dd>"
-        for name, value in facts.items()
+        for name, value in lines.items()
         if value not in ("", None)
     )
-    return f"<h3>{escape(file_name(result))}</h3><dl>{''.join(lines)}</dl>"
+    return f"<h3>{escape(file_name(result))}</h3><dl>{html}</dl>"
 
 
 def file_name(result: Result) -> str:
     """What a run is called, here and on the disk of who downloads it."""
-    return f"benchmark_{result['configuration']['suite']}_{when(result):%Y%m%d_%H%M%S}.json"
+    return f"benchmark_{result.configuration.suite}_{result.when:%Y%m%d_%H%M%S}.json"
 
 
-def raw(results: Sequence[Result]) -> Part:
+def raw_data(shown: Sequence[Result]) -> Section:
     """The result files themselves, inside of the links."""
-    links = (f"<li>{download(result)}</li>" for result in results)
-    return Part("data", "Raw data", f"<ul>{''.join(links)}</ul>")
+    links = (f"<li>{download(result)}</li>" for result in shown)
+    return Section("data", "Raw data", f"<ul>{''.join(links)}</ul>")
 
 
 def download(result: Result) -> str:
     """A link that holds its file."""
-    data = base64.b64encode(json.dumps(result, indent=1).encode()).decode()
-    name = file_name(result)
-    shown = f"{escape(name)}, {words.size(len(data) * 3 // 4)}: all samples, counters and noise"
-    return f'<a download="{escape(name)}" href="data:application/json;base64,{data}">{shown}</a>'
+    data, name = results.encoded(result), escape(file_name(result))
+    label = f"{name}, {size(len(data))}: all samples, counters and noise"
+    return (
+        f'<a download="{name}" href="data:application/json;base64,{base64.b64encode(data).decode()}">'
+        f"{label}</a>"
+    )

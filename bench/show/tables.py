@@ -1,150 +1,145 @@
-"""Tables: a result as people read it."""
+"""Tables: a result as people read it in the terminal."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from bench import words
-from bench.results import Result
-from bench.sweeps import scene
-from bench.units import engineering
-from cogrid.benchmarks.phases import Parts
-from cogrid.benchmarks.phases import table as phases_table
+from bench.compare.describe import environment_share, in_short
+from bench.compare.sweeps import same_but
+from bench.measure.phases import Parts
+from bench.measure.phases import table as phases_table
+from bench.records import Result, Row
+from bench.units import engineering, percent, size
 from cogrid.shadow import VARIABLE
 
 SPEED = ("case", "steps/s", "±", "agent steps/s", "one environment", "vs numpy-single", "memory", "note")
-SHADOW = ("case", "beside", "comparisons", "mismatches", "time of the case : beside")
 TIME = ("case", "median", "p95", "p99", "parts", "note")
+SHADOW = ("case", "beside", "comparisons", "mismatches", "time of the case : beside")
+PROFILES = {"profile": "phases of a step", "features": "parts of the flat observation"}
 
 
-def summary(result: Result, style: str = "simple") -> str:
+def summary(result: Result) -> str:
     """Every row with its speed-ups and noise, then the headline."""
-    rows = result["rows"]
-    speeds = [row for row in rows if row["unit"] == "steps/s"]
-    others = [row for row in rows if row["unit"] != "steps/s"]
+    speeds = [row for row in result.rows if row.unit == "steps/s"]
+    times = [row for row in result.rows if row.unit != "steps/s"]
     parts = [machine(result)]
     if speeds:
-        parts.append(_table([_speed(row, rows) for row in speeds], SPEED, style))
-    if others:
-        parts.append(_table([_time(row) for row in others], TIME, style))
-    if any("shadow" in row for row in rows):
-        parts.append(shadows(rows, style))
+        parts.append(_table([_speed(row, result.rows) for row in speeds], SPEED))
+    if times:
+        parts.append(_table([_time(row) for row in times], TIME))
+    if any(row.shadow for row in result.rows):
+        parts.append(shadows(result.rows))
     return "\n\n".join([*parts, headline(result)])
 
 
-def shadows(rows: list[dict[str, Any]], style: str = "simple") -> str:
+def shadows(rows: Sequence[Row]) -> str:
     """What was compared beside the rows, and the sums."""
-    found = [(row["name"], row["shadow"]) for row in rows if "shadow" in row]
+    found = [(row.name, row.shadow) for row in rows if row.shadow]
     lines = [
-        [name, one["beside"], f"{one['comparisons']:,}", f"{one['mismatches']:,}", _ratio(one["ratio"])]
+        [name, one.beside, f"{one.comparisons:,}", f"{one.mismatches:,}", _ratio(one.ratio)]
         for name, one in found
     ]
-    total, wrong = (sum(one[name] for _, one in found) for name in ("comparisons", "mismatches"))
-    first = "".join(f"\n{name}: {one['first']}" for name, one in found if one["first"])
-    return f"{_table(lines, SHADOW, style)}\n\nShadow: {total:,} comparisons, {wrong:,} mismatches.{first}"
+    total, wrong = sum(one.comparisons for _, one in found), sum(one.mismatches for _, one in found)
+    first = "".join(f"\n{name}: {one.first}" for name, one in found if one.first)
+    return f"{_table(lines, SHADOW)}\n\nShadow: {total:,} comparisons, {wrong:,} mismatches.{first}"
 
 
 def _ratio(ratio: float | None) -> str:
     return "–" if ratio is None else f"1 : {ratio:.3g}"
 
 
-def _table(rows: list[list[str]], columns: tuple[str, ...], style: str) -> str:
-    text: str = tabulate(rows, columns, style, disable_numparse=True)
-    return text
+def _table(rows: list[list[str]], columns: Sequence[str]) -> str:
+    return tabulate(rows, columns, "simple", disable_numparse=True)
 
 
 def machine(result: Result) -> str:
     """One line of where and what."""
-    found = result["system"]
-    jax = f"jax {found['jax']} on {found['platform']}" if found["jax"] else "without JAX"
-    shadow = "; with a shadow, so not compared by time" if VARIABLE in found["flags"] else ""
-    git = result["git"]
-    revision = (
-        f"revision {git['sha'][:10]}{' with changes' if git['dirty'] else ''}" if git else "no revision"
-    )
+    system = result.system
+    jax = f"jax {system.jax} on {system.platform}" if system.jax else "without JAX"
+    shadow = "; with a shadow, so not compared by time" if VARIABLE in system.flags else ""
+    revision = f"revision {result.git.short}" if result.git else "no revision"
     return (
-        f"{found['cpu']}, {found['cores']} cores, Python {found['python']}, numpy {found['numpy']}, {jax}; "
-        f"{revision}; fingerprint {result['fingerprint']}{shadow}"
+        f"{system.cpu}, {system.cores} cores, Python {system.python}, numpy {system.numpy}, {jax}; "
+        f"{revision}; fingerprint {result.fingerprint}{shadow}"
     )
 
 
 def headline(result: Result) -> str:
     """How it went, in numbers."""
-    rows = result["rows"]
-    counts = {status: sum(row["status"] == status for row in rows) for status in ("failed", "out of memory")}
-    unstable = sum(words.doubt(row) == "unstable" for row in rows)
-    wrong = sum(row["status"] == "mismatch" for row in rows)
+    rows = result.rows
+    counts = {status: sum(row.status == status for row in rows) for status in ("failed", "out of memory")}
+    unstable = sum(row.doubt == "unstable" for row in rows)
+    wrong = sum(row.status == "mismatch" for row in rows)
     agree = "all checksums agree" if not wrong else f"{wrong} with WRONG RESULTS"
     troubled = "".join(f", {count} {status}" for status, count in counts.items() if count)
     return f"{len(rows)} measured{troubled}, {unstable} unstable; {agree}."
 
 
-def profile(result: Result, style: str = "simple") -> str:
+def profile(result: Result) -> str:
     """Phases of the step and parts of the observation: configurations side by side, each part's share."""
     parts = [machine(result)]
-    for measure, title in (("profile", "phases of a step"), ("features", "parts of the flat observation")):
-        rows = [row for row in result["rows"] if row["case"]["measure"] == measure]
+    for measure, title in PROFILES.items():
+        rows = [row for row in result.rows if row.case.measure == measure]
         columns = {
-            f"{scene(row['case'])}\n{row['case']['mode']}@{row['case']['batch']}": Parts(
-                row["parts"], row["samples"]
-            )
+            f"{row.case.environment}\n{row.case.mode}@{row.case.batch}": Parts(row.parts, row.samples)
             for row in rows
-            if row["status"] == "ok"
+            if row.is_ok
         }
         if columns:
             header, *lines = phases_table(columns)
-            parts.append(f"{title}\n{_table(lines, tuple(header), style)}")
-        parts += [f"{row['name']}: {words.reading(row)}" for row in rows if row["status"] != "ok"]
+            parts.append(f"{title}\n{_table(lines, header)}")
+        parts += [f"{row.name}: {in_short(row)}" for row in rows if not row.is_ok]
     return "\n\n".join(parts)
 
 
-def _speed(row: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
-    if row["status"] != "ok":
-        return [row["name"], "–", "", "", "", "", "", words.reading(row)]
-    found, batch = row["statistics"], row["case"]["batch"]
-    base = _numpy_single(row, rows)
-    rss = row["memory"].get("peak_rss_bytes")
+def parts_of(row: Row) -> str:
+    """The parts of a row that was measured in seconds: 'trace 200 ms, compile 500 ms'."""
+    return ", ".join(f"{name} {engineering(seconds, 's')}" for name, seconds in row.parts.items())
+
+
+def _speed(row: Row, rows: Sequence[Row]) -> list[str]:
+    if not row.is_ok:
+        return [row.name, "–", "", "", "", "", "", in_short(row)]
+    median, batch = row.numbers.median, row.case.batch
+    single = _numpy_single(row, rows)
+    rss = row.memory.get("peak_rss_bytes")
     return [
-        row["name"],
-        engineering(found["median"]),
-        words.percent(found["cv"]) if len(row["samples"]) > 1 else "–",
-        engineering(found["median"] * row["agents"]),
-        engineering(found["median"] / batch) if batch > 1 else "",
-        f"{engineering(found['median'] / base)}×" if base else "",
-        words.size(rss) if rss else "",
+        row.name,
+        engineering(median),
+        percent(row.numbers.cv) if len(row.samples) > 1 else "–",
+        engineering(median * row.agents),
+        engineering(median / batch) if batch > 1 else "",
+        f"{engineering(median / single)}×" if single else "",
+        size(rss) if rss else "",
         _note(row),
     ]
 
 
-def _time(row: dict[str, Any]) -> list[str]:
-    if row["status"] != "ok":
-        return [row["name"], "–", "", "", "", words.reading(row)]
-    found = row["statistics"]
-    parts = ", ".join(f"{name} {engineering(value, 's')}" for name, value in row["parts"].items())
-    return [
-        row["name"],
-        engineering(found["median"], row["unit"]),
-        *(engineering(found[p], "s") if row["case"]["measure"] == "latency" else "" for p in ("p95", "p99")),
-        parts,
-        _note(row),
-    ]
+def _time(row: Row) -> list[str]:
+    if not row.is_ok:
+        return [row.name, "–", "", "", "", in_short(row)]
+    numbers = row.numbers
+    tail = (numbers.p95, numbers.p99) if row.case.measure == "latency" else ()
+    percentiles = [engineering(value, "s") for value in tail] or ["", ""]
+    return [row.name, engineering(numbers.median, row.unit), *percentiles, parts_of(row), _note(row)]
 
 
-def _note(row: dict[str, Any]) -> str:
-    notes = list(filter(None, [words.share(row), words.doubt(row)]))
-    spoilt = row["noise"].get("disturbed", 0)
-    kept = f"{spoilt:.0f} of {len(row['samples'])} samples disturbed, kept for want of better ones"
-    return ", ".join(notes + ([kept] if spoilt else []))
+def _note(row: Row) -> str:
+    disturbed = row.noise.get("disturbed", 0)
+    kept = f"{disturbed:.0f} of {len(row.samples)} samples disturbed, kept for want of better ones"
+    return ", ".join(filter(None, [environment_share(row), row.doubt, kept if disturbed else ""]))
 
 
-def _numpy_single(row: dict[str, Any], rows: list[dict[str, Any]]) -> float | None:
+def _numpy_single(row: Row, rows: Sequence[Row]) -> float | None:
     """The speed of one NumPy environment of the same kind."""
+    kind = _kind(row)
     for other in rows:
-        same = all(
-            other["case"][name] == row["case"][name] for name in ("id", "options", "workload", "measure")
-        )
-        if same and other["case"]["mode"] == "numpy-single" and other["status"] == "ok" and other is not row:
-            return float(other["statistics"]["median"])
+        if other.case.mode == "numpy-single" and other.is_ok and other is not row and _kind(other) == kind:
+            return other.numbers.median
     return None
+
+
+def _kind(row: Row) -> str:
+    return same_but(row, "library", "mode", "batch", "steps", "seed")

@@ -1,4 +1,4 @@
-"""What the figures share: panels, the looks of lines, axes in engineering notation, crosses for failures."""
+"""What the figures share: panels, line styles, axes in engineering notation, crosses for failures."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from bench.sweeps import Result, Row, scene, when
+from bench.records import Result, Row
 from bench.units import engineering
 
 # Okabe and Ito's colours, which people with any colour vision tell apart; their yellow is too pale for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 PALE = COLOURS[3:6]
-INK = "#101010"  # for words on a pale colour: nearly black, and dark also where a page turns black to white
+INK = "#101010"  # for text on a pale colour: nearly black, and dark also where a page turns black to white
 DASHES = ("-", "--", "-.", ":")
 MARKERS = {"numpy-single": "v", "numpy-batch": "s", "jax-single": "^", "jax-vmap": "D", "jax-scan": "o"}
 CROSS: dict[str, Any] = {"linestyle": "", "marker": "x", "markersize": 7, "markeredgewidth": 2}
@@ -24,12 +24,12 @@ GUIDE: dict[str, Any] = {"color": "#767676", "linestyle": (0, (4, 3)), "linewidt
 SMALL = 7
 
 Group = TypeVar("Group")
-Look = dict[str, Any]
-Spread = tuple[float, float, float]
+Style = dict[str, Any]  # keywords of matplotlib
+Spread = tuple[float, float, float]  # median, least, greatest
 
 
 class Panel(NamedTuple):
-    """The rows of one machine and revision, with words for the reader."""
+    """The rows of one machine and revision, and how they are called."""
 
     platform: str
     title: str
@@ -42,8 +42,8 @@ def panels(
 ) -> list[tuple[Panel, list[Group]]]:
     """For each platform the newest machine and revision with something to draw, and what that is."""
     campaigns: dict[tuple[str, str], list[Result]] = {}
-    for result in sorted(results, key=when, reverse=True):
-        campaigns.setdefault((result["fingerprint"], str(result["git"])), []).append(result)
+    for result in sorted(results, key=lambda result: result.when, reverse=True):
+        campaigns.setdefault((result.fingerprint, str(result.git)), []).append(result)
     found: dict[str, tuple[Panel, list[Group]]] = {}
     for panel in map(panel_of, campaigns.values()):
         if groups := find(panel.rows):
@@ -51,38 +51,37 @@ def panels(
     return [found[platform] for platform in sorted(found)]
 
 
-def panel_of(campaign: list[Result]) -> Panel:
+def panel_of(campaign: Sequence[Result]) -> Panel:
     """Runs of one machine and revision, newest first: of a row that was measured twice the newest counts."""
-    rows = {row["name"]: row for result in reversed(campaign) for row in result["rows"]}
-    system, git = campaign[0]["system"], campaign[0]["git"]
-    device = "" if system["device"] == system["platform"] else f" ({system['device']})"
-    revision = f"git {git['sha'][:7]}{' with changes' if git['dirty'] else ''}" if git else "no git"
-    jax = f"JAX {system['jax']}" if system["jax"] else "no JAX"
-    facts = (system["cpu"], f"{system['cores']} cores", f"Python {system['python']}", jax, revision)
-    title = f"{system['platform'].upper()}{device}"
-    return Panel(system["platform"], title, ", ".join(facts), list(rows.values()))
+    rows = {row.name: row for result in reversed(campaign) for row in result.rows}
+    system, git = campaign[0].system, campaign[0].git
+    device = "" if system.device == system.platform else f" ({system.device})"
+    revision = f"git {git.short}" if git else "no git"
+    jax = f"JAX {system.jax}" if system.jax else "no JAX"
+    machine = f"{system.cpu}, {system.cores} cores, Python {system.python}, {jax}, {revision}"
+    return Panel(system.platform, f"{system.platform.upper()}{device}", machine, list(rows.values()))
 
 
-class Looks:
-    """Names and styles for the lines of a figure: the same name has the same look in every panel."""
+class Styles:
+    """Names and styles for the lines of a figure: the same name has the same style in every panel."""
 
     def __init__(
         self, found: Sequence[tuple[Panel, Sequence[Sequence[Row]]]], with_batch: bool = False
     ) -> None:
-        tapes = {row["case"]["workload"] for _, groups in found for group in groups for row in group}
-        self.with_batch, self.with_tape = with_batch, len(tapes) > 1
-        self.given: dict[str, Look] = {}
+        workloads = {row.case.workload for _, groups in found for group in groups for row in group}
+        self.with_batch, self.with_workload = with_batch, len(workloads) > 1
+        self.given: dict[str, Style] = {}
 
-    def __call__(self, row: Row) -> Look:
-        """The look of the row's line, named by environment, options and mode, and by what else differs."""
-        case, turn = row["case"], len(self.given)
-        mode = f"{case['mode']}@{case['batch']}" if self.with_batch else case["mode"]
-        name = " ".join([scene(case), mode, *self.with_tape * [case["workload"]]])
+    def __call__(self, row: Row) -> Style:
+        """The style of the row's line, named by environment, options and mode, and by what else differs."""
+        case, turn = row.case, len(self.given)
+        mode = f"{case.mode}@{case.batch}" if self.with_batch else case.mode
+        name = " ".join([case.environment, mode, *self.with_workload * [case.workload]])
         fresh = {
             "label": name,
             "color": COLOURS[turn % len(COLOURS)],
             "linestyle": DASHES[turn // len(COLOURS) % len(DASHES)],
-            "marker": MARKERS.get(case["mode"], "o"),
+            "marker": MARKERS.get(case.mode, "o"),
             "markersize": 5,
         }
         return self.given.setdefault(name, fresh)
@@ -90,14 +89,15 @@ class Looks:
 
 def spread(row: Row) -> Spread:
     """Median, least and greatest sample."""
-    return row["statistics"]["median"], min(row["samples"]), max(row["samples"])
+    return row.numbers.median, row.numbers.min, row.numbers.max
 
 
 def reason(row: Row) -> str:
     """Why the row has no numbers, in a few words."""
-    if row["status"] != "failed":
-        return str(row["status"])
-    return "out of memory" if "memory" in row["error"].lower() else textwrap.shorten(row["error"], 40)
+    error = row.error or ""
+    if row.status != "failed":
+        return row.status
+    return "out of memory" if "memory" in error.lower() else textwrap.shorten(error, 40)
 
 
 def columns(
@@ -108,10 +108,10 @@ def columns(
     axes = figure.subplots(rows, len(found), squeeze=False, **shared)
     for axis, (panel, _) in zip(axes[0], found, strict=True):
         axis.set_title(panel.title, fontsize=10)
-    return headed(figure, found, title), axes
+    return with_heading(figure, found, title), axes
 
 
-def headed(figure: Figure, found: Sequence[tuple[Panel, Any]], title: str) -> Figure:
+def with_heading(figure: Figure, found: Sequence[tuple[Panel, Any]], title: str) -> Figure:
     """The title above and the machines below."""
     figure.suptitle(title, fontweight="bold", x=0.01, ha="left")
     machines = "\n".join(f"{panel.title}: {panel.machine}" for panel, _ in found)
@@ -119,7 +119,9 @@ def headed(figure: Figure, found: Sequence[tuple[Panel, Any]], title: str) -> Fi
     return figure
 
 
-def engineered(axes: Axes, which: Literal["x", "y"], label: str, unit: str = "", log: bool = False) -> None:
+def engineering_axis(
+    axes: Axes, which: Literal["x", "y"], label: str, unit: str = "", log: bool = False
+) -> None:
     """Label an axis, write its ticks in engineering notation and lay a grid."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_label_text(label)
@@ -135,25 +137,25 @@ def engineered(axes: Axes, which: Literal["x", "y"], label: str, unit: str = "",
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def curve(axis: Axes, look: Look, points: Sequence[tuple[float, Spread]]) -> None:
+def curve(axis: Axes, style: Style, points: Sequence[tuple[float, Spread]]) -> None:
     """A line through the medians with bars from the least to the greatest sample."""
     xs, middle = [x for x, _ in points], [spread[0] for _, spread in points]
     bars = [[mid - low for _, (mid, low, _) in points], [high - mid for _, (mid, _, high) in points]]
-    axis.plot(xs, middle, **look)
-    axis.errorbar(xs, middle, bars, fmt="none", ecolor=look["color"], capsize=2.5, elinewidth=1)
+    axis.plot(xs, middle, **style)
+    axis.errorbar(xs, middle, bars, fmt="none", ecolor=style["color"], capsize=2.5, elinewidth=1)
 
 
-def crosses(axis: Axes, failed: Iterable[tuple[float, Row, Look]]) -> None:
+def crosses(axis: Axes, failed: Iterable[tuple[float, Row, Style]]) -> None:
     """A cross at the axis for each failed row, with the reason; each at a height of its own."""
     place = axis.get_xaxis_transform()
-    for turn, (x, row, look) in enumerate(sorted(failed, key=lambda cross: cross[0])):
-        height, colour = 0.03 + 0.05 * turn, look["color"]
+    for turn, (x, row, style) in enumerate(sorted(failed, key=lambda cross: cross[0])):
+        height, colour = 0.03 + 0.05 * turn, style["color"]
         # The line's name makes an entry in the legend also for a line that never ran.
-        axis.plot([x], [height], label=look["label"], transform=place, color=colour, **CROSS)
+        axis.plot([x], [height], label=style["label"], transform=place, color=colour, **CROSS)
         # To the left, into the picture; the leftmost cross has no room there.
         side, shift = ("right", -6) if x > axis.dataLim.x0 else ("left", 6)
-        words: Look = {"ha": side, "va": "center", "fontsize": SMALL, "color": colour}
-        axis.annotate(reason(row), (x, height), (shift, 0), place, "offset points", **words)
+        font: Style = {"ha": side, "va": "center", "fontsize": SMALL, "color": colour}
+        axis.annotate(reason(row), (x, height), (shift, 0), place, "offset points", **font)
 
 
 def make_room(axis: Axes, turns: int) -> None:
@@ -168,6 +170,11 @@ def failed_bar(axis: Axes, y: int, row: Row) -> None:
     place = axis.get_yaxis_transform()
     axis.plot([0.015], [y], transform=place, color="black", **CROSS)
     axis.annotate(reason(row), (0.015, y), (8, 0), place, "offset points", va="center", fontsize=SMALL)
+
+
+def beside(axis: Axes, text: str, point: tuple[float, float], shift: int = 6) -> None:
+    """Small text right of a point."""
+    axis.annotate(text, point, (shift, 0), textcoords="offset points", va="center", fontsize=SMALL)
 
 
 def name_bars(axis: Axes, names: Sequence[str]) -> None:

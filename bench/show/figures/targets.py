@@ -1,58 +1,57 @@
-"""The bars of a run of peers: how many times as fast as each of them, beside what was aimed at."""
+"""The targets of a run of peers: how many times as fast as each of them, beside what was aimed at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench.canvas import COLOURS, GUIDE, SMALL, columns, engineered, name_bars, panel_of
-from bench.sweeps import Result, when
+from bench.compare.intervals import Interval
+from bench.records import Result
+from bench.show.figures.style import COLOURS, GUIDE, beside, columns, engineering_axis, name_bars, panel_of
 
-Target = dict[str, Any]
+
+class Bar(NamedTuple):
+    """A target that asks for a speed, as a multiple of a peer's."""
+
+    name: str
+    ratio: Interval
+    goal: float  # what is enough, or the stretch where nothing is
 
 
-def ratios(results: Iterable[Result]) -> Figure | None:
+def targets(results: Iterable[Result]) -> Figure | None:
     """The speeds of the newest run that was compared with peers, as multiples of theirs."""
-    found = [result for result in results if aimed(result)]
+    found = [result for result in results if bars_of(result)]
     if not found:
         return None
-    newest = max(found, key=when)
-    targets = aimed(newest)
-    figure, axes = columns([(panel_of([newest]), targets)], "Beside others", 0.5 + 0.42 * len(targets))
-    draw(axes[0, 0], targets)
+    newest = max(found, key=lambda result: result.when)
+    bars = bars_of(newest)
+    figure, axes = columns([(panel_of([newest]), bars)], "Beside others", 0.5 + 0.42 * len(bars))
+    draw(axes[0, 0], bars)
     return figure
 
 
-def aimed(result: Result) -> list[Target]:
-    """The measured targets that ask for a speed, as a multiple of another one's."""
+def bars_of(result: Result) -> list[Bar]:
+    """The measured targets that ask for a speed and have a goal."""
     return [
-        target
-        for target in result.get("targets", [])
-        if target["unit"] == "×" and not target["at_most"] and limit(target) and target["median"]
+        Bar(f"{one.what}\nvs {one.against}", Interval(one.median, one.low, one.high), goal)
+        for one in result.targets
+        if one.unit == "×" and not one.at_most and (goal := one.enough or one.stretch)
+        if one.median and one.low is not None and one.high is not None
     ]
 
 
-def limit(target: Target) -> float:
-    """What is enough; the stretch where nothing is; 0 where there is no limit."""
-    return float(target.get("enough") or target.get("stretch") or 0)
-
-
-def draw(axis: Axes, targets: list[Target]) -> None:
-    """A bar from as fast as the other one, a line where the target is, the ratio in words."""
-    ends = [end for target in targets for end in (target["low"], target["high"], limit(target))]
-    axis.set(xscale="log", xlim=(min(0.9, *ends) / 1.1, max(1.1, *ends) * 4))  # room for the words
-    for y, target in enumerate(targets):
-        ratio, goal = target["median"], limit(target)
-        met = COLOURS[0] if ratio >= goal else COLOURS[1]
-        axis.barh(y, ratio - 1, left=1, height=0.6, color=met)
-        axis.plot([target["low"], target["high"]], [y, y], color="black", linewidth=1)
+def draw(axis: Axes, bars: Sequence[Bar]) -> None:
+    """A bar from as fast as the other one, a line where the target is, and the ratio."""
+    ends = [end for bar in bars for end in (bar.ratio.low, bar.ratio.high, bar.goal)]
+    axis.set(xscale="log", xlim=(min(0.9, *ends) / 1.1, max(1.1, *ends) * 4))  # room for the text
+    for y, (_, (ratio, low, high), goal) in enumerate(bars):
+        axis.barh(y, ratio - 1, left=1, height=0.6, color=COLOURS[0] if ratio >= goal else COLOURS[1])
+        axis.plot([low, high], [y, y], color="black", linewidth=1)
         axis.plot([goal, goal], [y - 0.4, y + 0.4], color="black", linewidth=2)
-        place = (max(ratio, goal, target["high"], 1), y)
-        words = f"{ratio:.3g} ×, target {goal:g} ×"
-        axis.annotate(words, place, (6, 0), textcoords="offset points", va="center", fontsize=SMALL)
+        beside(axis, f"{ratio:.3g} ×, target {goal:g} ×", (max(ratio, goal, high, 1), y))
     axis.axvline(1, **GUIDE)
-    name_bars(axis, [f"{target['what']}\nvs {target['against']}" for target in targets])
-    engineered(axis, "x", "times as fast (black line: the target)", log=True)
+    name_bars(axis, [bar.name for bar in bars])
+    engineering_axis(axis, "x", "times as fast (black line: the target)", log=True)

@@ -1,4 +1,4 @@
-"""The diff: words, headline and means, in every format, and the same bytes each time."""
+"""The diff: verdicts, headline and means, in every format, and the same bytes each time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from bench import diff
-from bench.judge import Earlier, Finding, judge
+from bench.compare.findings import Finding, judge
+from bench.show import diff
+from bench.storage.baselines import Baselines
 from tests.bench.support import around, paired, result, row
 
 
@@ -20,13 +21,11 @@ def findings() -> list[Finding]:
         row(name="fast", mode="numpy-batch", speed=2e6),
         row(name="fresh"),
     ]
-    before = [
-        row(name=found["name"], mode=found["case"]["mode"], identity=found["identity"]) for found in rows[:5]
-    ]
-    return judge(result(rows), Earlier.of(result(before)))
+    before = [row(name=found.name, mode=found.case.mode, identity=found.identity) for found in rows[:5]]
+    return judge(result(rows), Baselines.of(result(before)))
 
 
-def test_the_terminal_has_words_means_and_a_headline() -> None:
+def test_the_terminal_has_verdicts_means_and_a_headline() -> None:
     lines = diff.text(findings()).splitlines()
     assert [line.split()[0] for line in lines[2:8]] == ["grown", "slow", "shaky", "fresh", "same", "fast"]
     grown, slow = lines[2:4]
@@ -44,9 +43,9 @@ def test_the_terminal_has_words_means_and_a_headline() -> None:
 
 
 def test_the_headline_of_a_quiet_day() -> None:
-    found = judge(result([row()]), Earlier.of(result([row()])))
+    found = judge(result([row()]), Baselines.of(result([row()])))
     assert diff.text(found).splitlines()[-1] == "0 slower, 0 faster, 1 same, 0 inconclusive; no counter grew."
-    found = judge(result([row()], jaxlib="0.11.0"), Earlier.of(result([row()])))
+    found = judge(result([row()], jaxlib="0.11.0"), Baselines.of(result([row()])))
     assert diff.headline(found) == (
         "0 slower, 0 faster, 0 same, 0 inconclusive, 1 not comparable; "
         "no counter grew, those of 1 of 1 cases are not compared."
@@ -54,13 +53,13 @@ def test_the_headline_of_a_quiet_day() -> None:
 
 
 def test_a_confirmed_regression_needs_no_advice() -> None:
-    found = judge(result([row(ab=paired(1.12, "slower"))]), Earlier())
+    found = judge(result([row(ab=paired(1.12, "slower"))]), Baselines())
     assert diff.text(found).splitlines()[-1].startswith("1 slower, 0 faster, 0 same, 0 inconclusive;")
     assert "3.0 % would be seen" in diff.text(found)
 
 
 def test_github_gets_a_table_in_which_nothing_is_markup() -> None:
-    found = judge(result([row(name="<b>|@x", error="a|b\n`c`")]), Earlier())
+    found = judge(result([row(name="<b>|@x", error="a|b\n`c`")]), Baselines())
     lines = diff.text(found, "github").splitlines()
     assert lines[0] == "| case | verdict |"
     assert lines[2] == "| &#60;b&#62;&#124;&#64;x | failed: a&#124;b &#96;c&#96; |"
@@ -80,7 +79,7 @@ def test_json_is_for_programs() -> None:
         "regression": True,
     }
     assert slow["ratio"]["median"] == pytest.approx(2.0)
-    endless = judge(result([row(counters={"x": 1})]), Earlier.of(result([row(counters={"x": 0})])))
+    endless = judge(result([row(counters={"x": 1})]), Baselines.of(result([row(counters={"x": 0})])))
     assert json.loads(diff.text(endless, "json"))["findings"][0]["changes"][0]["growth"] is None
 
 

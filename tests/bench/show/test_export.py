@@ -8,9 +8,10 @@ import json
 
 import pyperf
 import pytest
+from msgspec.structs import asdict
 
-from bench.export import HEADER, to_csv, to_pyperf
-from bench.results import ResultError
+from bench.exit_codes import UsageError
+from bench.show.export import HEADER, to_csv, to_pyperf
 from tests.bench.support import result, row
 
 OUT_OF_MEMORY = {"status": "out of memory", "error": "RESOURCE_EXHAUSTED: 9 GB"}
@@ -41,8 +42,8 @@ def test_csv_has_a_line_for_each_row_with_its_facts() -> None:
 def test_csv_keeps_numbers_exactly() -> None:
     measured = row(samples=[1 / 3, 2 / 3, 1e6 / 7])
     found = table(to_csv(result([measured])))[0]
-    assert [float(sample) for sample in found["samples"].split(";")] == measured["samples"]
-    for name, value in measured["statistics"].items():
+    assert [float(sample) for sample in found["samples"].split(";")] == measured.samples
+    for name, value in asdict(measured.numbers).items():
         assert float(found[name]) == value
 
 
@@ -105,5 +106,5 @@ def test_pyperf_keeps_every_row_apart() -> None:
 
 
 def test_pyperf_needs_a_row_that_succeeded() -> None:
-    with pytest.raises(ResultError, match="no row that succeeded"):
+    with pytest.raises(UsageError, match="no row that succeeded"):
         to_pyperf(result([row(**OUT_OF_MEMORY)]))

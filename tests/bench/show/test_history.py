@@ -8,18 +8,20 @@ from typing import Any
 
 import pytest
 
-from bench.history import history
-from bench.results import ResultError
+from bench.exit_codes import UsageError
+from bench.records import Result, Row
+from bench.show.history import history
+from bench.storage import results
 from tests.bench.support import around, result, row
 
 OUT_OF_MEMORY = {"status": "out of memory", "error": "RESOURCE_EXHAUSTED: 9 GB"}
 DAYS = tuple(f"2026-11-{day}T10:30:00+00:00" for day in (10, 11, 12))
 
 
-def write(folder: Path, *results: dict[str, Any]) -> Path:
+def write(folder: Path, *found: Result) -> Path:
     """Files whose names are in the reverse order of time."""
-    for turn, found in enumerate(results):
-        (folder / f"benchmark_{9 - turn}.json").write_text(json.dumps(found))
+    for turn, one in enumerate(found):
+        results.write(folder / f"benchmark_{9 - turn}.json", one)
     return folder
 
 
@@ -30,7 +32,7 @@ def cells(text: str) -> list[list[str]]:
     return [found[0], *found[2:]]
 
 
-def two(tmp_path: Path, before: dict[str, Any], after: dict[str, Any], **changes: Any) -> str:
+def two(tmp_path: Path, before: Row, after: Row, **changes: Any) -> str:
     """What the second run's cell says."""
     folder = write(tmp_path, result([before], created=DAYS[0]), result([after], created=DAYS[1], **changes))
     return cells(history(folder))[1][2]
@@ -60,16 +62,16 @@ def test_a_tag_given_twice_has_its_date(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "before", "after", "words"),
+    ("measure", "before", "after", "text"),
     [
         ("speed", 112, 100, "12 % slower"),
         ("reset", 1, 1.12, "12 % slower"),
         ("speed", 100, 100.2, "the same"),
     ],
 )
-def test_change_in_words(tmp_path: Path, measure: str, before: float, after: float, words: str) -> None:
+def test_change_in_words(tmp_path: Path, measure: str, before: float, after: float, text: str) -> None:
     rows = (row(measure=measure, speed=value) for value in (before, after))
-    assert two(tmp_path, *rows).endswith(f", {words}")
+    assert two(tmp_path, *rows).endswith(f", {text}")
 
 
 def test_another_machine_is_not_compared(tmp_path: Path) -> None:
@@ -107,7 +109,7 @@ def test_the_last_run_that_measured_the_row_counts(tmp_path: Path) -> None:
     runs = ([row(speed=1e6)], [row(**OUT_OF_MEMORY)], [row(speed=1.5e6)])
     folder = write(tmp_path, *(result(rows, created=day) for rows, day in zip(runs, DAYS, strict=True)))
     assert cells(history(folder))[1][1:] == ["1 M steps/s", "out of memory", "1.5 M steps/s, 50 % faster"]
-    name = row()["name"]
+    name = row().name
     assert history(folder).splitlines()[-1] == f"2026-11-11 10:30: {name}: RESOURCE_EXHAUSTED: 9 GB"
 
 
@@ -126,7 +128,7 @@ def test_rows_that_come_and_go_have_empty_cells(tmp_path: Path) -> None:
     assert lines[2][2] == ""
 
 
-def sweep(mode: str = "jax-scan") -> list[dict[str, Any]]:
+def sweep(mode: str = "jax-scan") -> list[Row]:
     speeds = ((1, 1e3), (10, 9e3), (100, 25e3))
     return [row(name=f"{mode}@{batch}", mode=mode, batch=batch, speed=speed) for batch, speed in speeds]
 
@@ -157,7 +159,11 @@ def test_scaling_of_results_without_a_sweep(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read_are_named_and_left_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    damaged = {"old.json": json.dumps(result() | {"schema": 0}), "cut.json": "{", "list.json": "[]"}
+    damaged = {
+        "old.json": json.dumps(json.loads(results.encoded(result())) | {"schema": 0}),
+        "cut.json": "{",
+        "list.json": "[]",
+    }
     for name, text in damaged.items():
         (tmp_path / name).write_text(text)
     found = history(write(tmp_path, result(tag="good")))
@@ -171,5 +177,5 @@ def test_files_that_cannot_be_read_are_named_and_left_alone(
 
 def test_a_folder_without_results(tmp_path: Path) -> None:
     assert "holds no result files" in history(tmp_path)
-    with pytest.raises(ResultError, match="is no folder"):
+    with pytest.raises(UsageError, match="is no folder"):
         history(tmp_path / "missing")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from bench import __main__ as command
-from bench import report, results
-from bench.judge import Earlier
-from tests.bench.support import around, paired, result, row
-from tests.bench.test_forest import compared
+from bench.records import Against, Result, Row, replace
+from bench.show import report
+from bench.storage import results
+from bench.storage.baselines import Baselines
+from tests.bench.show.figures.support import ab_run
+from tests.bench.support import around, result, row
 
 EVIL = "<script>alert('&amp;')</script>\" onload=\"x"
 
@@ -42,11 +42,11 @@ class Page(HTMLParser):
         return [value for found, value in self.attributes if found == name]
 
 
-def sweep() -> list[dict[str, Any]]:
+def sweep() -> list[Row]:
     return [row(name=f"sweep {batch}", batch=batch, speed=1e4 * batch) for batch in (1, 10, 100)]
 
 
-def run(*rows: dict[str, Any], **changes: Any) -> dict[str, Any]:
+def run(*rows: Row, **changes: Any) -> Result:
     return result([*sweep(), *rows], **{"created": "2026-11-17T10:00:00+00:00", **changes})
 
 
@@ -56,7 +56,7 @@ def whole() -> str:
     late = row(name="late", measure="latency", samples=around(1e-3, 0.9), parts={"a": 1e-4})
     rows = (late, row(name="shaky", samples=around(1e6, 0.9)), row(name="broken", error="no"))
     before = run(row(name="shaky"), created="2026-11-16T10:00:00+00:00")
-    return report.page([compared(), run(*rows)], Earlier.of(before))
+    return report.page([ab_run(), run(*rows)], Baselines.of(before))
 
 
 def test_all_sections_are_there_and_linked(whole: str) -> None:
@@ -66,7 +66,7 @@ def test_all_sections_are_there_and_linked(whole: str) -> None:
         f"#{name}" for name in names
     ]
     assert set(names) <= set(page.named("id"))
-    for words in (
+    for text in (
         "1 slower, 1 faster, 1 same, 1 inconclusive, 1 failed, 1 not comparable, 1 new",
         "the base is main aaaaaaaaaa",
         "12 % slower, confirmed",
@@ -75,7 +75,7 @@ def test_all_sections_are_there_and_linked(whole: str) -> None:
         "2026-11-17 10:00:00 UTC",
         "unstable",
     ):
-        assert words in page.text, words
+        assert text in page.text, text
 
 
 def test_nothing_is_fetched(whole: str) -> None:
@@ -97,12 +97,14 @@ def test_ids_are_unique_and_what_they_are_referred_by_exists(whole: str) -> None
     assert {one or other for one, other in referred} <= set(ids)
 
 
+def downloaded(link: str) -> Result:
+    return results.decoded(base64.b64decode(link.partition("base64,")[2]), Result, "the download")
+
+
 def test_the_raw_data_is_in_the_link(whole: str) -> None:
     (pairs, found) = (value for value in Page(whole).named("href") if value.startswith("data:application"))
-    decoded = json.loads(base64.b64decode(found.partition("base64,")[2]))
-    results.validate(decoded)
-    assert [one["name"] for one in decoded["rows"]][-1] == "broken"
-    assert json.loads(base64.b64decode(pairs.partition("base64,")[2])) == compared()
+    assert downloaded(found).rows[-1].name == "broken"
+    assert downloaded(pairs) == ab_run()
 
 
 def test_colours_follow_the_theme(whole: str) -> None:
@@ -114,15 +116,15 @@ def test_colours_follow_the_theme(whole: str) -> None:
 
 def test_the_same_results_give_the_same_bytes(whole: str) -> None:
     found = run(row(name="x"))
-    assert report.page([found], Earlier()) == report.page([found], Earlier())
+    assert report.page([found], Baselines()) == report.page([found], Baselines())
 
 
 def test_text_is_never_markup() -> None:
     rows = (row(name=EVIL), row(name="b", error=EVIL), row(name="c", measure="reset", parts={EVIL: 1.0}))
-    pairs = compared()
-    pairs = {**pairs, "rows": [{**pairs["rows"][0], "name": EVIL}]}
-    pairs["configuration"]["against"]["revision"] = EVIL
-    text = report.page([pairs, run(*rows, tag=EVIL, description=EVIL, cpu=EVIL)], Earlier())
+    pairs = ab_run()
+    pairs.rows = [replace(pairs.rows[0], name=EVIL)]
+    pairs.configuration.against = Against(revision=EVIL, sha="a" * 40, head=None)
+    text = report.page([pairs, run(*rows, tag=EVIL, description=EVIL, cpu=EVIL)], Baselines())
     page = Page(text)
     assert page.tags.count("script") == 1, "the page's own"
     assert not page.named("onload")
@@ -130,34 +132,17 @@ def test_text_is_never_markup() -> None:
 
 
 def test_a_page_of_little(tmp_path: Path) -> None:
-    text = report.page([run()], Earlier())
+    text = report.page([run()], Baselines())
     assert "There is no baseline to compare with." in text
     assert Page(text).text.count("3 measured, 0 unstable; all checksums agree.") == 2
-    only = report.page([compared()], Earlier())
+    only = report.page([ab_run()], Baselines())
     assert 'id="results"' not in only
     assert 'id="pairs"' in only
-    assert report.page([result([row(error="x")])], Earlier())
+    assert report.page([result([row(error="x")])], Baselines())
 
 
 def test_the_newest_run_is_shown() -> None:
     older = run(row(name="older row"), created="2026-11-01T10:00:00+00:00")
-    text = Page(report.page([older, run(row(name="newer row"))], Earlier())).text
+    text = Page(report.page([older, run(row(name="newer row"))], Baselines())).text
     assert "newer row" in text
     assert "older row" not in text
-
-
-def test_the_command_writes_a_file_again_and_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    results.write(tmp_path / "results" / "r.json", run(row(ab=paired())))
-    (tmp_path / "results" / "damaged.json").write_text("{")
-    html = tmp_path / "new" / "report.html"
-    for _ in range(2):
-        assert command.main(["report", str(tmp_path / "results"), "--html", str(html)]) == 0
-    assert html.read_text().startswith("<!doctype html>")
-    out, err = capsys.readouterr()
-    assert out.splitlines()[0] == str(html)
-    assert "left out: " in err
-    (tmp_path / "empty").mkdir()
-    assert command.main(["report", str(tmp_path / "empty"), "--html", str(html)]) == 2
-    assert "holds no results" in capsys.readouterr().err

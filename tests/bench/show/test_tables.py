@@ -1,8 +1,8 @@
-"""Tables: speed-ups, noise and trouble are told."""
+"""Tables: speed-ups, noise and trouble are shown."""
 
 from __future__ import annotations
 
-from bench import tables, words
+from bench.show import tables
 from tests.bench.support import around, result, row
 
 
@@ -24,7 +24,7 @@ def test_speeds_stand_beside_one_numpy_environment() -> None:
     assert text.splitlines()[-1] == "3 measured, 0 unstable; all checksums agree."
 
 
-def test_trouble_is_told() -> None:
+def test_trouble_is_shown() -> None:
     noise = {"steal": 0.0, "others": 0.9, "pressure": 0.9, "load": 3.0, "dropped": 5, "disturbed": 2}
     rows = [
         row(name="wild", samples=around(1e6, 0.9)),
@@ -38,9 +38,9 @@ def test_trouble_is_told() -> None:
     assert "out of memory: too large." in text
     assert "mismatch: differs." in text
     assert "2 of 5 samples disturbed" in " ".join(line(text, "noisy"))
-    assert words.doubt(row(noise=noise)) == ""
-    assert words.doubt(row(noise={**noise, "disturbed": 3})) == "disturbed"
-    assert words.doubt(row(samples=[1.0])) == "too few samples"
+    assert row(noise=noise).doubt == ""
+    assert row(noise={**noise, "disturbed": 3}).doubt == "disturbed"
+    assert row(samples=[1.0]).doubt == "too few samples"
     assert "unstable" not in " ".join(line(text, "late"))  # single steps may differ
     assert text.splitlines()[-1] == "5 measured, 1 out of memory, 1 unstable; 1 with WRONG RESULTS."
 
@@ -51,13 +51,3 @@ def test_seconds_and_parts() -> None:
         tables.summary(result(rows=[row(name="c", measure="compile", samples=[0.7], parts=parts)])), "c "
     )
     assert "trace 200 ms, compile 500 ms" in "  ".join(cells)
-
-
-def test_words() -> None:
-    assert [words.size(n) for n in (43, 2048, 3 * 2**20, 5.5 * 2**30)] == [
-        "43 B",
-        "2 KiB",
-        "3 MiB",
-        "5.5 GiB",
-    ]
-    assert [words.percent(x) for x in (0.004, 0.05, 0.123, 2.0)] == ["0.4 %", "5.0 %", "12 %", "200 %"]

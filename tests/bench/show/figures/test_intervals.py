@@ -1,29 +1,14 @@
-"""The forest plot: intervals, words and order."""
+"""The intervals of an A/B run: their place, texts and order."""
 
 from __future__ import annotations
 
-from bench.forest import forest
-from bench.results import Result
-from tests.bench.support import paired, result, row
-from tests.bench.test_plots import drawn, texts
+from bench.show.figures.intervals import intervals
+from tests.bench.show.figures.support import ab_run, drawn, texts
+from tests.bench.support import result, row
 
 
-def compared() -> Result:
-    rows = {
-        "same": row(ab=paired(1.01)),
-        "slow": row(ab=paired(1.12, "slower")),
-        "fast": row(ab=paired(0.8, "faster")),
-        "unsure": row(ab=paired(1.06, "inconclusive", low=0.9, high=1.3)),
-        "fresh": row(ab=paired(verdict="new") | dict.fromkeys(("ratio", "low", "high", "smallest"))),
-        "broken": row(ab=paired(), error="ValueError: no"),
-    }
-    found = result([{**one, "name": name} for name, one in rows.items()] + [row(name="alone")])
-    against = {"revision": "main", "sha": "a" * 40, "head": "b" * 40}
-    return {**found, "configuration": {**found["configuration"], "suite": "ab", "against": against}}
-
-
-def test_cases_from_the_slowest_to_the_fastest_with_their_words() -> None:
-    figure = drawn(forest([compared()]))
+def test_cases_from_the_slowest_to_the_fastest_with_their_verdicts() -> None:
+    figure = drawn(intervals([ab_run()]))
     axis = figure.axes[0]
     assert figure.get_suptitle() == "A/B against main"
     names = [tick.get_text() for tick in axis.get_yticklabels()]
@@ -39,7 +24,7 @@ def test_cases_from_the_slowest_to_the_fastest_with_their_words() -> None:
 
 
 def test_intervals_are_in_the_picture_around_no_change() -> None:
-    axis = drawn(forest([compared()])).axes[0]
+    axis = drawn(intervals([ab_run()])).axes[0]
     bars = [line.get_xdata() for line in axis.get_lines() if len(line.get_xdata()) == 2]
     low, high = axis.get_xlim()
     assert axis.get_xscale() == "log"
@@ -50,8 +35,8 @@ def test_intervals_are_in_the_picture_around_no_change() -> None:
     assert "+10 %" in {tick.get_text() for tick in axis.get_xticklabels()}
 
 
-def test_words_stand_right_of_the_intervals_and_inside() -> None:
-    figure = drawn(forest([compared()]))
+def test_verdicts_stand_right_of_the_intervals_and_inside() -> None:
+    figure = drawn(intervals([ab_run()]))
     axis = figure.axes[0]
     right = axis.transData.transform((1.3, 0))[0]
     verdicts = [text for text in axis.texts if "%" in text.get_text() or text.get_text() == "the same"]
@@ -62,8 +47,8 @@ def test_words_stand_right_of_the_intervals_and_inside() -> None:
 
 def test_a_later_plain_run_does_not_hide_the_pairs() -> None:
     later = result([row(name="slow")], created="2026-12-01T00:00:00+00:00")
-    assert len(drawn(forest([compared(), later])).axes[0].get_yticklabels()) == 6
+    assert len(drawn(intervals([ab_run(), later])).axes[0].get_yticklabels()) == 6
 
 
 def test_no_pairs_no_plot() -> None:
-    assert forest([result()]) is None
+    assert intervals([result()]) is None

@@ -1,21 +1,32 @@
-"""The bars of a run of peers: which targets are shown, where their limits are, and the words."""
+"""The targets of a run of peers: which are shown, where their limits are, and the texts."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from bench.ratios import ratios
+from bench.records import TargetResult, replace
+from bench.show.figures.targets import targets
+from tests.bench.show.figures.support import drawn, texts
 from tests.bench.support import result, row
-from tests.bench.test_plots import drawn, texts
 
 
-def target(what: str, median: float | None, **facts: Any) -> dict[str, Any]:
-    ends = {"low": median and median * 0.9, "high": median and median * 1.1, "median": median}
-    return {"what": what, "against": "them", "unit": "×", "enough": 4.0, "at_most": False, **ends, **facts}
+def target(what: str, median: float | None, **facts: Any) -> TargetResult:
+    defaults = {
+        "against": "them",
+        "unit": "×",
+        "rows": [],
+        "samples": [],
+        "figures": [],
+        "low": median and median * 0.9,
+        "high": median and median * 1.1,
+        "verdict": "met",
+        "enough": 4.0,
+    }
+    return TargetResult(what=what, median=median, **defaults | facts)
 
 
 def test_a_bar_for_each_speed_that_was_aimed_at() -> None:
-    targets = [
+    found = [
         target("fast", 6.0),
         target("slow", 3.0),
         target("limit", 0.6, enough=None, stretch=0.5),
@@ -24,7 +35,7 @@ def test_a_bar_for_each_speed_that_was_aimed_at() -> None:
         target("no limit", 2.0, enough=None),
         target("absent", None),
     ]
-    figure = drawn(ratios([{**result([row()]), "targets": targets}]))
+    figure = drawn(targets([replace(result([row()]), targets=found)]))
     axis = figure.axes[0]
     assert [tick.get_text() for tick in axis.get_yticklabels()] == [
         f"{name}\nvs them" for name in ("fast", "slow", "limit")
@@ -40,5 +51,5 @@ def test_a_bar_for_each_speed_that_was_aimed_at() -> None:
 
 
 def test_results_without_targets_have_none() -> None:
-    assert ratios([result([row()])]) is None
-    assert ratios([{**result([row()]), "targets": [target("absent", None)]}]) is None
+    assert targets([result([row()])]) is None
+    assert targets([replace(result([row()]), targets=[target("absent", None)])]) is None
