@@ -34,6 +34,12 @@ def text(findings: Sequence[Finding], style: str = "terminal") -> str:
     return "\n\n".join(filter(None, [table, averages(findings), headline(findings), advice(findings)]))
 
 
+def publish(findings: Sequence[Finding]) -> None:
+    """Append the table to GitHub's job summary, where there is one."""
+    if path := github.summary_file():
+        github.publish("Benchmarks", [f"{text(findings, 'github')}\n"], path)
+
+
 def cells(finding: Finding) -> tuple[str, ...]:
     """A line of the table."""
     numbers = [engineering(n, finding.unit) if n else "" for n in (finding.before, finding.after)]

@@ -31,7 +31,19 @@ def summary(result: Result) -> str:
         parts.append(_table([_time(row) for row in times], TIME))
     if any(row.shadow for row in result.rows):
         parts.append(shadows(result.rows))
-    return "\n\n".join([*parts, headline(result)])
+    return "\n\n".join(filter(None, [*parts, verbs(result.rows), headline(result)]))
+
+
+def verbs(rows: Sequence[Row]) -> str:
+    """How often each verb happened in the steps that were compared with NumPy, a line for each game."""
+    games: dict[str, dict[str, int]] = {}
+    for row in rows:
+        if row.verbs:
+            games.setdefault(row.case.id, row.verbs)
+    return "\n".join(
+        f"Verbs compared in {id}: {', '.join(f'{name} {count}' for name, count in met.items())}."
+        for id, met in games.items()
+    )
 
 
 def shadows(rows: Sequence[Row]) -> str:

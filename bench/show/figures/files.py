@@ -19,6 +19,7 @@ from bench.show.figures.bars import libraries, phases
 from bench.show.figures.intervals import intervals
 from bench.show.figures.sweeps import chunks, efficiency, memory, throughput
 from bench.show.figures.targets import targets
+from bench.storage.results import write_bytes
 
 FIGURES: dict[str, Callable[[Iterable[Result]], Figure | None]] = {
     "throughput": throughput,
@@ -49,11 +50,12 @@ def drawn(results: Sequence[Result]) -> dict[str, Figure]:
 
 def draw_all(results: Sequence[Result], folder: Path) -> list[Path]:
     """Draw every figure that the results have data for, as PNG and SVG; the files that were written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    written: list[Path] = []
     for name, figure in drawn(results).items():
         written += [folder / f"{name}.png", folder / f"{name}.svg"]
         with matplotlib.style.context("default"):
-            figure.savefig(written[-2], dpi=300)
-            written[-1].write_text(svg(figure, name))
+            png = io.BytesIO()
+            figure.savefig(png, dpi=300)
+            write_bytes(written[-2], png.getvalue())
+            write_bytes(written[-1], svg(figure, name).encode())
     return written

@@ -12,7 +12,7 @@ from bench.commands.parser import GROUPS, name, parse
 from bench.measure import training
 from bench.storage import results
 from tests.bench.commands.support import Measured, bench
-from tests.bench.support import result
+from tests.bench.support import paired, result, row
 from tests.support import HAS_JAX
 
 
@@ -53,6 +53,21 @@ def test_a_profile_has_configurations_side_by_side(
     assert "sum       150.0 µs  75%" in out
     assert bench("profile", "--layout", "nowhere") == 2
     assert "unknown environment id 'nowhere'" in capsys.readouterr().err
+
+
+def test_a_report_is_written_again_and_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results.write(tmp_path / "results" / "r.json", result([row(ab=paired())]))
+    (tmp_path / "results" / "damaged.json").write_text("{")
+    html = tmp_path / "new" / "report.html"
+    for _ in range(2):
+        assert bench("report", tmp_path / "results", "--html", html) == 0
+    assert html.read_text().startswith("<!doctype html>")
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0] == str(html)
+    assert "left out: " in err
+    (tmp_path / "empty").mkdir()
+    assert bench("report", tmp_path / "empty", "--html", html) == 2
+    assert "holds no results" in capsys.readouterr().err
 
 
 def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
