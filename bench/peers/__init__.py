@@ -1,1 +1,1 @@
-"""Other libraries beside cogrid, and the targets."""
+"""Peers: cogrid beside other libraries on the same work, and how the targets are met."""

@@ -4,8 +4,8 @@
  *   limit TAPE STEPS BATCH step|observe
  *
  * TAPE holds STEPS x BATCH x 2 actions of one byte. With `observe` the 26 planes of both agents are written
- * out at every step. A line of JSON tells how the tape ended; then every line on stdin is answered by one
- * sample, in steps per second on one core.
+ * out at every step. Every line on stdin is answered by a line of JSON: the first by how the tape ended, each
+ * later one by a sample, in steps per second on one core.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -161,14 +161,14 @@ static uint64_t weighed(const uint8_t *planes) {
     return sum;
 }
 
-static void tell_end(const Kitchen *kitchens, const uint8_t *planes, int batch) {
-    static const uint8_t OURS[] = {3, 1, 2, 0}; /* right, down, left, up; by facing */
+static void answer_end(const Kitchen *kitchens, const uint8_t *planes, int batch) {
+    static const uint8_t FACING[] = {3, 1, 2, 0}; /* cogrid's number of each: right, down, left, up */
     printf("{\"library\": \"C\", \"unit\": \"steps/s\", \"end\": {\"positions\": [");
     for (int b = 0; b < batch; b++)
         printf("%s[%d, %d]", b ? ", " : "", kitchens[b].pos[0], kitchens[b].pos[1]);
     printf("], \"facings\": [");
     for (int b = 0; b < batch; b++)
-        printf("%s[%d, %d]", b ? ", " : "", OURS[kitchens[b].facing[0]], OURS[kitchens[b].facing[1]]);
+        printf("%s[%d, %d]", b ? ", " : "", FACING[kitchens[b].facing[0]], FACING[kitchens[b].facing[1]]);
     printf("], \"rewards\": [");
     for (int b = 0; b < batch; b++) printf("%s%g", b ? ", " : "", kitchens[b].reward);
     if (planes) {
@@ -177,7 +177,14 @@ static void tell_end(const Kitchen *kitchens, const uint8_t *planes, int batch) 
             printf("%s%llu", b ? ", " : "", (unsigned long long)weighed(planes + (size_t)b * AGENTS * SEEN));
     }
     printf("]}}\n");
-    fflush(stdout);
+}
+
+static void answer_sample(Kitchen *kitchens, uint8_t *planes, const int8_t *tape, int steps, int batch) {
+    double start = now(), passed = 0;
+    long passes = 0;
+    for (; passed < SAMPLE_SECONDS; passes++, passed = now() - start) play(kitchens, planes, tape, steps, batch);
+    printf("{\"value\": %.1f, \"rewards\": %.0f}\n", (double)passes * steps * batch / passed,
+           total_reward(kitchens, batch));
 }
 
 static void *allocate(size_t size) {
@@ -219,16 +226,14 @@ int main(int count, char **words) {
     Kitchen *kitchens = allocate(batch * sizeof *kitchens);
     uint8_t *planes = strcmp(words[4], "observe") ? NULL : allocate((size_t)batch * AGENTS * SEEN);
     draw_fixed_planes();
-    play(kitchens, planes, tape, steps, batch);
-    tell_end(kitchens, planes, batch);
-    for (int c; (c = getchar()) != EOF;) {
+    for (int c, answers = 0; (c = getchar()) != EOF;) {
         if (c != '\n') continue;
-        double start = now(), passed = 0;
-        long passes = 0;
-        for (; passed < SAMPLE_SECONDS; passes++, passed = now() - start)
+        if (answers++) {
+            answer_sample(kitchens, planes, tape, steps, batch);
+        } else {
             play(kitchens, planes, tape, steps, batch);
-        printf("{\"value\": %.1f, \"rewards\": %.0f}\n", (double)passes * steps * batch / passed,
-               total_reward(kitchens, batch));
+            answer_end(kitchens, planes, batch);
+        }
         fflush(stdout);
     }
     return 0;

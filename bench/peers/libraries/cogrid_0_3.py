@@ -1,148 +1,87 @@
-"""cogrid 0.3.2 of PyPI, the older implementation: other rules, and our import name.
-
-Runs in an environment of its own, where `cogrid` is that one, and the only thing of ours is the clock.
-"""
+"""cogrid 0.3.2 of PyPI, the implementation before this one: other rules, and the same import name."""
 
 from __future__ import annotations
 
-import copy
-import json
-import sys
-from collections.abc import Callable, Mapping
-from importlib import import_module
-from importlib.metadata import version
-from typing import Any
+import dataclasses
+import os
+import shutil
 
-import numpy as np
+from bench import ROOT
+from bench.peers.cases import VMAPPED, beside, scan, single
+from bench.peers.start import Process, Resources, tape_file
+from bench.peers.tapes import lanes
+from bench.peers.target import Peer, PeerCase, Target
+from bench.processes.worker import WorkerFailed
+from cogrid.benchmarks.case import Case
 
-from bench.rivals.protocol import Job, Prepared, clock_of_ours, serve, speed
-
-
-def main() -> None:
-    """The job is the only argument."""
-    serve(prepare, json.loads(sys.argv[1]))
-
-
-def prepare(job: Job) -> Prepared:
-    """What the job asks for."""
-    if not version("cogrid").startswith("0.3."):
-        raise ImportError(f"{sys.executable} has cogrid {version('cogrid')}, and 0.3.2 is asked for.")
-    case = job["case"]
-    flat = np.fromfile(job["tape"], np.int8)
-    tape = flat.reshape(case["steps"], job["lanes"], -1)
-    return _WAYS[job["how"]](case, tape, clock_of_ours())
+OTHER_RULES = "other rules, so trajectories are not compared"
+PROGRAM = (
+    f"import sys; sys.path.append({str(ROOT)!r}); "
+    "from bench.peers.libraries.cogrid_0_3_worker import main; main()"
+)
 
 
-def _env(case: Mapping[str, Any], backend: str) -> Any:
-    import_module("cogrid.envs")  # registers them
-    env = import_module("cogrid.envs.registry").make(case["id"], backend=backend)
-    env.reset(seed=case["seed"])
-    return env
+def process(way: str, case: Case, resources: Resources) -> Process:
+    """Another Python, told to ignore PYTHONPATH; our checkout comes last: the cogrid installed there wins."""
+    if resources.older_python is None:
+        raise WorkerFailed(
+            "no Python that has cogrid 0.3.2 was named: --older PYTHON, or nox -s bench-peers."
+        )
+    python = os.path.abspath(shutil.which(resources.older_python) or resources.older_python)
+    tape = tape_file(resources.folder, lanes(case))
+    job = {"way": way, "case": case.parameters(), "tape": str(tape), "lanes": case.lanes}
+    return Process((python, "-E", "-c", PROGRAM), job, resources.folder)
 
 
-def _name() -> str:
-    return f"cogrid {version('cogrid')}"
+COGRID_0_3 = Peer("cogrid 0.3.2", process)
 
 
-def _numpy(case: Mapping[str, Any], tape: Any, clock: Any) -> Prepared:
-    """One environment through `env.step`, begun anew before every pass."""
-    env = _env(case, "numpy")
-    agents = sorted(env.possible_agents)
-    joint = [dict(zip(agents, both, strict=True)) for both in tape[:, 0].tolist()]
-
-    def run() -> Any:
-        for actions in joint:
-            obs = env.step(actions)[0]
-        return obs
-
-    work = clock.Pass(run, lambda: env.reset(seed=case["seed"]))
-    return Prepared(_name(), "steps/s", speed(clock, work, len(joint)))
+def _shorter(cases: tuple[PeerCase, PeerCase], steps: int) -> tuple[PeerCase, PeerCase]:
+    """The slower peer plays the beginning of the tape only."""
+    first, second = cases
+    return first, dataclasses.replace(second, case=dataclasses.replace(second.case, steps=steps))
 
 
-def _frames(case: Mapping[str, Any], tape: Any, clock: Any) -> Prepared:
-    """Pictures of what the tape leads to, the tiles drawn anew in every pass."""
-    import_module("cogrid.envs")
-    env = import_module("cogrid.envs.registry").make(case["id"], backend="numpy", render_mode="rgb_array")
-    env.render = lambda: None  # which every step calls
-    grids: list[Any] = []
-    for joint in tape[:, 0].tolist():
-        if not env.agents or not grids:
-            env.reset(seed=case["seed"])
-        env.step(dict(enumerate(joint)))
-        grids.append(copy.deepcopy(env.grid))
-
-    def run() -> Any:
-        for grid in grids:
-            image = grid.render(tile_size=32)
-        return image
-
-    return Prepared(_name(), "frames/s", speed(clock, clock.Pass(run, grids[0].tile_cache.clear), len(grids)))
-
-
-def _jax(case: Mapping[str, Any], tape: Any, clock: Any) -> Prepared:
-    """One environment, its compiled step called in a Python loop."""
-    return _loop(case, clock, tape[:, 0], lambda function: function)
-
-
-def _vmap(case: Mapping[str, Any], tape: Any, clock: Any) -> Prepared:
-    """A batch, its compiled step called in a Python loop."""
-    import jax
-
-    return _loop(case, clock, tape[:, np.arange(case["batch"]) % tape.shape[1]], jax.vmap)
-
-
-def _loop(case: Mapping[str, Any], clock: Any, tape: Any, over: Callable[[Any], Any]) -> Prepared:
-    import jax
-
-    env = _env(case, "jax")
-    keys = _keys(case, len(tape) + 1, tape.shape[1:-1])
-    start = jax.jit(over(env.jax_reset))(keys[-1])[1]
-    # Their step takes a key; all are drawn before the clock starts.
-    inputs = [(key, _named(actions)) for key, actions in zip(keys, tape, strict=False)]
-    compiled = jax.jit(over(env.jax_step)).lower(inputs[0][0], start, inputs[0][1]).compile()
-
-    def run() -> Any:
-        state, kept = start, []
-        for key, actions in inputs:
-            obs, state, rewards, *_ = compiled(key, state, actions)
-            kept.append(rewards)
-        return state, obs, kept
-
-    return Prepared(_name(), "steps/s", speed(clock, clock.Pass(run), len(inputs) * case["batch"]))
-
-
-def _compile(case: Mapping[str, Any], tape: Any, clock: Any) -> Prepared:
-    """Seconds until the vmapped step is compiled."""
-    import jax
-
-    from bench.rivals.compiled import compilation
-
-    env = _env(case, "jax")
-    (keys,) = _keys(case, 1, (case["batch"],))
-    start = jax.jit(jax.vmap(env.jax_reset))(keys)[1]
-    actions = _named(np.zeros((case["batch"], tape.shape[-1]), np.int8))
-    return Prepared(_name(), "s", compilation(clock, jax.vmap(env.jax_step), keys, start, actions))
-
-
-def _keys(case: Mapping[str, Any], steps: int, batch: tuple[int, ...]) -> list[Any]:
-    import jax
-
-    return list(jax.random.split(jax.random.key(case["seed"]), (steps, *batch)))
-
-
-def _named(actions: Any) -> dict[int, Any]:
-    """(*B, agents) by agent."""
-    import jax
-
-    return {
-        agent: jax.device_put(own.astype(np.int32)) for agent, own in enumerate(np.moveaxis(actions, -1, 0))
-    }
-
-
-_WAYS: Mapping[str, Callable[[Mapping[str, Any], Any, Any], Prepared]] = {
-    "numpy": _numpy,
-    "jax": _jax,
-    "vmap": _vmap,
-    "compile": _compile,
-    "frames": _frames,
-}
+TARGETS = (
+    Target(
+        "JAX vmap@1024, default observation, Python loop",
+        "cogrid 0.3.2",
+        _shorter(beside(COGRID_0_3, "vmap", VMAPPED), 64),
+        enough=10.0,
+        stretch=20.0,
+        note=OTHER_RULES,
+    ),
+    Target(
+        "JAX one environment, jit",
+        "cogrid 0.3.2",
+        beside(COGRID_0_3, "jax", single("jax-single")),
+        enough=10.0,
+        stretch=15.0,
+        note=OTHER_RULES,
+    ),
+    Target(
+        "NumPy one environment through env.step, default observation",
+        "cogrid 0.3.2 NumPy",
+        _shorter(beside(COGRID_0_3, "numpy", single("numpy-single")), 64),
+        enough=25.0,
+        stretch=50.0,
+        note=OTHER_RULES,
+    ),
+    Target(
+        "1,000 pictures of CrampedRoom in tiles of 32 pixels, their drawing included",
+        "cogrid 0.3.2",
+        beside(
+            COGRID_0_3, "frames", single("numpy-single", 1000, max_steps=1000), "frames", measure="frames"
+        ),
+        enough=10.0,
+        rounds=6,
+        note=OTHER_RULES,
+    ),
+    Target(
+        "trace + compile of the vmapped step, default observation",
+        "cogrid 0.3.2",
+        beside(COGRID_0_3, "compile", scan(steps=1), "compile", measure="compile", mode="jax-vmap"),
+        at_most=True,
+        rounds=6,
+    ),
+)

@@ -1,4 +1,4 @@
-"""The overcooked_ai lineage: the maintained fork `overcooked`, in plain Python."""
+"""overcooked, the maintained fork of overcooked_ai: the original game in plain Python."""
 
 from __future__ import annotations
 
@@ -8,20 +8,34 @@ from typing import Any
 
 import numpy as np
 
-from bench.rivals.ours import case_of, lanes, witness
-from bench.rivals.protocol import Job, Prepared, speed
+from bench.peers.cases import LOSSLESS, beside, single
+from bench.peers.peer_worker import Prepared, speed
+from bench.peers.start import python_module
+from bench.peers.tapes import end_of, lanes
+from bench.peers.target import Peer, Target
 from cogrid.benchmarks import clock
 from cogrid.benchmarks.case import Case
 from cogrid.core.layout import Layout
 
-DIRECTIONS = ((1, 0), (0, 1), (-1, 0), (0, -1))  # (x, y) by our facing
+DIRECTIONS = ((1, 0), (0, 1), (-1, 0), (0, -1))  # (x, y) by cogrid's facing
 STAY = (0, 0)
 THEIR_ACTION = (DIRECTIONS[3], DIRECTIONS[1], DIRECTIONS[2], DIRECTIONS[0], "interact", STAY, STAY)
 
+OVERCOOKED = Peer("overcooked", python_module(__name__))
 
-def prepare(job: Job) -> Prepared:
+TARGETS = (
+    Target(
+        "NumPy one environment, lossless",
+        "overcooked, step + encoding",
+        beside(OVERCOOKED, "play", single("numpy-single", **LOSSLESS)),
+        enough=2.5,
+        stretch=4.0,
+    ),
+)
+
+
+def prepare(way: str, case: Case) -> Prepared:
     """One environment: a step and the lossless encoding of both agents."""
-    case = case_of(job["case"])
     game = _game(case.spec.layout[0])
     joint = [tuple(THEIR_ACTION[action] for action in both) for both in lanes(case)[:, 0].tolist()]
     start = game.get_standard_start_state()
@@ -35,7 +49,7 @@ def prepare(job: Job) -> Prepared:
         return state, planes, score
 
     sample = speed(clock, clock.Pass(run), case.steps)
-    return Prepared(f"overcooked {version('overcooked')}", "steps/s", sample, _witness(case, *run()))
+    return Prepared(f"overcooked {version('overcooked')}", "steps/s", sample, _end(case, *run()))
 
 
 def _game(layout: Layout) -> Any:
@@ -56,8 +70,8 @@ def _game(layout: Layout) -> Any:
     return import_module("overcooked.mdp.overcooked_mdp").OvercookedGridworld.from_grid(text, options)
 
 
-def _witness(case: Case, state: Any, planes: Any, score: float) -> dict[str, Any]:
+def _end(case: Case, state: Any, planes: Any, score: float) -> dict[str, Any]:
     cells = [y * case.spec.width + x for x, y in state.player_positions]
     facings = [DIRECTIONS.index(direction) for direction in state.player_orientations]
     seen = np.stack(planes).swapaxes(1, 2)  # theirs are (agents, width, height, planes)
-    return witness([cells], [facings], [score], seen[None])
+    return end_of([cells], [facings], [score], seen[None])

@@ -1,109 +1,68 @@
-"""cogrid's own side of every comparison."""
+"""cogrid, this checkout of it: what the other peers are compared with."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from bench.rivals.protocol import Job, Prepared, Sample, speed
-from bench.worker import row_of
+from bench.peers.peer_worker import Prepared, speed
+from bench.peers.start import python_module
+from bench.peers.tapes import actions, end_of, lanes, own_tapes
+from bench.peers.target import Peer
 from cogrid.backend.array import Array
 from cogrid.benchmarks import clock, modes
 from cogrid.benchmarks.case import Case
-from cogrid.benchmarks.counters import counters, equations
-from cogrid.benchmarks.measures import Plan
-from cogrid.benchmarks.workloads import spread, tape
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.render.picture import TILE, picture
 from cogrid.render.tiles import tiles_of
 
-NAME = "cogrid"
-N_ACTIONS = 7
-COUNTER_PLANE = 11  # JaxMARL's counter vanishes under what lies on it; the other planes are compared
+COGRID = Peer("cogrid", python_module(__name__))
 
 
-def case_of(parameters: Mapping[str, Any]) -> Case:
-    """A case that came as JSON, where a tuple of layouts became a list."""
-    options = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in parameters["options"].items()
-    }
-    return Case.of({**parameters, "options": options})
+def prepare(way: str, case: Case) -> Prepared:
+    """A case, in one of the ways below."""
+    return _WAYS[way](case)
 
 
-def lanes(case: Case) -> Array:
-    """(steps, lanes, agents) the tape of a case."""
-    return tape(case.spec, case.workload, case.steps, case.lanes, case.seed)
+def _prepared(
+    unit: str, sample: Callable[[], dict[str, Any]], end: Mapping[str, Any] | None = None
+) -> Prepared:
+    return Prepared(COGRID.name, unit, sample, end or {})
 
 
-def actions(case: Case) -> Array:
-    """(steps, batch, agents) the tape, spread over the batch."""
-    return spread(lanes(case), case.batch, axis=1)
-
-
-def own_tapes(case: Case) -> Array:
-    """(steps, batch, agents) random actions, others for every environment.
-
-    A processor learns a tape that many environments repeat: C then guesses all branches and is three times
-    as fast as it ever is in use.
-    """
-    shape = (case.steps, case.batch, case.spec.num_agents)
-    return np.random.default_rng(case.seed).integers(N_ACTIONS, size=shape, dtype=np.int8)
-
-
-def witness(positions: Any, facings: Any, rewards: Any, planes: Any = None) -> dict[str, Any]:
-    """How the lanes ended: cells and facings of the agents, the team's reward, the planes by their weight."""
-    end = {
-        "positions": np.asarray(positions).tolist(),  # (lanes, agents)
-        "facings": np.asarray(facings).tolist(),
-        "rewards": np.asarray(rewards, float).tolist(),  # (lanes,)
-    }
-    if planes is not None:  # (lanes, agents, height, width, 26)
-        seen = np.array(planes, np.int64)
-        seen[..., COUNTER_PLANE] = 0
-        flat = seen.reshape(len(seen), -1)
-        end["planes"] = (flat * np.arange(1, flat.shape[1] + 1)).sum(axis=1).tolist()
-    return end
-
-
-def counter(name: str, function: Any, *arguments: Any) -> Callable[[], Sample]:
-    """A number of the compiled function, the same each time."""
-    count = counters(function, *arguments)[name]
-    return lambda: {"value": count}
-
-
-def prepare(job: Job) -> Prepared:
-    """What the job asks for."""
-    return _WAYS[job["how"]](case_of(job["case"]))
+def _played(case: Case, run: Callable[[], Any], end: Mapping[str, Any] | None = None) -> Prepared:
+    """The speed of a pass over all steps of all environments."""
+    return _prepared("steps/s", speed(clock, clock.Pass(run), case.steps * case.batch), end)
 
 
 def _play(case: Case) -> Prepared:
     """The tape, as `bench run` plays it, compared with NumPy before."""
-    prepared = modes.ready(case)
-    end = prepared.end(prepared.work.once())
-    modes.check(case, prepared, end)
-    sample = speed(clock, prepared.work, case.steps * case.batch)
-    return Prepared(NAME, "steps/s", sample, _witness(case.lanes, case, end))
+    ready = modes.ready(case)
+    end = ready.end(ready.work.once())
+    modes.check(case, ready, end)
+    sample = speed(clock, ready.work, case.steps * case.batch)
+    return _prepared("steps/s", sample, _end(case, end, case.lanes))
 
 
-def _witness(count: int, case: Case, end: modes.End) -> dict[str, Any]:
+def _end(case: Case, end: modes.End, count: int) -> dict[str, Any]:
     """Of the first environments."""
     state, obs, rewards = end
     found = [state.pos, state.agent_dir, rewards[..., 0]]
     found += [obs] if case.spec.observation == "lossless" and isinstance(case.spec.game, Kitchen) else []
     if case.mode.endswith("single"):
         found = [value[None] for value in found]
-    return witness(*(np.asarray(value[:count]) for value in found))
+    return end_of(*(np.asarray(value[:count]) for value in found))
 
 
 def _drawn(case: Case, staggered: bool = False) -> Prepared:
-    """Random actions drawn inside of the scan, and finished episodes begin anew."""
+    """Random actions drawn inside of the scan, with automatic reset; staggered episodes end at all times."""
     import jax
 
-    from bench.rivals import compiled
+    from bench.peers import compiled
     from cogrid.core.autoreset import renew
 
     env = CoGridEnv(case.spec, "jax")
@@ -111,21 +70,13 @@ def _drawn(case: Case, staggered: bool = False) -> Prepared:
     if staggered:
         start = start.evolve(clock=jax.numpy.arange(case.batch, dtype=np.int32) % case.spec.max_steps)
 
-    def one(carry: Any, _: Any) -> Any:
-        state, key = carry
-        key, _, joint = compiled.drawn(key, case.batch, case.spec.num_agents)
+    def step(state: Any, _: Any, joint: Any) -> Any:
         state, obs, rewards, done, _ = env.step_fn(state, joint)
         state, obs = renew(env.rules, state, obs, done)
-        return (state, key), obs, rewards
+        return state, obs, rewards
 
-    ticks = jax.numpy.arange(case.steps)
-    run = compiled.scan(one, (start, jax.random.key(case.seed)), ticks, ticks[0])
-    return Prepared(NAME, "steps/s", speed(clock, clock.Pass(run), case.steps * case.batch))
-
-
-def _staggered(case: Case) -> Prepared:
-    """The same with episodes that end at all times, and not together."""
-    return _drawn(case, staggered=True)
+    shape = (case.batch, case.spec.num_agents)
+    return _played(case, compiled.scan_drawn(step, start, case.steps, shape, case.seed))
 
 
 def _own_tapes(case: Case) -> Prepared:
@@ -152,18 +103,17 @@ def _sharded(case: Case) -> Prepared:
 
 
 def _scanned(case: Case, env: CoGridEnv, start: Any, joint: Array) -> Prepared:
-    """Any tape from any start; its end is for the other side to compare."""
+    """Any tape from any start; its end is compared with that of the peer."""
     import jax
 
-    from bench.rivals import compiled
+    from bench.peers import compiled
 
-    def one(state: Any, joint: Any) -> Any:
+    def step(state: Any, joint: Any) -> Any:
         state, obs, rewards, _, _ = jax.vmap(env.jax_step)(state, joint)
         return state, obs, rewards
 
-    run = compiled.scan(one, start, joint, jax.eval_shape(lambda tape: tape[0], joint))
-    sample = speed(clock, clock.Pass(run), case.steps * case.batch)
-    return Prepared(NAME, "steps/s", sample, _witness(case.batch, case, run()))
+    run = compiled.scan(step, start, joint)
+    return _played(case, run, _end(case, run(), case.batch))
 
 
 def _empty(case: Case) -> Prepared:
@@ -179,16 +129,16 @@ def _empty(case: Case) -> Prepared:
         new = jax.tree.map(lambda leaf: leaf + joint[0].astype(leaf.dtype), state)
         return new, *jax.tree.map(lambda leaf: jax.numpy.full(leaf.shape, joint[0], leaf.dtype), others)
 
-    compiled = jax.jit(nothing).lower(start, tape[0]).compile()
+    ready = jax.jit(nothing).lower(start, tape[0]).compile()
 
     def run() -> Any:
         state, kept = start, []
         for joint in tape:
-            state, obs, rewards, _, _ = compiled(state, joint)
+            state, obs, rewards, _, _ = ready(state, joint)
             kept.append(rewards)
         return state, obs, kept
 
-    return Prepared(NAME, "steps/s", speed(clock, clock.Pass(run), case.steps))
+    return _played(case, run)
 
 
 def _vmapped(case: Case) -> tuple[Any, Any, Any]:
@@ -202,39 +152,27 @@ def _vmapped(case: Case) -> tuple[Any, Any, Any]:
 
 def _compile(case: Case) -> Prepared:
     """Seconds until the vmapped step is compiled."""
-    from bench.rivals import compiled
+    from bench.peers import compiled
 
-    return Prepared(NAME, "s", compiled.compilation(clock, *_vmapped(case)))
-
-
-def _equations(case: Case) -> Prepared:
-    """Equations of the vmapped step."""
-    import jax
-
-    step, *arguments = _vmapped(case)
-    count = equations(jax.jit(step).trace(*arguments).jaxpr)
-    return Prepared(NAME, "equations", lambda: {"value": count})
+    return _prepared("s", compiled.compilation(clock, *_vmapped(case)))
 
 
-def _bytes(case: Case) -> Prepared:
-    """Bytes that the compiled vmapped step reads and writes."""
-    return Prepared(NAME, "B", counter("bytes_accessed", *_vmapped(case)))
+def _counted(name: str, unit: str, case: Case) -> Prepared:
+    """A counter of the compiled vmapped step."""
+    from bench.peers import compiled
 
-
-def _fusions(case: Case) -> Prepared:
-    """Fusions of the compiled vmapped step."""
-    return Prepared(NAME, "fusions", counter("fusions", *_vmapped(case)))
+    return _prepared(unit, compiled.counter(name, *_vmapped(case)))
 
 
 def _state_bytes(case: Case) -> Prepared:
     """Bytes of a state without its key."""
-    prepared = modes.ready(case)
-    size = modes.bytes_per_environment(case, prepared.end(prepared.work.once()))["state_bytes"]
-    return Prepared(NAME, "B", lambda: {"value": size})
+    ready = modes.ready(case)
+    size = modes.bytes_per_environment(case, ready.end(ready.work.once()))["state_bytes"]
+    return _prepared("B", lambda: {"value": size})
 
 
 def _frames(case: Case) -> Prepared:
-    """Pictures of the states of a tape, the tiles drawn anew in every pass."""
+    """Pictures of the states of a tape; the tiles are drawn again in every pass."""
     env, states = CoGridEnv(case.spec), []
     env.reset(seed=case.seed)
     for joint in lanes(case)[:, 0].tolist():
@@ -246,31 +184,29 @@ def _frames(case: Case) -> Prepared:
             image = picture(env.rules, state, TILE)
         return image
 
-    sample = speed(clock, clock.Pass(run, tiles_of.cache_clear), len(states))
-    return Prepared(NAME, "frames/s", sample)
+    return _prepared("frames/s", speed(clock, clock.Pass(run, tiles_of.cache_clear), len(states)))
 
 
 def _memory(case: Case) -> Prepared:
     """The peak of a process that measures this case and nothing else."""
-    row = row_of(case, Plan(samples=1))
-    if row["error"]:
-        raise {"out of memory": MemoryError, "mismatch": modes.Mismatch}.get(row["status"], RuntimeError)(
-            row["error"]
-        )
-    return Prepared(NAME, "B", lambda: {"value": row["memory"]["peak_rss_bytes"]})
+    from bench.measure.plan import Plan
+    from bench.processes.case_worker import measured
+
+    peak = measured(case, Plan(samples=1)).memory["peak_rss_bytes"]
+    return _prepared("B", lambda: {"value": peak})
 
 
 _WAYS: Mapping[str, Callable[[Case], Prepared]] = {
     "play": _play,
     "own tapes": _own_tapes,
     "drawn": _drawn,
-    "staggered": _staggered,
+    "staggered": functools.partial(_drawn, staggered=True),
     "sharded": _sharded,
     "empty": _empty,
     "compile": _compile,
-    "equations": _equations,
-    "bytes": _bytes,
-    "fusions": _fusions,
+    "equations": functools.partial(_counted, "equations", "equations"),
+    "bytes": functools.partial(_counted, "bytes_accessed", "B"),
+    "fusions": functools.partial(_counted, "fusions", "fusions"),
     "state bytes": _state_bytes,
     "frames": _frames,
     "memory": _memory,
