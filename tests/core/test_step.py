@@ -9,7 +9,7 @@ import pytest
 
 import cogrid
 from cogrid.backend import rng
-from cogrid.benchmarks.counters import equations
+from bench.measure.counters import equations
 from tests.support import BACKENDS, HAS_JAX, KITCHENS, NOOP, assert_same, keys
 
 ROOM = "Overcooked-CrampedRoom-V0"

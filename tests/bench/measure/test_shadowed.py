@@ -34,29 +34,6 @@ def device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "_device", lambda: ("cpu", "cpu"))
 
 
-@pytest.mark.skipif(not HAS_JAX, reason="a shadow needs both backends")
-def test_a_run_prints_what_was_compared_and_is_marked(
-    measured: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv(VARIABLE, "1")
-    measured.planted = {"shadow": BESIDE}
-    path = tmp_path / "r.json"
-    assert command.main(["run", "--only", "CrampedRoom numpy-single", "-o", str(path)]) == 0
-    out = capsys.readouterr().out
-    assert "with a shadow, so not compared by time" in out
-    assert "Shadow: 1,234 comparisons, 0 mismatches.\n" in out
-    assert "1 : 2.5" in out
-    assert results.load(path)["system"]["flags"][VARIABLE] == "1"
-    wrong = {**BESIDE, "mismatches": 3, "first": "step 2, row 0"}
-    measured.planted = {"shadow": wrong, "status": "mismatch", "error": "step 2, row 0.", "samples": []}
-    path = tmp_path / "wrong.json"
-    assert command.main(["run", "--only", "CrampedRoom numpy-single", "-o", str(path)]) == Code.MISMATCH
-    out = capsys.readouterr().out
-    assert (
-        "Shadow: 1,234 comparisons, 3 mismatches.\nCrampedRoom numpy-single cooperative: step 2, row 0" in out
-    )
-
-
 @pytest.mark.parametrize("value", ["0", "", None])
 def test_a_shadow_that_is_off_leaves_no_mark(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
@@ -77,23 +54,6 @@ def test_times_with_a_shadow_are_no_baseline_and_are_not_compared(tmp_path: Path
         baselines.refuse(tmp_path, shadowed, "a reason", allow_dirty=False)
 
 
-@pytest.mark.parametrize("arguments", [("run", "--against", "HEAD"), ("peers",), ("selfcheck",)])
-def test_what_compares_speeds_refuses_a_shadow(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
-) -> None:
-    monkeypatch.setenv(VARIABLE, "1")
-    assert command.main(list(arguments)) == Code.USAGE
-    assert capsys.readouterr().err.endswith("a shadow would be timed with them: unset COGRID_SHADOW.\n")
-
-
-def test_a_wrong_value_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv(VARIABLE, "yes")
-    assert command.main(["run"]) == Code.USAGE
-    assert capsys.readouterr().err.startswith("bench: COGRID_SHADOW='yes' is unknown")
-
-
 def test_workers_are_told_and_measure_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "1")
     tell = (
@@ -110,10 +70,6 @@ def test_rows_without_speeds_have_no_shadow(monkeypatch: pytest.MonkeyPatch) -> 
     found = worker.row_of(case, Plan(), shadow=True)
     assert found["status"] == "ok"
     assert "shadow" not in found
-
-
-def test_a_row_with_a_shadow_is_valid() -> None:
-    results.validate(result([{**row(), "shadow": BESIDE}]))
 
 
 if HAS_JAX:
