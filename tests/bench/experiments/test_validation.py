@@ -81,7 +81,9 @@ def test_the_table_and_progress(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("wrong", [False, True])
 def test_exit_codes(wrong: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(
-        validation, "planned", lambda size, everything: iter([Run("make", "A none", lambda: fake(size, wrong))])
+        validation,
+        "planned",
+        lambda size, everything: iter([Run("make", "A none", lambda: fake(size, wrong))]),
     )
     assert validation.run(7) == (Code.MISMATCH if wrong else Code.FINE)
     out = capsys.readouterr().out
