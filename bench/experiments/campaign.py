@@ -87,7 +87,7 @@ class Run(Record):
 
     @property
     def is_calibration(self) -> bool:
-        """Whether both checkouts ran the same code beside the hog."""
+        """Whether it shows the noise that suites are drawn from: A/A, beside the hog."""
         return self.factor == 1.0 and bool(self.hog)
 
     @property

@@ -98,15 +98,16 @@ def test_a_case_that_fails_ends_the_campaign_with_the_reason(
 
 
 def test_the_hog_runs_until_the_end_of_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    from subprocess import Popen
+    started: list[subprocess.Popen[bytes]] = []
 
-    started: list[Popen[bytes]] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            campaign.subprocess, "Popen", lambda *a, **k: started.append(Popen(*a, **k)) or started[0]
-        )
-        with campaign.hog(0.5):
-            assert started[0].poll() is None
-        assert started[0].poll() is not None
-        with campaign.hog(0.0):
-            assert len(started) == 1
+    class Noted(subprocess.Popen):
+        def __init__(self, command: list[str]) -> None:
+            super().__init__(command)
+            started.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Noted)
+    with campaign.hog(0.5):
+        assert started[0].poll() is None
+    assert started[0].poll() is not None
+    with campaign.hog(0.0):
+        assert len(started) == 1
