@@ -1,22 +1,23 @@
-"""Scaling: a rollout on more devices and processes of this machine, and what devices say to each other."""
+"""Scaling: a rollout on more devices and processes of this machine, and what the devices exchange."""
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import statistics
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
-from bench.codes import Code
+from bench.exit_codes import Code, UsageError
+from bench.processes.worker import Worker, WorkerFailed
 from bench.units import engineering
 
+COMMAND = (sys.executable, "-m", "bench.experiments.scaling_worker")
 ROUNDS = 15
 BATCH, STEPS = 8192, 32
 SIMULATED = (8, 64)
@@ -33,8 +34,8 @@ class Shape(NamedTuple):
     def name(self) -> str:
         """For people."""
         devices = f"{self.devices} device{'s' * (self.devices > 1)}"
-        words = f"{self.processes} processes, {devices} each" if self.processes > 1 else devices
-        return words + (", one thread" if self.threads == 1 else "")
+        name = f"{self.processes} processes, {devices} each" if self.processes > 1 else devices
+        return name + (", one thread" if self.threads == 1 else "")
 
 
 #: All are compared with the first. On one thread it shows what its own threads are worth.
@@ -55,89 +56,73 @@ class Sample(NamedTuple):
     cores: float  # that were busy on average
 
 
-class Worker:
-    """A process of `bench.scaling_worker`; says one line for each that it gets."""
-
-    def __init__(self, request: dict[str, Any], env: dict[str, str]) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "bench.scaling_worker"],
-            env={**os.environ, "JAX_ENABLE_COMPILATION_CACHE": "0", "JAX_PLATFORMS": "cpu", **env},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.say(request)
-
-    def say(self, words: Any) -> None:
-        """Does not wait."""
-        pipe: IO[str] = self.process.stdin  # type: ignore[assignment]
-        pipe.write(json.dumps(words) + "\n")
-        pipe.flush()
-
-    def hear(self) -> Any:
-        """Waits."""
-        line = self.process.stdout.readline()  # type: ignore[union-attr]
-        if not line:
-            raise RuntimeError(f"a worker ended with exit code {self.process.wait()}.")
-        return json.loads(line)
-
-
 class Team:
-    """The processes of one shape, made ready."""
+    """The processes of one shape, which are all asked at the same time."""
 
-    def __init__(self, shape: Shape, batch: int, steps: int) -> None:
-        with socket.socket() as probe:
-            probe.bind(("localhost", 0))
-            port = probe.getsockname()[1]
-        env = {"JAX_NUM_CPU_DEVICES": str(shape.devices)}
-        env |= {"NPROC": str(shape.threads)} if shape.threads else {}
-        request = {"batch": batch, "steps": steps, "processes": shape.processes, "port": port}
-        self.shape = shape
-        self.workers = [Worker({**request, "process": i}, env) for i in range(shape.processes)]
-        self._all("ready?")
+    def __init__(self, shape: Shape, workers: Sequence[Worker], pool: ThreadPoolExecutor) -> None:
+        self.shape, self._workers, self._pool = shape, workers, pool
 
-    def _all(self, words: str) -> list[Any]:
-        for worker in self.workers:
-            worker.say(words)
-        return [worker.hear() for worker in self.workers]
+    def prepare(self, batch: int, steps: int) -> None:
+        """Compile and warm up."""
+        request = {"batch": batch, "steps": steps, "processes": len(self._workers), "port": _free_port()}
+        self._ask(*({"task": "prepare", **request, "process": i} for i in range(len(self._workers))))
 
     def play(self) -> Sample:
         """All at once; the last one counts."""
-        told = self._all("play")
-        seconds = max(wall for wall, _ in told)
-        return Sample(seconds, sum(cpu for _, cpu in told) / seconds)
+        answers = self._ask(*[{"task": "play"}] * len(self._workers))
+        seconds = max(answer["seconds"] for answer in answers)
+        return Sample(seconds, sum(answer["cpu_seconds"] for answer in answers) / seconds)
 
     def checksum(self) -> str:
         """Of all that was played, which no shape may change."""
-        return str(self._all("checksum")[0])
+        return str(self._ask(*[{"task": "checksum"}] * len(self._workers))[0]["checksum"])
 
-    def close(self) -> None:
-        """End the processes."""
-        for worker in self.workers:
-            worker.process.stdin.close()  # type: ignore[union-attr]
-        for worker in self.workers:
-            worker.process.wait()
+    def count(self, batch: int, steps: int) -> list[tuple[str, int, int]]:
+        """The collectives of every piece of code: how many, and their bytes."""
+        (answer,) = self._ask({"task": "count", "batch": batch, "steps": steps})
+        return [(code, number, size) for code, number, size in answer["counts"]]
+
+    def _ask(self, *requests: dict[str, Any]) -> list[dict[str, Any]]:
+        asked = [self._pool.submit(w.ask, r) for w, r in zip(self._workers, requests, strict=True)]
+        # A process that failed leaves the others waiting for it, so nobody waits for those.
+        for done in wait(asked, return_when=FIRST_EXCEPTION).done:
+            try:
+                done.result()
+            except WorkerFailed as failure:
+                message = f"a process of the shape {self.shape.name!r} stopped: {failure}"
+                raise UsageError(message) from None
+        return [one.result() for one in asked]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return int(probe.getsockname()[1])
 
 
 @contextmanager
-def teams(batch: int, steps: int) -> Iterator[list[Team]]:
-    """One of each shape, which take turns."""
-    made: list[Team] = []
-    try:
-        for shape in SHAPES:
-            made.append(Team(shape, batch, steps))
-            print(f"bench: ready: {shape.name}", file=sys.stderr)
-        yield made
-    finally:
-        for team in made:
-            team.close()
+def team(shape: Shape) -> Iterator[Team]:
+    """The processes of a shape, which end with the block."""
+    env = {
+        "JAX_ENABLE_COMPILATION_CACHE": "0",
+        "JAX_PLATFORMS": "cpu",
+        "JAX_NUM_CPU_DEVICES": str(shape.devices),
+        **({"NPROC": str(shape.threads)} if shape.threads else {}),
+    }
+    # The processes end first, so that no thread of the pool waits for an answer.
+    with ThreadPoolExecutor(shape.processes) as pool, ExitStack() as stack:
+        yield Team(shape, [stack.enter_context(Worker(COMMAND, env)) for _ in range(shape.processes)], pool)
 
 
 def run(rounds: int = ROUNDS, batch: int = BATCH, steps: int = STEPS) -> Code:
     """Measure, count, and print both tables; the exit code."""
-    with teams(batch, steps) as ready:
-        samples = [[team.play() for team in ready] for _ in range(rounds)]
-        checksums = {team.shape.name: team.checksum() for team in ready}
+    with ExitStack() as stack:
+        teams = [stack.enter_context(team(shape)) for shape in SHAPES]
+        for one in teams:
+            one.prepare(batch, steps)
+            print(f"bench: ready: {one.shape.name}", file=sys.stderr)
+        samples = [[one.play() for one in teams] for _ in range(rounds)]
+        checksums = {one.shape.name: one.checksum() for one in teams}
     print(f"A rollout of {batch} CrampedRooms at random, {steps} steps a pass, {rounds} rounds in turns:\n")
     print(tabulate(rows(samples, batch * steps), HEADERS, disable_numparse=True))
     print("\nWhat is in the compiled code, on simulated devices with 16 environments each:\n")
@@ -177,10 +162,7 @@ def rows(samples: list[list[Sample]], steps: int) -> list[tuple[str, ...]]:
 
 
 def counted(devices: int) -> list[tuple[str, ...]]:
-    """The collectives of a rollout and of a gradient on so many devices, which one CPU pretends to be."""
-    worker = Worker(
-        {"count": True, "batch": 16 * devices, "steps": STEPS}, {"JAX_NUM_CPU_DEVICES": str(devices)}
-    )
-    told = worker.hear()
-    worker.process.communicate()
-    return [(str(devices), code, str(number), engineering(size, "B")) for code, number, size in told]
+    """The collectives of a rollout and of a gradient on so many devices, all simulated by one CPU."""
+    with team(Shape(devices)) as one:
+        counts = one.count(16 * devices, STEPS)
+    return [(str(devices), code, str(number), engineering(size, "B")) for code, number, size in counts]

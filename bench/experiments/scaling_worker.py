@@ -1,81 +1,88 @@
-"""One process of a scaling benchmark: JSON lines in, JSON lines out."""
+"""The worker of the scaling experiment: plays a rollout, alone or as one of several processes."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import json
-import os
 import re
-import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jax
 
 import cogrid
-from bench import training
-from bench.cases import CRAMPED
+from bench.measure import training
+from bench.processes.protocol import serve
+from bench.suites import CRAMPED
 from cogrid import distributed
 from cogrid.backend import rng
 from cogrid.placement import Placement, place
-from cogrid.rollout import Program, _compiled
+from cogrid.rollout import compiled
 
 OPERATIONS = "all-(?:reduce|gather|to-all)|reduce-scatter|collective-(?:permute|broadcast)"
 COLLECTIVE = re.compile(rf"= (.*?) (?:{OPERATIONS})(?:-start)?\(")
 ARRAY = re.compile(r"\b(?:pred|[a-z]+?(\d+))\[([\d,]*)\]")  # a pred takes a byte
 
 
-def main() -> None:
-    """Whatever anything prints goes to stderr, so that stdout holds the answers and nothing else."""
-    with os.fdopen(os.dup(1), "w") as answer:
-        os.dup2(2, 1)
-        for words in answers(json.loads(sys.stdin.readline())):
-            answer.write(json.dumps(words) + "\n")
-            answer.flush()
+class Game:
+    """A rollout that was prepared, and goes on from play to play."""
+
+    def __init__(self) -> None:
+        self._program: Any = None
+        self._carry: Any = None
+        self._steps = 0
+
+    def handle(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Do what is asked for."""
+        tasks: dict[str, Callable[..., dict[str, Any]]] = {
+            "prepare": self._prepare,
+            "play": self._play,
+            "checksum": self._checksum,
+            "count": count,
+        }
+        return tasks[request.pop("task")](**request)
+
+    def _prepare(self, batch: int, steps: int, processes: int, process: int, port: int) -> dict[str, Any]:
+        if processes > 1:
+            distributed.start(f"localhost:{port}", processes, process)
+        self._program, self._steps = program_of(batch), steps
+        self._carry = self._program.begin(rng.key(42))
+        for _ in range(3):  # the first one compiles
+            self._play()
+        return {}
+
+    def _play(self) -> dict[str, Any]:
+        wall, cpu = time.perf_counter(), time.process_time()
+        self._carry, _ = jax.block_until_ready(self._program.run(self._carry, None, self._steps))
+        return {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
+
+    def _checksum(self) -> dict[str, Any]:
+        parts = jax.tree.leaves(distributed.gather((self._carry.state, self._carry.sums)))
+        digest = hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
+        return {"checksum": digest[:16]}
 
 
-def answers(request: dict[str, Any]) -> Any:
-    """What is said to each line."""
-    if request.get("processes", 1) > 1:
-        distributed.start(f"localhost:{request['port']}", request["processes"], request["process"])
-    program = program_of(request["batch"])
-    if request.get("count"):
-        yield [*counts(program, request["steps"])]
-        return
-    carry = program.begin(rng.key(42))
-    for line in sys.stdin:
-        words = json.loads(line)
-        if words == "checksum":
-            parts = jax.tree.leaves(distributed.gather((carry.state.cells, carry.state.words, carry.sums)))
-            yield hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()[:16]
-            continue
-        for _ in range(3 if words == "ready?" else 1):  # the first one compiles
-            wall, cpu = time.perf_counter(), time.process_time()
-            carry, _ = jax.block_until_ready(program.run(carry, None, request["steps"]))
-            taken = [time.perf_counter() - wall, time.process_time() - cpu]
-        yield taken
-
-
-def program_of(batch: int) -> Program:
+def program_of(batch: int) -> Any:
     """The rollout itself, without what is done once."""
     env = cogrid.make(CRAMPED, backend="jax")
-    return _compiled(env.rules, None, place(None, batch), "sums")
+    return compiled(env.rules, None, place(None, batch), "sums")
 
 
-def counts(program: Program, steps: int) -> Any:
+def count(batch: int, steps: int) -> dict[str, Any]:
     """Collectives and their bytes: of the beginning, of a chunk, and of an update of the training example."""
-    words = rng.key(42)
-    carry = jax.eval_shape(program.begin, words)
-    yield "begin", *collectives(program.begin.lower(words))  # type: ignore[attr-defined]
-    yield f"{steps} steps", *collectives(program.run.lower(carry, None, steps))  # type: ignore[attr-defined]
+    program, key = program_of(batch), rng.key(42)
+    carry = jax.eval_shape(program.begin, key)
+    found = {"begin": program.begin.lower(key), f"{steps} steps": program.run.lower(carry, None, steps)}
     if not training.missing():
-        yield "IPPO update", *collectives(update(program.place))
+        found["IPPO update"] = update(program.place)
+    return {"counts": [(code, *collectives(lowered)) for code, lowered in found.items()]}
 
 
 def update(place: Placement) -> Any:
     """One, of one seed, in the example's own sizes but for the environments."""
-    ippo = training.module()
+    from examples import ippo  # optional: it needs the extra `train`
+
     options = ippo.Options(devices=int(place.mesh.size), num_envs=place.num_envs, seeds=1, chunk=1)
     learner = ippo.Learner(options)
     run = jax.eval_shape(jax.vmap(learner.begin), ippo.seeds_of(options))
@@ -95,4 +102,4 @@ def size_of(shape: str) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    serve(Game().handle)

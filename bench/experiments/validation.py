@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import itertools
 import math
+import statistics
 import sys
 import tempfile
 import time
@@ -20,9 +21,9 @@ import numpy as np
 from tabulate import tabulate
 
 import cogrid
-from bench import training
-from bench.codes import Code
-from bench.results import version_of
+from bench.exit_codes import Code, UsageError
+from bench.measure import training
+from bench.storage.machine import version_of
 from cogrid.backend.array import BACKENDS
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.actions import ACTION_SETS
@@ -53,7 +54,7 @@ class Run(NamedTuple):
     play: Callable[[], ShadowReport]
 
 
-class Found(NamedTuple):
+class Outcome(NamedTuple):
     """What came of a run."""
 
     path: str
@@ -84,7 +85,7 @@ def kinds(spec: Spec) -> list[str]:
     return [kind for kind in OBSERVATIONS if there.get(kind, bool(spec.game.planes))]
 
 
-def runs(comparisons: int, everything: bool) -> Iterator[Run]:
+def planned(comparisons: int, everything: bool) -> Iterator[Run]:
     """What makes up so many comparisons, quick things first."""
     stage = [(id, kind, backend) for id, kind in scenes(everything) for backend in BACKENDS]
     each = math.ceil(comparisons * STATEFUL / len(stage))
@@ -153,13 +154,14 @@ def rolled(id: str, kind: str, comparisons: int) -> ShadowReport:
 
 def trained(id: str, kind: str, comparisons: int) -> ShadowReport:
     """The training example: in every update a part of what the learner has played is replayed."""
-    example = training.module()
-    options = example.Options(id=id, observation=kind, seeds=1, chunk=5)
-    updates = math.ceil(comparisons / (example.RECORDED * options.num_steps))
+    from examples import ippo  # optional: it needs the extra `train`
+
+    options = ippo.Options(id=id, observation=kind, seeds=1, chunk=5)
+    updates = math.ceil(comparisons / (ippo.RECORDED * options.num_steps))
     options = dataclasses.replace(options, steps=updates * options.num_envs * options.num_steps)
-    watch = Shadow(example.kitchen(options).spec, "jax")
+    watch = Shadow(ippo.kitchen(options).spec, "jax")
     with tempfile.TemporaryDirectory() as folder, reported(lambda: watch.report):
-        example.train(options, Path(folder), watch=watch)
+        ippo.train(options, Path(folder), watch=watch)
     return watch.report
 
 
@@ -177,73 +179,70 @@ def _report(env: Any) -> ShadowReport:
     return report
 
 
-def validate(all_runs: Iterator[Run]) -> list[Found]:
-    """Play one after the other; progress and every mismatch are told on stderr at once.
+def play_all(runs: Iterator[Run]) -> list[Outcome]:
+    """Play one after the other; progress and every mismatch are shown on stderr at once.
 
     A run that fails does not keep the others from being played; Ctrl-C does.
     """
-    found: list[Found] = []
+    outcomes: list[Outcome] = []
     began, total = time.perf_counter(), 0
-    for run in all_runs:
-        one = found_by(run)
-        found.append(one)
-        before, total = total, total + one.report.comparisons
+    for run in runs:
+        outcome = outcome_of(run)
+        outcomes.append(outcome)
+        before, total = total, total + outcome.report.comparisons
         if marks_in(before, total):
-            wrong = sum(each.report.mismatches for each in found)
+            wrong = sum(each.report.mismatches for each in outcomes)
             seconds = time.perf_counter() - began
             print(f"validate: {total:,} comparisons, {wrong:,} mismatches, {seconds:.0f} s", file=sys.stderr)
-        if one.report.first:
-            print(f"validate: {named(one)}", file=sys.stderr)
-        if isinstance(one.failure, KeyboardInterrupt):
+        if outcome.report.first:
+            print(f"validate: {first_mismatch(outcome)}", file=sys.stderr)
+        if isinstance(outcome.failure, KeyboardInterrupt):
             break
-    return found
+    return outcomes
 
 
-def found_by(run: Run) -> Found:
+def outcome_of(run: Run) -> Outcome:
     """Play a run, to its end or as far as it goes."""
     try:
-        return Found(run.path, run.scene, run.play())
+        return Outcome(run.path, run.scene, run.play())
     except Stopped as stopped:
         report, failure = stopped.report, stopped.__cause__
     except (Exception, KeyboardInterrupt) as error:  # before anything was compared
         report, failure = ShadowReport("–", "–", 0, 0, None, None), error
     if isinstance(failure, Exception):
         traceback.print_exception(failure)
-    return Found(run.path, run.scene, report, failure)
+    return Outcome(run.path, run.scene, report, failure)
 
 
-def named(one: Found) -> str:
-    """A mismatch with the place where it can be seen again."""
-    return f"{one.path} of {one.scene} on {one.report.backend}: {one.report.first}."
+def first_mismatch(outcome: Outcome) -> str:
+    """With the place where it can be seen again."""
+    return f"{outcome.path} of {outcome.scene} on {outcome.report.backend}: {outcome.report.first}."
 
 
-def table(found: list[Found], style: str = "simple") -> str:
-    """Sums by path and backend, then what was found wrong, in words."""
-    lines = []
-    for (path, backend), group in itertools.groupby(
-        sorted(found, key=lambda one: (one.path, one.report.backend)),
-        lambda one: (one.path, one.report.backend),
-    ):
-        reports = [one.report for one in group]
+def table(outcomes: list[Outcome]) -> str:
+    """Sums by path and backend, then what was found wrong."""
+    groups: dict[tuple[str, str], list[ShadowReport]] = {}
+    for path, _, report, _ in sorted(outcomes, key=lambda one: (one.path, one.report.backend)):
+        groups.setdefault((path, report.backend), []).append(report)
+    rows = []
+    for (path, backend), reports in groups.items():
         ratios = [report.ratio for report in reports if report.ratio]
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
-        lines.append(
-            [
-                *(path, backend, reports[0].shadow, len(reports)),
-                f"{sum(report.comparisons for report in reports):,}",
-                f"{sum(report.mismatches for report in reports):,}",
-                "–" if mean is None else f"1 : {mean:.3g}",
-            ]
-        )
-    total, wrong = (sum(getattr(one.report, n) for one in found) for n in ("comparisons", "mismatches"))
-    firsts = [named(one) for one in found if one.report.first]
-    ends = [f"{one.path} of {one.scene} ended early: {one.failure!r}." for one in found if one.failure]
-    text: str = tabulate(lines, COLUMNS, style, disable_numparse=True)
+        total, wrong = _sums(reports)
+        mean = f"1 : {statistics.geometric_mean(ratios):.3g}" if ratios else "–"
+        rows.append([path, backend, reports[0].shadow, str(len(reports)), f"{total:,}", f"{wrong:,}", mean])
+    total, wrong = _sums([outcome.report for outcome in outcomes])
+    firsts = [first_mismatch(one) for one in outcomes if one.report.first]
+    ends = [f"{one.path} of {one.scene} ended early: {one.failure!r}." for one in outcomes if one.failure]
+    text = tabulate(rows, COLUMNS, disable_numparse=True)
     return "\n".join([text, "", f"{total:,} comparisons, {wrong:,} mismatches.", *firsts, *ends])
 
 
+def _sums(reports: list[ShadowReport]) -> tuple[int, int]:
+    return sum(one.comparisons for one in reports), sum(one.mismatches for one in reports)
+
+
 def size_of(text: str) -> int:
-    """A number of comparisons, by its name or as it is."""
+    """A number of comparisons, by its name or as it is; for argparse."""
     if text in SIZES:
         return SIZES[text]
     if not text.replace("_", "").isdigit() or int(text) < 1:
@@ -251,25 +250,15 @@ def size_of(text: str) -> int:
     return int(text)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """0 if nothing differed, 22 if anything did, also where something failed or was interrupted."""
-    parser = argparse.ArgumentParser(prog="python -m bench.validate", description=__doc__)
-    parser.add_argument(
-        "size", type=size_of, nargs="?", default="smoke", help="smoke, soak, or so many comparisons"
-    )
-    size = parser.parse_args(arguments).size
+def run(size: int) -> Code:
+    """Play so many comparisons and print the table; wrong results outrank a failure and an interruption."""
     if missing := [*([] if version_of("jax") else ["jax"]), *training.missing()]:
         names = ", ".join(missing)
-        print(f"validate: it trains, and {names} cannot be found: pip install '.[train]'.", file=sys.stderr)
-        return Code.USAGE
-    found = validate(runs(size, everything=size >= SIZES["soak"]))
-    print(table(found))
-    if any(one.report.mismatches for one in found):
+        raise UsageError(f"validation trains, and {names} cannot be found: pip install '.[train]'.")
+    outcomes = play_all(planned(size, everything=size >= SIZES["soak"]))
+    print(table(outcomes))
+    if any(outcome.report.mismatches for outcome in outcomes):
         return Code.MISMATCH
-    if any(isinstance(one.failure, KeyboardInterrupt) for one in found):
+    if any(isinstance(outcome.failure, KeyboardInterrupt) for outcome in outcomes):
         return Code.INTERRUPTED
-    return Code.FAILED if any(one.failure for one in found) else Code.FINE
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return Code.FAILED if any(outcome.failure for outcome in outcomes) else Code.FINE

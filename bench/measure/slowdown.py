@@ -1,4 +1,4 @@
-"""Injection: a pass that is really slower by a chosen factor, to see whether the judge finds it."""
+"""Slowdown: a pass that is really slower by a chosen factor, to see whether an A/B finds it."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cogrid.benchmarks.counters import hlo_counters, numpy_counters
+from bench.measure.counters import hlo_counters, numpy_counters
 from tests.episodes import run_python, shared
 from tests.support import HAS_JAX, NOOP, keys
 
@@ -133,7 +133,7 @@ PROCESS = """
 import json
 import numpy as np
 import cogrid
-from cogrid.benchmarks.counters import counters, numpy_counters
+from bench.measure.counters import counters, numpy_counters
 from tests.support import HAS_JAX, NOOP, keys
 
 env = cogrid.make("Overcooked-CrampedRoom-V0")
@@ -160,7 +160,7 @@ if HAS_JAX:
     import jax
     import jax.numpy as jnp
 
-    from cogrid.benchmarks.counters import compiled_counters, counters, equations, foldable_gathers
+    from bench.measure.counters import compiled_counters, counters, equations, foldable_gathers
 
     #: Told by every version and platform.
     ALWAYS = {"equations", "instructions", "fusions", "host_callbacks", "wide_values", "foldable_gathers"}

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from bench import runner
+from bench.measure.measures import measure, named
+from bench.measure.plan import Plan
 from cogrid.benchmarks import modes
 from cogrid.benchmarks.case import Case
-from cogrid.benchmarks.measures import Plan, measure
 from cogrid.benchmarks.modes import Mismatch
 from tests.support import BACKENDS, HAS_JAX
 
@@ -32,6 +33,11 @@ def test_samples_are_positive_and_in_their_unit(kind: str, backend: str) -> None
     assert len(measured.samples) == (2000 if kind == "latency" else count)
     assert min(measured.samples) > 0
     assert (measured.checksum is not None) == (kind == "speed")
+
+
+def test_an_unknown_measure_is_refused() -> None:
+    with pytest.raises(ValueError, match="measure='taste' is unknown: choose one of speed, latency"):
+        named("taste")
 
 
 def test_numpy_rows_have_counters() -> None:
@@ -78,7 +84,7 @@ def test_a_wrong_step_is_caught_by_the_measurement(monkeypatch: pytest.MonkeyPat
 
         return good._replace(end=end)
 
-    monkeypatch.setattr("cogrid.benchmarks.measures.ready", spoilt)
+    monkeypatch.setattr("bench.measure.speed.ready", spoilt)
     with pytest.raises(Mismatch, match="'rewards' of environment 0"):
         measure(Case(ROOM, "numpy-batch", 3, 4), PLAN)
 
@@ -89,16 +95,16 @@ if HAS_JAX:
     def test_compilation_is_split_and_uses_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
         monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-        row = runner.in_process_of_its_own(Case(ROOM, "jax-vmap", 4, measure="compile"), PLAN)
-        assert row["error"] is None
-        assert list(row["parts"]) == ["trace", "lower", "compile"]
-        assert min(row["parts"].values()) > 0
-        assert min(row["samples"]) <= sum(row["parts"].values()) <= 1.5 * max(row["samples"])
+        row = runner.in_own_process(Case(ROOM, "jax-vmap", 4, measure="compile"), PLAN)
+        assert row.error is None
+        assert list(row.parts) == ["trace", "lower", "compile"]
+        assert min(row.parts.values()) > 0
+        assert min(row.samples) <= sum(row.parts.values()) <= 1.5 * max(row.samples)
         assert not list(tmp_path.iterdir())
 
     def test_compilation_with_a_cache_is_refused(tmp_path: Path) -> None:
         program = (
-            "from cogrid.benchmarks.measures import *\n"
+            "from bench.measure.measures import *\n"
             "measure(Case('Overcooked-CrampedRoom-V0', 'jax-single', measure='compile'), Plan())"
         )
         environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(tmp_path)}
@@ -128,6 +134,6 @@ if HAS_JAX:
             good = ready(case)
             return good._replace(work=good.work._replace(run=lambda: (planted(), good.work.run())[1]))
 
-        monkeypatch.setattr("cogrid.benchmarks.measures.ready", spoilt)
+        monkeypatch.setattr("bench.measure.speed.ready", spoilt)
         with pytest.raises(Exception, match=words):
             measure(Case(ROOM, "jax-single", steps=3), PLAN)

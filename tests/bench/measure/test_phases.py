@@ -7,9 +7,9 @@ import os
 import numpy as np
 import pytest
 
-from cogrid.benchmarks import phases
+from bench.measure import phases
+from bench.measure.phases import Parts, feature_parts, numpy_phases, table
 from cogrid.benchmarks.clock import Sample, Samples
-from cogrid.benchmarks.phases import Parts, feature_parts, numpy_phases, table
 from cogrid.core.profiling import PHASES
 from tests.episodes import shared
 from tests.support import BACKENDS, HAS_JAX, NOOP, keys
@@ -97,7 +97,7 @@ def test_table() -> None:
 
 
 if HAS_JAX:
-    from cogrid.benchmarks.phases import jax_phases
+    from bench.measure.phases import jax_phases
 
     @pytest.mark.parametrize("batch", [None, 5])
     def test_phases_of_jax(batch) -> None:

@@ -1,119 +1,68 @@
-"""A benchmark under `COGRID_SHADOW=1`: counts beside the speeds, a mark, and 22 for a planted fault."""
+"""A case under `COGRID_SHADOW=1`: what was compared stands beside the speed, and a planted fault is seen."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from bench import __main__ as command
-from bench import baselines, judge, results, runner, worker
-from bench.codes import Code, worst
-from bench.judge import Earlier
-from bench.results import ResultError
-from bench.shadowed import shadowed
+from bench import runner
+from bench.compare import findings
+from bench.exit_codes import Code, UsageError, worst
+from bench.measure.plan import Measured, Plan
+from bench.measure.shadowed import shadowed
+from bench.processes import case_worker
+from bench.runner import row_of
+from bench.storage import baselines, machine
+from bench.storage.baselines import Baselines
 from cogrid.benchmarks.case import Case
-from cogrid.benchmarks.measures import Measured, Plan
 from cogrid.core.rules import compile_rules
-from tests.bench import test_main
-from tests.bench.support import result, row
+from tests.bench.support import result
 from tests.support import HAS_JAX
 
 VARIABLE = "COGRID_SHADOW"
 ROOM = "Overcooked-CrampedRoom-V0"
-BESIDE = {"beside": "jax", "comparisons": 1234, "mismatches": 0, "ratio": 2.5, "first": None}
-
-measured = test_main.measured
-
-
-@pytest.fixture(autouse=True)
-def device(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asking for it takes a process that imports JAX."""
-    monkeypatch.setattr(results, "_device", lambda: ("cpu", "cpu"))
-
-
-@pytest.mark.skipif(not HAS_JAX, reason="a shadow needs both backends")
-def test_a_run_prints_what_was_compared_and_is_marked(
-    measured: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv(VARIABLE, "1")
-    measured.planted = {"shadow": BESIDE}
-    path = tmp_path / "r.json"
-    assert command.main(["run", "--only", "CrampedRoom numpy-single", "-o", str(path)]) == 0
-    out = capsys.readouterr().out
-    assert "with a shadow, so not compared by time" in out
-    assert "Shadow: 1,234 comparisons, 0 mismatches.\n" in out
-    assert "1 : 2.5" in out
-    assert results.load(path)["system"]["flags"][VARIABLE] == "1"
-    wrong = {**BESIDE, "mismatches": 3, "first": "step 2, row 0"}
-    measured.planted = {"shadow": wrong, "status": "mismatch", "error": "step 2, row 0.", "samples": []}
-    path = tmp_path / "wrong.json"
-    assert command.main(["run", "--only", "CrampedRoom numpy-single", "-o", str(path)]) == Code.MISMATCH
-    out = capsys.readouterr().out
-    assert (
-        "Shadow: 1,234 comparisons, 3 mismatches.\nCrampedRoom numpy-single cooperative: step 2, row 0" in out
-    )
 
 
 @pytest.mark.parametrize("value", ["0", "", None])
 def test_a_shadow_that_is_off_leaves_no_mark(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+    monkeypatch.setattr(machine, "_device", lambda: ("cpu", "cpu"))  # asking takes a process with JAX
     monkeypatch.delenv(VARIABLE, raising=False)
-    plain = results.fingerprint(results.system())
+    plain = machine.fingerprint(machine.system())
     if value is not None:
         monkeypatch.setenv(VARIABLE, value)
-    assert results.fingerprint(results.system()) == plain
+    assert machine.fingerprint(machine.system()) == plain
     monkeypatch.setenv(VARIABLE, "1")
-    assert results.fingerprint(results.system()) != plain
+    assert machine.fingerprint(machine.system()) != plain
 
 
 def test_times_with_a_shadow_are_no_baseline_and_are_not_compared(tmp_path: Path) -> None:
     configuration = {"suite": "quick", **Plan()._asdict(), "planned": []}
-    base, shadowed = (result(configuration=configuration, flags=flags) for flags in ({}, {VARIABLE: "1"}))
-    (finding,) = judge.judge(shadowed, Earlier([base]))
-    assert finding.told == "not comparable: other flags"
-    with pytest.raises(ResultError, match="measured under COGRID_SHADOW: unset that"):
-        baselines.refuse(tmp_path, shadowed, "a reason", allow_dirty=False)
+    base, beside = (result(configuration=configuration, flags=flags) for flags in ({}, {VARIABLE: "1"}))
+    (finding,) = findings.judge(beside, Baselines([base]))
+    assert finding.text == "not comparable: other flags"
+    with pytest.raises(UsageError, match="measured under COGRID_SHADOW: unset that"):
+        baselines.refuse(tmp_path, beside, "a reason", allow_dirty=False)
 
 
-@pytest.mark.parametrize("arguments", [("run", "--against", "HEAD"), ("peers",), ("selfcheck",)])
-def test_what_compares_speeds_refuses_a_shadow(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
-) -> None:
+def test_workers_are_asked_for_a_shadow_and_measure_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "1")
-    assert command.main(list(arguments)) == Code.USAGE
-    assert capsys.readouterr().err.endswith("a shadow would be timed with them: unset COGRID_SHADOW.\n")
-
-
-def test_a_wrong_value_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv(VARIABLE, "yes")
-    assert command.main(["run"]) == Code.USAGE
-    assert capsys.readouterr().err.startswith("bench: COGRID_SHADOW='yes' is unknown")
-
-
-def test_workers_are_told_and_measure_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "1")
-    tell = (
-        "import json, os, sys; request = json.load(sys.stdin); "
-        f"print(json.dumps({{'asked': request['shadow'], 'set': os.environ.get({VARIABLE!r})}}))"
+    answer = (
+        "import json, os, sys; request = json.loads(sys.stdin.readline()); "
+        f"error = f\"{{request['shadow']}} {{os.environ[{VARIABLE!r}]}}\"; "
+        "print(json.dumps({'failed': 'failed', 'error': error}))"
     )
-    case, python = Case(ROOM, "numpy-single"), runner.WORKER[0]
-    assert runner.in_process_of_its_own(case, Plan(), (python, "-c", tell)) == {"asked": True, "set": None}
+    measurement = runner.in_own_process(Case(ROOM, "numpy-single"), Plan(), (sys.executable, "-c", answer))
+    assert measurement.error == "True 0"
 
 
 def test_rows_without_speeds_have_no_shadow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "measure", lambda case, plan, also: Measured("s", [1.0]))
+    monkeypatch.setattr(case_worker, "measure", lambda case, plan: Measured("s", [1.0]))
     case = Case(ROOM, "numpy-single", measure="latency")
-    found = worker.row_of(case, Plan(), shadow=True)
-    assert found["status"] == "ok"
-    assert "shadow" not in found
-
-
-def test_a_row_with_a_shadow_is_valid() -> None:
-    results.validate(result([{**row(), "shadow": BESIDE}]))
+    found = case_worker.measured(case, Plan(), shadow=True)
+    assert (found.status, found.shadow) == ("ok", None)
 
 
 if HAS_JAX:
@@ -132,17 +81,18 @@ if HAS_JAX:
         monkeypatch: pytest.MonkeyPatch, mode: str, batch: int, comparisons: int
     ) -> None:
         """The measuring itself is left out; the tape is played on both backends, and a fault is seen."""
-        monkeypatch.setattr(worker, "measure", lambda case, plan, also: Measured("steps/s", [1.0]))
+        monkeypatch.setattr(case_worker, "measure", lambda case, plan: Measured("steps/s", [1.0]))
         case = Case(ROOM, mode, batch, steps=4)
-        fine = worker.row_of(case, Plan(), shadow=True)
-        assert fine["status"] == "ok"
-        assert (fine["shadow"]["comparisons"], fine["shadow"]["mismatches"]) == (comparisons, 0)
-        assert fine["shadow"]["ratio"] > 0
+        fine = case_worker.measured(case, Plan(), shadow=True)
+        assert fine.status == "ok"
+        assert (fine.shadow.comparisons, fine.shadow.mismatches) == (comparisons, 0)
+        assert fine.shadow.ratio > 0
         rules = compile_rules(case.spec, "numpy")
         monkeypatch.setattr(rules, "turn", np.zeros_like(rules.turn))
         with pytest.warns(RuntimeWarning, match="the backends differ"):
-            wrong = worker.row_of(case, Plan(), shadow=True)
-        assert wrong["status"] == "mismatch"
-        assert wrong["error"] == f"{wrong['shadow']['first']}."
-        assert "agent 0" in wrong["error"]
-        assert worst(judge.codes(judge.judge(result([{**row(), **wrong}]), Earlier()))) == Code.MISMATCH
+            wrong = case_worker.measured(case, Plan(), shadow=True)
+        assert wrong.status == "mismatch"
+        assert wrong.error == f"{wrong.shadow.first}."
+        assert "agent 0" in wrong.error
+        judged = findings.judge(result([row_of(case, Plan(), wrong)]), Baselines())
+        assert worst(code for finding in judged for code in finding.codes) == Code.MISMATCH

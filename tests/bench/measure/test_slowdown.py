@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from bench.injection import slowed
+from bench.measure.slowdown import slowed
 from cogrid.benchmarks.clock import Pass
 
 
