@@ -14,7 +14,6 @@ from bench.commands import (
     compare,
     diff,
     export,
-    list,
     peers,
     plot,
     profile,
@@ -24,10 +23,11 @@ from bench.commands import (
     selfcheck,
     validate,
 )
+from bench.commands import list as list_
 from bench.exit_codes import described
 
 GROUPS: dict[str, tuple[ModuleType, ...]] = {
-    "Measure": (run, list, profile, peers, scaling),
+    "Measure": (run, list_, profile, peers, scaling),
     "Read results": (diff, compare, report, plot, export),
     "Baselines": (baseline,),
     "Check the checks": (selfcheck, validate),

@@ -41,11 +41,11 @@ def run(options: argparse.Namespace) -> int:
     refuse_shadow("selfcheck")
     with Progress() as progress:
         if options.recompilations:
-            text, alarms = recompile.recompile(options.recompilations, progress)
-            print(text)
-            return Code.REGRESSION if alarms else Code.FINE
+            found = recompile.recompile(options.recompilations, progress)
+            print(found.text())
+            return Code.REGRESSION if found.alarms else Code.FINE
         if not options.replay:
-            kinds = campaign.kinds(options.runs)
+            kinds = [one._replace(runs=min(one.runs, options.runs or one.runs)) for one in campaign.KINDS]
             campaign.run(options.log, kinds, installed(suites.standard()), progress)
     print(selfcheck.summary(campaign.load(options.log), options.suites, options.style))
     return Code.FINE

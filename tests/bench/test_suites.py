@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bench.suites import ALL_MODES, KITCHENS, SWEEP, chunk, full, quick, select
 from bench.measure.measures import MEASURES
+from bench.suites import ALL_MODES, KITCHENS, SWEEP, chunk, full, quick, select
 from tests.support import KITCHENS as REGISTERED
 
 
