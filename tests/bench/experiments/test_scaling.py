@@ -109,8 +109,7 @@ if HAS_JAX:
     @pytest.mark.xdist_group("scaling")
     def test_a_worker_prepares_plays_and_counts() -> None:
         game = Game()
-        request = {"batch": 4, "steps": 3}
-        game.handle({"task": "prepare", **request, "processes": 1, "process": 0, "port": 0})
+        game.handle({"task": "prepare", "batch": 4, "steps": 3, "processes": 1, "process": 0, "port": 0})
         sums = [game.handle({"task": "checksum"})["checksum"]]
         played = game.handle({"task": "play"})
         assert played["seconds"] > 0
@@ -118,5 +117,5 @@ if HAS_JAX:
         sums.append(game.handle({"task": "checksum"})["checksum"])
         assert len(set(sums)) == 2  # the game went on
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-            counts = game.handle({"task": "count", **request})["counts"]
+            counts = game.handle({"task": "count", "batch": 64, "steps": 3})["counts"]
         assert counts[:2] == [("begin", 0, 0), ("3 steps", 0, 0)]
