@@ -170,7 +170,7 @@ static void answer_end(const Kitchen *kitchens, const uint8_t *planes, int batch
     for (int b = 0; b < batch; b++)
         printf("%s[%d, %d]", b ? ", " : "", FACING[kitchens[b].facing[0]], FACING[kitchens[b].facing[1]]);
     printf("], \"rewards\": [");
-    for (int b = 0; b < batch; b++) printf("%s%g", b ? ", " : "", kitchens[b].reward);
+    for (int b = 0; b < batch; b++) printf("%s%.1f", b ? ", " : "", kitchens[b].reward);
     if (planes) {
         printf("], \"planes\": [");
         for (int b = 0; b < batch; b++)

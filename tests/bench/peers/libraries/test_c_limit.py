@@ -18,6 +18,7 @@ from bench.peers.target import PeerCase
 from bench.processes.worker import Worker, WorkerFailed
 from cogrid.benchmarks import modes
 from cogrid.benchmarks.case import Case
+from cogrid.benchmarks.workloads import checksum
 from cogrid.cogrid_env import CoGridEnv
 from tests.bench.peers.support import BATCH, ROOM
 
@@ -46,6 +47,7 @@ def test_the_c_program_plays_the_game(tmp_path: Path, workload: str) -> None:
     seeing, blind = (ReadyPeer(Process([*program, way], {}), {}) for way in ("observe", "step"))
     with seeing.worker, blind.worker:
         assert seeing.end == end
+        assert checksum(seeing.end) == checksum(end)  # 20 and 20.0 are equal, and their checksums are not
         assert {**blind.end, "planes": end["planes"]} == end
         assert seeing.sample().value > 0
         assert blind.worker.ask()["rewards"] == sum(end["rewards"])
