@@ -94,19 +94,15 @@ def ab_row(samples: CaseSamples, plan: Plan, cases: int) -> Row:
     failure = samples.failure or (None if seconds else ("failed", "it was never measured."))
     agents = samples.case.spec.num_agents
     if failure:
-        measurement = Measurement.failed(agents, *failure)
+        measurement = Measurement(agents=agents, status=failure[0], error=failure[1])
     else:
         measurement = Measurement(
             agents=agents,
             status="ok",
-            error=None,
-            unit="steps/s",
             samples=[samples.head["steps"] / value for value in seconds],
             counters=samples.head["counters"],
-            memory={},
             noise=noise_of(samples.noise),
             checksum=samples.head["checksum"],
-            parts={},
         )
     return replace(row_of(samples.case, plan, measurement), ab=_comparison(samples, cases))
 

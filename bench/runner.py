@@ -34,7 +34,7 @@ def in_own_process(case: Case, plan: Plan, command: Sequence[str] = COMMAND) -> 
         with Worker(command, clean, shows_errors=True) as worker:
             return msgspec.convert(worker.ask(request), Measurement)
     except WorkerFailed as failure:
-        return Measurement.failed(case.spec.num_agents, failure.status, str(failure))
+        return Measurement(agents=case.spec.num_agents, status=failure.status, error=str(failure))
 
 
 def run(result: Result, path: Path, progress: Progress, measure: Measure = in_own_process) -> None:

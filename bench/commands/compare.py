@@ -1,4 +1,4 @@
-"""Print the history of a folder of results: a line for each case, a column for each run."""
+"""Print the history of a folder of results, a column for each run."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ A command is a module whose docstring is its description, with an EXAMPLE, `add_
 from __future__ import annotations
 
 import argparse
+import textwrap
 from types import ModuleType
 
 from bench.commands import (
@@ -51,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m bench",
         usage="python -m bench COMMAND [OPTION …]",
         description="\n".join(lines),
-        epilog=f"Exit codes: {described()}.",
+        epilog=textwrap.fill(f"Exit codes: {described()}.", 100),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = whole.add_subparsers(required=True, metavar="COMMAND", help=argparse.SUPPRESS)

@@ -1,4 +1,4 @@
-"""Measure a rollout on more devices and processes, and count the collectives between devices."""
+"""Measure a rollout on more devices and processes, and count their collectives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare the checkout with itself many times: how often the A/B raises a false alarm, and what it misses."""
+"""Compare the checkout with itself: false alarms of the A/B, and what it misses."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     with Progress() as progress:
         if options.recompilations:
             found = recompile.recompile(options.recompilations, progress)
-            print(found.text())
+            print(found.text)
             return Code.REGRESSION if found.alarms else Code.FINE
         if not options.replay:
             kinds = [one._replace(runs=min(one.runs, options.runs or one.runs)) for one in campaign.KINDS]

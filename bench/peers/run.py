@@ -155,7 +155,7 @@ def _disagreement(cases: Sequence[PeerCase], started: Sequence[Started]) -> Work
 
 
 def _failed(case: PeerCase, failure: WorkerFailed) -> Row:
-    measurement = Measurement.failed(_agents(case), failure.status, str(failure))
+    measurement = Measurement(agents=_agents(case), status=failure.status, error=str(failure))
     return _row(case, case.peer.name + case.label, measurement)
 
 
@@ -163,11 +163,8 @@ def _measured(case: PeerCase, peer: ReadyPeer, samples: Sequence[Sample]) -> Row
     measurement = Measurement(
         agents=_agents(case),
         status="ok",
-        error=None,
         unit=peer.unit,
         samples=[sample.value for sample in samples],
-        counters={},
-        memory={},
         noise=noise_of([sample.noise for sample in samples]),
         checksum=checksum(peer.end) if peer.end else None,
         parts={"start": peer.start_seconds},

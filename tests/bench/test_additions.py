@@ -1,4 +1,4 @@
-"""A new case, a new measure and a new peer are one place each: added to a copy of the project and run there."""
+"""A new case, a new measure and a new peer are one place each: added to a copy, and run there."""
 
 from __future__ import annotations
 
@@ -25,13 +25,24 @@ def cells(case: Case, plan: Plan) -> Measured:
     """Cells of the board, the same each time."""
     return Measured("cells", [float(case.spec.height * case.spec.width)] * plan.samples)
 '''
-PEER = '''"""A library that is everywhere: the standard one."""
+PEER = '''"""A library that does nothing."""
 
 from __future__ import annotations
 
-from typing import Any
+from bench.peers.cases import beside, single
+from bench.peers.peer_worker import Prepared
+from bench.peers.start import python_module
+from bench.peers.target import Peer, Target
+from cogrid.benchmarks.case import Case
 
-from bench.peers.libraries.protocol_names import Prepared
+NOBODY = Peer("nobody", python_module(__name__))
+TARGETS = (
+    Target("NumPy one environment", "nobody", beside(NOBODY, "rest", single("numpy-single", 16)), enough=1.0),
+)
+
+
+def prepare(way: str, case: Case) -> Prepared:
+    return Prepared("nobody 1.0", "steps/s", lambda: {"value": 2.0})
 '''
 
 
@@ -50,11 +61,25 @@ def insert(path: Path, before: str, line: str) -> None:
 
 
 def bench(copy: Path, *arguments: str) -> str:
+    return run(copy, "-m", "bench", *arguments)
+
+
+def run(copy: Path, *arguments: str) -> str:
     env = {**os.environ, "PYTHONPATH": str(copy), "GITHUB_STEP_SUMMARY": ""}
-    command = [sys.executable, "-m", "bench", *arguments]
+    command = [sys.executable, *arguments]
     done = subprocess.run(command, cwd=copy, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def identities(copy: Path) -> str:
+    """Of all cases of the quick suite."""
+    program = (
+        "from bench import suites; from bench.measure.plan import Plan\n"
+        "from bench.storage.identity import identity\n"
+        "print(*(identity(case, Plan()) for case in suites.quick()))"
+    )
+    return run(copy, "-c", program)
 
 
 def test_a_case_is_one_line(copy: Path) -> None:
@@ -70,6 +95,7 @@ def test_a_case_is_one_line(copy: Path) -> None:
 
 
 def test_a_measure_is_a_function_and_a_line(copy: Path) -> None:
+    before = identities(copy)
     (copy / "bench" / "measure" / "sizes.py").write_text(MEASURE)
     table = copy / "bench" / "measure" / "measures.py"
     insert(table, '        "train": training.train,', '        "cells": sizes.cells,')
@@ -79,4 +105,13 @@ def test_a_measure_is_a_function_and_a_line(copy: Path) -> None:
     bench(copy, "run", "--full", "--only", "cells", "-o", "r.json")
     (row,) = results.load(copy / "r.json").rows
     assert (row.unit, row.numbers.median) == ("cells", 20.0)
-    assert "is out of date" not in bench(copy, "baseline", "check"), "other identities stay as they are"
+    assert identities(copy) == before, "other rows stay comparable"
+
+
+def test_a_peer_is_one_module(copy: Path) -> None:
+    (copy / "bench" / "peers" / "libraries" / "nobody.py").write_text(PEER)
+    out = bench(copy, "peers", "--only", "nobody", "--rounds", "2", "-o", "r.json")
+    assert "1 of 1 targets met" in out
+    result = results.load(copy / "r.json")
+    assert [row.library for row in result.rows] == ["cogrid", "nobody 1.0"]
+    assert result.targets[0].figures[0] == result.rows[0].samples[0] / 2.0

@@ -205,9 +205,9 @@ class TestWhatAnAbFound:
 
     @pytest.fixture(autouse=True)
     def planted(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        numbers = dict.fromkeys(("ratio", "low", "high", "smallest"))
         why = "ValueError: no such observation."
-        new = row(samples=around(100.0), ab=paired(verdict="new", why_new=why, **numbers))
+        none = replace(paired(verdict="new", why_new=why), ratio=None, low=None, high=None, smallest=None)
+        new = row(samples=around(100.0), ab=none)
         monkeypatch.setattr(ab, "run", lambda found, *_: setattr(found, "rows", [new]))
 
     def test_a_base_that_runs_nothing_is_no_success(

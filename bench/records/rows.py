@@ -1,39 +1,37 @@
-"""The records of a result file: typed, read and written as JSON by msgspec at the edge and nowhere else."""
+"""Rows: a case with its numbers, and what stands beside them."""
 
 from __future__ import annotations
 
 import re
 import statistics
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from bench.measure.plan import Plan
 from cogrid.benchmarks.case import Case
 
-SCHEMA_VERSION: Literal[1] = 1
 UNSTABLE = 0.2  # a row whose coefficient of variation is larger is never compared
 MIN_SAMPLES = 5  # nor is one with fewer samples
 
 Status = Literal["ok", "failed", "out of memory", "mismatch"]
-Sha = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{40}$")]
 Hex12 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{12}$")]
 Hex16 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{16}$")]
-Stamp = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
-Kind = TypeVar("Kind", bound=msgspec.Struct)
 #: Seconds of base and head in every round of every pair of processes.
 Pairs = list[list[tuple[float, float]]]
-#: Which jaxlib and platform, or which NumPy and Python, counters belong to.
-CounterKey = Annotated[dict[str, str], msgspec.Meta(min_length=1)]
+Kind = TypeVar("Kind", bound=msgspec.Struct)
 
 
-class Record(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """A part of a file; what has its default value is left out of it."""
+class Record(msgspec.Struct, forbid_unknown_fields=True):
+    """A part of a file."""
+
+
+def replace(record: Kind, **changes: Any) -> Kind:
+    """A copy of a record with some fields changed."""
+    return msgspec.structs.replace(record, **changes)
 
 
 class Parameters(Record):
@@ -127,7 +125,7 @@ class Comparison(Record):
     confirmed: bool
     pairs: Pairs
     counters: dict[str, tuple[int | None, int | None]]  # of base and head
-    second: Pairs = []  # the second look
+    second: Pairs = msgspec.field(default_factory=list)  # the second look
     why_new: str | None = None  # why base cannot run the case
 
 
@@ -136,32 +134,18 @@ class Measurement(Record):
 
     agents: AtLeastOne
     status: Status
-    error: str | None
-    unit: str
-    samples: list[Positive]
-    counters: dict[str, int]
-    memory: dict[str, int | None]
-    noise: dict[str, float]
-    checksum: Hex16 | None
-    parts: dict[str, float]
-    verbs: dict[str, int] = {}  # how often each verb happened in the steps that were compared with NumPy
+    error: str | None = None
+    unit: str = "steps/s"
+    samples: list[Positive] = msgspec.field(default_factory=list)
+    counters: dict[str, int] = msgspec.field(default_factory=dict)
+    memory: dict[str, int | None] = msgspec.field(default_factory=dict)
+    noise: dict[str, float] = msgspec.field(default_factory=dict)
+    checksum: Hex16 | None = None
+    parts: dict[str, float] = msgspec.field(default_factory=dict)
+    verbs: dict[str, int] = msgspec.field(
+        default_factory=dict
+    )  # how often each verb happened in the steps that were compared with NumPy
     shadow: ShadowCheck | None = None
-
-    @classmethod
-    def failed(cls, agents: int, status: Status, error: str) -> Measurement:
-        """A case without numbers, and the reason."""
-        return cls(
-            agents=agents,
-            status=status,
-            error=error,
-            unit="steps/s",
-            samples=[],
-            counters={},
-            memory={},
-            noise={},
-            checksum=None,
-            parts={},
-        )
 
 
 class Row(Measurement, kw_only=True):
@@ -213,154 +197,3 @@ class Row(Measurement, kw_only=True):
         if self.numbers.cv > UNSTABLE:
             return "unstable"
         return "disturbed" if self.noise.get("disturbed", 0) > len(self.samples) / 2 else ""
-
-
-class System(Record):
-    """The machine and the versions that the numbers depend on."""
-
-    os: str
-    machine: str
-    cpu: str
-    cores: AtLeastOne
-    memory_bytes: AtLeastOne
-    python: str
-    numpy: str
-    jax: str | None
-    jaxlib: str | None
-    platform: str
-    device: str
-    flags: dict[str, str]
-
-
-class Git(Record):
-    """The revision of the checkout, and whether files differ from it."""
-
-    sha: Sha
-    dirty: bool
-
-    @property
-    def short(self) -> str:
-        """For people."""
-        return f"{self.sha[:10]}{' with changes' if self.dirty else ''}"
-
-
-class Against(Record):
-    """What an A/B compared with."""
-
-    revision: str
-    sha: str
-    head: str | None
-
-
-class Configuration(Record):
-    """What was asked for."""
-
-    suite: str
-    samples: AtLeastOne
-    seconds: float
-    warmup: float
-    iterations: Count
-    warmup_iterations: Count
-    planned: list[Parameters]
-    against: Against | None = None
-
-    @classmethod
-    def of(
-        cls, suite: str, plan: Plan, planned: Sequence[Case], against: Against | None = None
-    ) -> Configuration:
-        """A suite with its cases and how they are sampled."""
-        cases = [Parameters.of(case) for case in planned]
-        return cls(suite=suite, **plan._asdict(), planned=cases, against=against)
-
-    @property
-    def plan(self) -> Plan:
-        """How the cases are sampled."""
-        return Plan(*(getattr(self, name) for name in Plan._fields))
-
-
-class TargetResult(Record):
-    """What came of a target: the ratio to a peer, with its samples and limits."""
-
-    what: str
-    against: str
-    unit: str
-    rows: list[str]
-    samples: list[list[float]]
-    figures: list[float]
-    median: float | None
-    low: float | None
-    high: float | None
-    verdict: str
-    enough: float | None = None
-    stretch: float | None = None
-    at_most: bool = False
-
-
-class Acceptance(Record):
-    """When, at which revision and why rows got into a baseline."""
-
-    when: Stamp
-    sha: Sha | None
-    dirty: bool
-    reason: Annotated[str, msgspec.Meta(pattern=r"\S")]
-    rows: Annotated[list[str], msgspec.Meta(min_length=1)]
-
-
-class Result(Record):
-    """A result file; with `accepted` it is a baseline of times."""
-
-    schema: Literal[1]
-    created: Stamp
-    tag: str
-    description: str
-    configuration: Configuration
-    git: Git | None
-    system: System
-    fingerprint: Hex16
-    rows: list[Row]
-    targets: list[TargetResult] = []
-    accepted: list[Acceptance] = []
-
-    def __post_init__(self) -> None:
-        """A time that exists."""
-        if self.when.tzinfo is None:
-            raise ValueError(f"created={self.created!r} has no time zone")
-
-    @property
-    def when(self) -> datetime:
-        """The time at which the run was made."""
-        return datetime.fromisoformat(self.created)
-
-    @property
-    def is_ab(self) -> bool:
-        """Whether it is an A/B run."""
-        return any(row.ab for row in self.rows)
-
-
-class CountedRow(Record):
-    """The counters of a case."""
-
-    name: str
-    identity: Hex12
-    case: Parameters
-    checksum: Hex16 | None
-    counters: Annotated[dict[str, int], msgspec.Meta(min_length=1)]
-
-    @classmethod
-    def of(cls, row: Row) -> CountedRow:
-        """The part of a row that no noise touches."""
-        return cls(**{name: getattr(row, name) for name in cls.__struct_fields__})
-
-
-class CounterSet(Record):
-    """Counters of one key; with `accepted` it is a baseline of counters."""
-
-    schema: Literal[1]
-    key: CounterKey
-    rows: list[CountedRow]
-    accepted: list[Acceptance] = []
-
-
-def replace(record: Kind, **changes: Any) -> Kind:
-    """A copy of a record with some fields changed."""
-    return msgspec.structs.replace(record, **changes)
