@@ -136,8 +136,9 @@ def tests(session: nox.Session, backend: str) -> None:
     left_out = list(ELSEWHERE)
     if row.extra is None:
         session.run("python", "-c", NO_JAX)
-        same = ("ab", "runner", "plots", "forest", "ratios", "report", "peers")  # with JAX and without
-        left_out += [f"tests/bench/test_{name}.py" for name in same]
+        # What is the same with JAX and without.
+        same = ("test_ab.py", "test_runner.py", "show/figures", "show/test_report.py", "peers")
+        left_out += [f"tests/bench/{name}" for name in same]
         left_out += ["tests/render", "tests/play", "tests/test_main.py"]
     pytest(session, row, *(f"--ignore={path}" for path in left_out))
 
@@ -235,7 +236,7 @@ def validate(session: nox.Session) -> None:
     install(session, "bench", extra="train")
     # One process: it may use every core.
     env = {"JAX_PLATFORMS": row.env["JAX_PLATFORMS"], **compilation_cache(session)}
-    run_through(session, "python", "-m", "bench.validate", *session.posargs, env=env)
+    run_through(session, "python", "-m", "bench", "validate", *session.posargs, env=env)
 
 
 def measure(session: nox.Session, *arguments: str, env: dict[str, str]) -> None:
@@ -303,4 +304,4 @@ def matrix(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def summary(session: nox.Session) -> None:
     """Write what a GitHub run found as one table; -- build/reports, --help."""
-    run_through(session, sys.executable, "ci/summary.py", *session.posargs)
+    run_through(session, sys.executable, "-m", "ci.summary", *session.posargs)

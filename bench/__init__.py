@@ -1,1 +1,6 @@
-"""bench: the cases as data, the runner, its result files, and what is read from them."""
+"""Measuring cogrid: suites, results, baselines, comparisons and reports (repository only, not installed)."""
+
+from pathlib import Path
+
+#: The top of the checkout.
+ROOT = Path(__file__).parents[1]

@@ -1,4 +1,4 @@
-"""Numbers for people: engineering notation and changes in words."""
+"""Numbers for people: engineering notation, sizes, percentages and changes in words."""
 
 from __future__ import annotations
 
@@ -35,3 +35,16 @@ def more(ratio: float) -> str:
 def change(before: float, after: float, unit: str) -> str:
     """How far the second number is from the first: fewer steps/s and more seconds are both slower."""
     return pace(before / after if unit.endswith("/s") else after / before)
+
+
+def size(value: float) -> str:
+    """1.5 GiB."""
+    for limit, suffix in ((2**30, " GiB"), (2**20, " MiB"), (2**10, " KiB")):
+        if value >= limit:
+            return f"{value / limit:.3g}{suffix}"
+    return f"{value:.0f} B"
+
+
+def percent(share: float) -> str:
+    """Without decimals from 10 % on."""
+    return f"{share * 100:.0f} %" if abs(share) >= 0.1 else f"{share * 100:.1f} %"

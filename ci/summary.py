@@ -4,31 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-LIMIT = 1024 * 1024  # bytes that GitHub shows of one step's summary
-CUT = "\n… cut here: GitHub shows 1 MiB.\n"
-# Characters that Markdown or HTML would read as markup, and the "@" that would call a person.
-PLAIN = str.maketrans({mark: f"&#{ord(mark)};" for mark in "&<>\\`*_~[]|@#!"})
+from bench.show.github import publish, summary_file, table
+
 FAILURES = 50  # failures of one report that are named
-
-
-def cell(value: object) -> str:
-    """A value as the text of a table cell; reports come from foreign code, so nothing in it is markup."""
-    return " ".join(str(value).split())[:300].translate(PLAIN)
-
-
-def table(rows: list[dict[str, Any]]) -> str:
-    """A Markdown table with a column for each key, in order of appearance."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    lines = [[cell(name) for name in names], ["---"] * len(names)]
-    lines += [[cell(row.get(name, "")) for name in names] for row in rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def reports(paths: Iterable[Path]) -> list[Path]:
@@ -76,27 +60,9 @@ def named_failures(suites: list[ET.Element]) -> list[dict[str, str]]:
     ]
 
 
-def fitted(text: str, limit: int = LIMIT) -> str:
-    """The text, cut after a whole line where it is longer than GitHub shows."""
-    data = text.encode()
-    if len(data) <= limit:
-        return text
-    kept = data[: limit - len(CUT.encode())]
-    return kept[: kept.rfind(b"\n") + 1].decode() + CUT
-
-
-def publish(title: str, parts: Iterable[str], output: Path | None) -> None:
-    """Append the parts under a heading to a file, or print them."""
-    text = fitted("\n".join(part for part in (f"## {cell(title)}\n", *parts) if part))
-    if output is None:
-        print(text, end="")
-    else:
-        with output.open("a", encoding="utf-8") as file:
-            file.write(text)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
+        prog="python -m ci.summary",
         description=__doc__,
         epilog="Exits 1 unless all jobs of --needs succeeded: a skipped job is no success.",
     )
@@ -106,9 +72,8 @@ def main() -> int:
     )
     parser.add_argument("--needs", type=json.loads, default={}, help="GitHub's needs object, as JSON")
     parser.add_argument("--title", default="Results", help="heading of the summary")
-    output = os.environ.get("GITHUB_STEP_SUMMARY")
     parser.add_argument(
-        "--output", type=Path, default=output, help="append here; default $GITHUB_STEP_SUMMARY"
+        "--output", type=Path, default=summary_file(), help="append here; default $GITHUB_STEP_SUMMARY"
     )
     arguments = parser.parse_args()
     results = {job: need["result"] for job, need in arguments.needs.items()}

@@ -90,7 +90,7 @@ def rollout(
     if words.shape != (2,):
         raise ValueError(f"rollout takes one key and splits it, not keys of shape {words.shape}.")
     shadow = env._shadow
-    program = _compiled(env.rules, policy, place(devices, num_envs), "trajectory" if shadow else keep)
+    program = compiled(env.rules, policy, place(devices, num_envs), "trajectory" if shadow else keep)
     if program.place.processes > 1:
         agree("rollout", spec=fingerprint(env.rules), key=np.asarray(words), keep=keep, **sizes, **saving)
     play = functools.partial(program.play, params=params, chunk=chunk, shadow=shadow)
@@ -195,7 +195,8 @@ class Program(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(rules: Rules, policy: Policy | None, place: Placement, keep: str) -> Program:
+def compiled(rules: Rules, policy: Policy | None, place: Placement, keep: str) -> Program:
+    """The functions of a rollout, which JAX compiles when they are first called."""
     import jax
 
     act = random_policy(rules) if policy is None else policy

@@ -10,7 +10,6 @@ from cogrid.benchmarks.workloads import LANES, WORKLOADS
 from cogrid.core.spec import Spec
 from cogrid.envs.registry import spec_of
 
-MEASURES = ("speed", "latency", "reset", "create", "import", "compile", "profile", "features", "train")
 MODES = ("numpy-single", "numpy-batch", "jax-single", "jax-vmap", "jax-scan")
 STEPS = 256
 MAX_STEPS = 100_000  # above all steps of a pass: no episode ends while the clock runs
@@ -33,7 +32,6 @@ class Case:
         """Refuse what cannot be run."""
         for name, value, known in (
             ("mode", self.mode, MODES),
-            ("measure", self.measure, MEASURES),
             ("workload", self.workload, WORKLOADS),
         ):
             if value not in known:

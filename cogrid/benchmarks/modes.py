@@ -14,15 +14,16 @@ from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass
-from cogrid.benchmarks.workloads import checksum, spread, start_keys, tape
+from cogrid.benchmarks.workloads import LANES, checksum, meeting_most, spread, start_keys, tape
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.spec import Spec
 from cogrid.testing import state_fields
 
 CHECKED = 1024  # environments whose ends are compared, the first and the last ones of a large batch
+WATCHED = 256  # steps that are compared one by one: enough for scripted cooks to meet every verb
 
 End = tuple[EnvState, Array, Array]  # the last state, what was seen there, and the sum of all rewards
-Path = dict[str, Array]  # obs, rewards and done of every step, (steps, lanes, …)
+Path = dict[str, Array]  # obs, rewards and done of every watched step, (steps, lanes, …)
 
 
 class Mismatch(AssertionError):
@@ -30,7 +31,7 @@ class Mismatch(AssertionError):
 
 
 class Ready(NamedTuple):
-    """A pass that can be timed, and how to read its end; the same steps, looked at one by one."""
+    """A pass that can be timed, how to read its end, and its step watched in games that meet every verb."""
 
     work: Pass  # its `run` returns what `end` takes
     end: Callable[[Any], End]
@@ -47,11 +48,14 @@ def ready(case: Case) -> Ready:
 def check(case: Case, ready: Ready, end: End) -> str:
     """The checksum of what the mode played; raises a Mismatch where it differs from NumPy's batch.
 
-    Every step of every lane is compared, and the end of the timed pass in up to `CHECKED` environments.
+    Steps of games that meet every verb are compared one by one, and the end of the timed pass in up to
+    `CHECKED` environments.
     """
-    expected, last = _reference(case.spec, case.workload, case.steps, case.lanes, case.seed)
+    last = _last(case.spec, case.workload, case.steps, case.lanes, case.seed)
     played = ready.path()
-    for name, value in expected.items():
+    for name, value in _reference(
+        case.spec, _watched_steps(case), _watched_lanes(case), case.seed
+    ).path.items():
         if (differs := np.argwhere(played[name] != value)).size:
             step, lane = differs[0][:2]
             raise Mismatch(f"{name!r} of environment {lane} differs from NumPy's after {step + 1} steps.")
@@ -82,13 +86,55 @@ def bytes_per_environment(case: Case, end: End) -> dict[str, int]:
 
 
 @functools.lru_cache(maxsize=4)
-def _reference(spec: Spec, workload: str, steps: int, lanes: int, seed: int) -> tuple[Path, Path]:
-    """Every lane once, by NumPy in one batch: the steps and the end that all modes must have."""
+def _last(spec: Spec, workload: str, steps: int, lanes: int, seed: int) -> dict[str, Array]:
+    """The end of every lane's timed pass, by NumPy in one batch."""
     env = CoGridEnv(spec)
     state, _ = env.reset_fn(start_keys(seed, lanes))
-    actions = tape(spec, workload, steps, lanes, seed)
-    end = _added(_play(env.step_fn, state, actions))
-    return _watched(env.step_fn, state, actions, lambda value: value), _end(end, single=False)
+    return _end(_added(_play(env.step_fn, state, tape(spec, workload, steps, lanes, seed))), single=False)
+
+
+class _Reference(NamedTuple):
+    """What NumPy sees of the watched games, and how often each verb of the game happened in them."""
+
+    path: Path
+    verbs: dict[str, int]
+
+
+@functools.lru_cache(maxsize=4)
+def _reference(spec: Spec, steps: int, lanes: int, seed: int) -> _Reference:
+    """Every watched game, by NumPy in one batch."""
+    env = CoGridEnv(spec, infos=True)
+    names, counts = env.rules.verbs, np.zeros(len(env.rules.verbs), int)
+
+    def step(state: EnvState, joint: Array) -> Any:
+        *outcome, infos = env.step_fn(state, joint)
+        np.add.at(counts, np.asarray(infos["verb"]), 1)
+        return *outcome, infos
+
+    state, _ = env.reset_fn(start_keys(seed, lanes))
+    path = _watched(step, state, tape(spec, meeting_most(spec), steps, lanes, seed), lambda value: value)
+    return _Reference(path, dict(zip(names[1:], counts[1:].tolist(), strict=True)))
+
+
+def _watched_lanes(case: Case) -> int:
+    """One environment plays all tapes one after the other; a batch has as many lanes as fit."""
+    return LANES if case.mode.endswith("single") else case.lanes
+
+
+def _watched_steps(case: Case) -> int:
+    """Where nothing can happen but walking, the steps of a pass are enough."""
+    return WATCHED if len(CoGridEnv(case.spec).rules.verbs) > 1 else case.steps
+
+
+def verbs_met(case: Case) -> dict[str, int]:
+    """How often each verb of the game happened in the steps that are compared one by one."""
+    return _reference(case.spec, _watched_steps(case), _watched_lanes(case), case.seed).verbs
+
+
+def _watch_tape(case: Case) -> Array:
+    """(steps, batch, n) the watched games, over the whole batch."""
+    lanes = tape(case.spec, meeting_most(case.spec), _watched_steps(case), _watched_lanes(case), case.seed)
+    return lanes if case.mode.endswith("single") else spread(lanes, case.batch, axis=1)
 
 
 def _watched(step: Callable[..., Any], state: EnvState, actions: Any, lanes: Callable[[Any], Any]) -> Path:
@@ -113,6 +159,13 @@ def _play(step: Callable[..., Any], state: EnvState, actions: Any) -> tuple[EnvS
 def _added(output: tuple[EnvState, Array, list[Array]]) -> End:
     state, obs, kept = output
     return state, obs, np.sum(np.asarray(kept, np.float32), axis=0)
+
+
+def _one_by_one(case: Case, game: Callable[[int, Array], Path]) -> Path:
+    """The watched games of one environment, as a batch of lanes."""
+    tapes = _watch_tape(case)  # (steps, lanes, n)
+    games = [game(lane, tapes[:, lane]) for lane in range(LANES)]
+    return {name: np.concatenate([one[name] for one in games], axis=1) for name in games[0]}
 
 
 def _one(value: Any) -> Any:
@@ -154,17 +207,23 @@ def _numpy_single(case: Case, env: CoGridEnv) -> Ready:
         seen, points = np.stack(list(obs.values())), np.array(list(rewards.values()), np.float32)
         return env.env_state, seen, points, env.env_state.done, {}
 
-    def path() -> Path:
-        env.set_state(start)
-        return _watched(step, start, joint, _one)
+    def game(lane: int, actions: Array) -> Path:
+        first = env.reset_fn(start_keys(case.seed, LANES)[lane])[0]
+        env.set_state(first)
+        return _watched(step, first, [dict(enumerate(both.tolist())) for both in actions], _one)
 
+    path = functools.partial(_one_by_one, case, game)
     return Ready(Pass(run, functools.partial(env.set_state, start)), end, path)
 
 
 def _numpy_batch(case: Case, env: CoGridEnv) -> Ready:
     """The pure step on the whole batch in one call."""
     start, actions = env.reset_fn(keys(case))[0], list(_tape(case))
-    path = functools.partial(_watched, env.step_fn, start, actions, lambda value: value[: case.lanes])
+
+    def path() -> Path:
+        first = env.reset_fn(start_keys(case.seed, case.lanes))[0]
+        return _watched(env.step_fn, first, _watch_tape(case)[:, : case.lanes], lambda value: value)
+
     return Ready(Pass(lambda: _play(env.step_fn, start, actions)), _added, path)
 
 
@@ -182,12 +241,19 @@ def _jax_loop(case: Case, env: CoGridEnv, over: Callable[[Any], Any]) -> Ready:
     """A Python loop over a compiled step; all actions are on the device before."""
     import jax
 
-    start = jax_start(case, env, over)
+    begin = _jax_begin(env, over)
+    start = begin(keys(case))
     actions = [jax.device_put(joint) for joint in _tape(case)]
     traced = jax.jit(over(env.jax_step)).trace(start, actions[0])
     compiled = traced.lower().compile()
-    lanes = _one if case.mode == "jax-single" else lambda value: value[: case.lanes]
-    path = functools.partial(_watched, compiled, start, actions, lanes)
+
+    def game(lane: int, actions: Array) -> Path:
+        return _watched(compiled, begin(start_keys(case.seed, LANES)[lane]), actions, _one)
+
+    def batch() -> Path:
+        return _watched(compiled, start, _watch_tape(case), lambda value: value[: case.lanes])
+
+    path = functools.partial(_one_by_one, case, game) if case.mode == "jax-single" else batch
     return Ready(Pass(lambda: _play(compiled, start, actions)), _added, path, traced, compiled)
 
 
@@ -217,7 +283,8 @@ def _jax_scan(case: Case, env: CoGridEnv) -> Ready:
             return state, {"obs": obs, "rewards": rewards, "done": done}
 
         first = jax.tree.map(lambda value: value[: case.lanes], start)
-        kept = jax.jit(lambda *inputs: jax.lax.scan(one, *inputs)[1])(first, actions[:, : case.lanes])
+        watched = jax.device_put(_watch_tape(case)[:, : case.lanes])
+        kept = jax.jit(lambda *inputs: jax.lax.scan(one, *inputs)[1])(first, watched)
         return {name: np.asarray(value) for name, value in kept.items()}
 
     traced = jax.jit(play).trace(start, actions)
@@ -227,12 +294,16 @@ def _jax_scan(case: Case, env: CoGridEnv) -> Ready:
 
 def jax_start(case: Case, env: CoGridEnv, over: Callable[[Any], Any]) -> EnvState:
     """The state in which every pass of a JAX mode begins."""
+    return _jax_begin(env, over)(keys(case))
+
+
+def _jax_begin(env: CoGridEnv, over: Callable[[Any], Any]) -> Callable[[Array], EnvState]:
+    """A compiled reset by the words of keys."""
     import jax
 
     # The first observation is not an output: at a million environments it is most of the memory.
     begin = jax.jit(over(lambda key: env.jax_reset(key)[0]))
-    state: EnvState = begin(env.rules.backend.key(jax.device_put(keys(case))))
-    return state
+    return lambda words: begin(env.rules.backend.key(jax.device_put(words)))
 
 
 _PREPARE: Mapping[str, Callable[[Case, CoGridEnv], Ready]] = MappingProxyType(

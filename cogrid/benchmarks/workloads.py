@@ -63,6 +63,11 @@ def _cooperative(env: CoGridEnv, steps: int, lanes: int, seed: int) -> Tape:
     return actions
 
 
+def meeting_most(spec: Spec) -> str:
+    """The workload that meets the most verbs of a game: scripted play where there is a script for it."""
+    return "cooperative" if isinstance(spec.game, Kitchen) else "random"
+
+
 def spread(lanes: Array, batch: int, axis: int = 0) -> Array:
     """The lanes, repeated along an axis until the batch is full."""
     return np.take(lanes, np.arange(batch) % lanes.shape[axis], axis=axis)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import baselines
+from bench.storage import baselines
 
 
 @pytest.fixture(autouse=True)

@@ -1,11 +1,14 @@
-"""Results as the benchmarks write them, built from the few facts that a test cares about."""
+"""Records as the benchmarks write them, built from the few facts that a test cares about."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import statistics
 from typing import Any
+
+import msgspec
+
+from bench.records import Comparison, Result, Row, Statistics
 
 CASE = {
     "id": "Overcooked-CrampedRoom-V0",
@@ -34,24 +37,9 @@ SYSTEM = {
 GPU = {"platform": "gpu", "device": "NVIDIA A100-SXM4-40GB", "cores": 12, "cpu": "Intel Xeon"}
 
 
-def summary(samples: list[float]) -> dict[str, float] | None:
-    """The statistics of a row."""
-    if not samples:
-        return None
-    ordered = sorted(samples)
-    mean = statistics.fmean(samples)
-    std = statistics.stdev(samples) if len(samples) > 1 else 0.0
-    return {
-        "median": statistics.median(samples),
-        "mean": mean,
-        "std": std,
-        "min": ordered[0],
-        "max": ordered[-1],
-        "p50": statistics.median(samples),
-        "p95": ordered[int(0.95 * (len(ordered) - 1))],
-        "p99": ordered[int(0.99 * (len(ordered) - 1))],
-        "cv": std / mean,
-    }
+def built(facts: dict[str, Any], kind: type[Any]) -> Any:
+    """A record that is valid as one read from a file."""
+    return msgspec.convert(msgspec.to_builtins(facts), kind)
 
 
 def around(value: float, share: float = 0.02) -> list[float]:
@@ -59,7 +47,7 @@ def around(value: float, share: float = 0.02) -> list[float]:
     return [value * (1 + share * x) for x in (-1, -0.4, 0, 0.3, 1)]
 
 
-def row(**changes: Any) -> dict[str, Any]:
+def row(**changes: Any) -> Row:
     """A row: parameters of the case go to the case, `speed` is short for samples around it."""
     case = CASE | {name: changes.pop(name) for name in CASE.keys() & changes.keys()}
     if "error" in changes:
@@ -80,7 +68,7 @@ def row(**changes: Any) -> dict[str, Any]:
         "error": None,
         "unit": "steps/s" if case["measure"] == "speed" else "s",
         "samples": samples,
-        "statistics": summary(samples),
+        "statistics": Statistics.of(samples),
         "counters": {"equations": 153, "flops": 1000, "bytes_accessed": 2000},
         "memory": {
             "state_bytes": 43,
@@ -100,12 +88,10 @@ def row(**changes: Any) -> dict[str, Any]:
         "checksum": "0123456789abcdef",
         "parts": {},
     }
-    unknown = changes.keys() - facts.keys() - {"ab"}
-    assert not unknown, f"a row has no {unknown}"
-    return facts | changes
+    return built(facts | changes, Row)
 
 
-def paired(ratio: float = 1.0, verdict: str = "same", **changes: Any) -> dict[str, Any]:
+def paired(ratio: float = 1.0, verdict: str = "same", **changes: Any) -> Comparison:
     """What an A/B run says of a row; the interval reaches 2 % to both sides."""
     facts = {
         "verdict": verdict,
@@ -117,10 +103,10 @@ def paired(ratio: float = 1.0, verdict: str = "same", **changes: Any) -> dict[st
         "pairs": [[[0.1, 0.1 * ratio]] * 3] * 3,
         "counters": {},
     }
-    return facts | changes
+    return built(facts | changes, Comparison)
 
 
-def result(rows: list[dict[str, Any]] | None = None, **changes: Any) -> dict[str, Any]:
+def result(rows: list[Row] | None = None, **changes: Any) -> Result:
     """A result; what belongs to the system goes there, and gives another fingerprint."""
     system = SYSTEM | {name: changes.pop(name) for name in SYSTEM.keys() & changes.keys()}
     facts = {
@@ -142,6 +128,4 @@ def result(rows: list[dict[str, Any]] | None = None, **changes: Any) -> dict[str
         "fingerprint": hashlib.sha256(json.dumps(system, sort_keys=True).encode()).hexdigest()[:16],
         "rows": [row()] if rows is None else rows,
     }
-    unknown = changes.keys() - facts.keys()
-    assert not unknown, f"a result has no {unknown}"
-    return facts | changes
+    return built(facts | changes, Result)

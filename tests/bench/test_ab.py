@@ -1,6 +1,7 @@
+"""A/B: what both checkouts answer becomes rows, verdicts and exit codes; with made-up and real processes."""
+
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -11,19 +12,23 @@ from typing import Any
 
 import pytest
 
-from bench import ab, judge
-from bench.ab import Side, Taken, row_of
-from bench.codes import Code
-from bench.judge import Earlier
-from bench.results import ROOT, ResultError
-from bench.sides import Unable
-from bench.verdicts import FIRST_PAIRS, ROUNDS, SECOND_PAIRS
+from bench import ROOT, ab
+from bench.compare import findings
+from bench.compare.ab_statistics import FIRST_PAIRS, ROUNDS, SECOND_PAIRS
+from bench.exit_codes import Code, UsageError
+from bench.measure.plan import Plan
+from bench.processes.pair import CaseSamples, Checkout
+from bench.processes.worker import WorkerFailed
+from bench.records import Comparison, Row
+from bench.storage import results
+from bench.storage.baselines import Baselines
 from cogrid.benchmarks.case import Case
-from cogrid.benchmarks.measures import Plan
+from tests.bench.support import result
 
 ONE = Case("Overcooked-CrampedRoom-V0", "numpy-single", steps=8)
 TWO = Case("Overcooked-CrampedRoom-V0", "numpy-batch", 4, steps=8)
-Words = dict[str, Any]
+Answer = dict[str, Any]
+Prepare = Callable[[Answer], Answer | WorkerFailed]
 
 
 class Quiet:
@@ -39,30 +44,34 @@ class Quiet:
 class FakeWorker:
     """Answers as a worker does; what it says of a case is made up by `prepare`."""
 
-    def __init__(self, prepare: Callable[[Words], Words | Unable], seconds: Callable[[str], float]) -> None:
+    def __init__(
+        self, prepare: Callable[[Answer], Answer | WorkerFailed], seconds: Callable[[str], float]
+    ) -> None:
         self._prepare, self._seconds = prepare, seconds
         self._mode = ""
         self.is_alive = True
 
-    def ask(self, request: Words) -> Words:
+    def ask(self, request: Answer | None = None) -> Answer:
+        if request is None:
+            return self._sample()
         self._mode = request["parameters"]["mode"]
         answer = self._prepare(request)
-        if isinstance(answer, Unable):
+        if isinstance(answer, WorkerFailed):
             raise answer
         return {"steps": 8, "checksum": "0" * 16, "counters": {"operations": 100}, **answer}
 
-    def sample(self) -> Words:
+    def _sample(self) -> Answer:
         seconds = self._seconds(self._mode)
         if seconds < 0:
             self.is_alive = False
-            raise Unable("killed.", "out of memory", self)  # type: ignore[arg-type]  # stands for a Worker
-        return {"seconds": seconds}
+            raise WorkerFailed("killed.", "out of memory", self)  # type: ignore[arg-type]  # stands for a Worker
+        return {"value": seconds}
 
     def close(self) -> None:
         self.is_alive = False
 
 
-Play = Callable[..., tuple[list[Taken], list[str]]]
+Play = Callable[..., tuple[list[CaseSamples], list[str]]]
 
 
 @pytest.fixture
@@ -71,29 +80,36 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
 
     def run(
         times: Callable[[str, str], float],
-        answers: Callable[[str, Words], Words | Unable] = lambda side, request: {},
-    ) -> tuple[list[Taken], list[str]]:
-        def start(side: Side) -> Any:
-            def prepare(request: Words) -> Words | Unable:
+        answers: Callable[[str, Answer], Answer | WorkerFailed] = lambda side, request: {},
+    ) -> tuple[list[CaseSamples], list[str]]:
+        def start(side: Checkout) -> Any:
+            def prepare(request: Answer) -> Answer | WorkerFailed:
                 answer = answers(side.name, request)
-                return answer if isinstance(answer, Unable) else {"homes": [str(side.tree)], **answer}
+                return (
+                    answer if isinstance(answer, WorkerFailed) else {"origins": [str(side.folder)], **answer}
+                )
 
             return FakeWorker(prepare, lambda mode: times(side.name, mode))
 
-        monkeypatch.setattr(Side, "start", start)
+        monkeypatch.setattr(Checkout, "start", start)
         progress = Quiet()
-        trees = {"base": Path("/base"), "head": Path("/head")}
-        return ab.compare(trees, [ONE, TWO], progress, {}), progress.looks  # type: ignore[arg-type]
+        return ab.compare(Path("/base"), [ONE, TWO], progress, {}), progress.looks  # type: ignore[arg-type]
 
     return run
 
 
-def row(taken: Taken) -> Words:
-    return row_of(taken, Plan(ROUNDS), 2)
+def row(samples: CaseSamples) -> Row:
+    return ab.ab_row(samples, Plan(ROUNDS), 2)
 
 
-def codes(found: list[Taken]) -> set[Code]:
-    return judge.codes(judge.judge({"rows": [row(taken) for taken in found]}, Earlier()))
+def compared(samples: CaseSamples) -> Comparison:
+    found = row(samples).ab
+    assert found is not None
+    return found
+
+
+def codes(found: list[CaseSamples]) -> set[Code]:
+    return findings.codes(findings.judge(result([row(samples) for samples in found]), Baselines()))
 
 
 def test_equal_sides_need_one_look(play: Play) -> None:
@@ -101,7 +117,7 @@ def test_equal_sides_need_one_look(play: Play) -> None:
     assert len(looks) == FIRST_PAIRS
     assert [len(taken.first) for taken in found] == [FIRST_PAIRS, FIRST_PAIRS]
     assert [len(pair) for pair in found[0].first] == [ROUNDS] * FIRST_PAIRS
-    assert [row(taken)["ab"]["verdict"] for taken in found] == ["same", "same"]
+    assert [compared(taken).verdict for taken in found] == ["same", "same"]
     assert codes(found) == {Code.FINE}
 
 
@@ -109,15 +125,15 @@ def test_only_the_suspect_gets_a_second_look_and_is_a_regression(play: Play) -> 
     found, looks = play(lambda side, mode: 0.0033 if (side, mode) == ("head", ONE.mode) else 0.003)
     assert len(looks) == FIRST_PAIRS + SECOND_PAIRS
     assert [len(taken.second) for taken in found] == [SECOND_PAIRS, 0]
-    ours, other = (row(taken)["ab"] for taken in found)
-    assert (ours["verdict"], ours["confirmed"], other["verdict"]) == ("slower", True, "same")
-    assert ours["ratio"] == pytest.approx(1.1)
+    ours, other = (compared(taken) for taken in found)
+    assert (ours.verdict, ours.confirmed, other.verdict) == ("slower", True, "same")
+    assert ours.ratio == pytest.approx(1.1)
     assert codes(found) == {Code.FINE, Code.REGRESSION}
 
 
 def test_faster_is_confirmed_and_fine(play: Play) -> None:
     found, _ = play(lambda side, mode: 0.0027 if side == "head" else 0.003)
-    assert [row(taken)["ab"]["verdict"] for taken in found] == ["faster", "faster"]
+    assert [compared(taken).verdict for taken in found] == ["faster", "faster"]
     assert codes(found) == {Code.FINE}
 
 
@@ -131,69 +147,69 @@ def test_a_first_look_that_a_second_one_does_not_confirm_is_no_regression(play: 
 
     found, looks = play(times)
     assert len(looks) == FIRST_PAIRS + SECOND_PAIRS
-    assert row(found[0])["ab"]["verdict"] == "same"
+    assert compared(found[0]).verdict == "same"
     assert codes(found) == {Code.FINE}
 
 
 def test_a_grown_counter_is_a_regression_without_any_time(play: Play) -> None:
     grown = {"counters": {"operations": 103}}
     found, _ = play(lambda side, mode: 0.003, lambda side, request: grown if side == "head" else {})
-    assert row(found[0])["ab"]["counters"] == {"operations": [100, 103]}
+    assert compared(found[0]).counters == {"operations": (100, 103)}
     assert codes(found) == {Code.FINE, Code.REGRESSION}
 
 
 def test_what_base_cannot_run_is_new_and_measured_alone(play: Play) -> None:
-    def answers(side: str, request: Words) -> Words | Unable:
+    def answers(side: str, request: Answer) -> Answer | WorkerFailed:
         unknown = side == "base" and request["parameters"]["mode"] == ONE.mode
-        return Unable("ValueError: it is unknown.") if unknown else {}
+        return WorkerFailed("ValueError: it is unknown.") if unknown else {}
 
     found, _ = play(lambda side, mode: 0.003, answers)
     new = row(found[0])
-    assert (new["ab"]["verdict"], new["status"]) == ("new", "ok")
-    assert "it is unknown" in new["ab"]["why_new"]
-    assert len(new["samples"]) == FIRST_PAIRS * ROUNDS
+    assert (compared(found[0]).verdict, new.status) == ("new", "ok")
+    assert "it is unknown" in compared(found[0]).why_new
+    assert len(new.samples) == FIRST_PAIRS * ROUNDS
     assert codes(found) == {Code.FINE}
 
 
-def only_in(look: int, side: str) -> Callable[[str, Words], Words | Unable]:
+def only_in(look: int, side: str) -> Callable[[str, Answer], Answer | WorkerFailed]:
     """One preparation of the first case that fails, counted from 0."""
     asked: dict[str, int] = {}
 
-    def answers(who: str, request: Words) -> Words | Unable:
+    def answers(who: str, request: Answer) -> Answer | WorkerFailed:
         if request["parameters"]["mode"] != ONE.mode:
             return {}
         number = asked[who] = asked.get(who, -1) + 1
-        return Unable("a passing fault.") if (who, number) == (side, look) else {}
+        return WorkerFailed("a passing fault.") if (who, number) == (side, look) else {}
 
     return answers
 
 
 def test_what_is_new_once_stays_new(play: Play) -> None:
     found, _ = play(lambda side, mode: 0.003, only_in(0, "base"))
-    assert [row(taken)["ab"]["verdict"] for taken in found] == ["new", "same"]
+    assert [compared(taken).verdict for taken in found] == ["new", "same"]
     assert len(found[0].alone) == FIRST_PAIRS * ROUNDS
 
 
 def test_a_base_that_stops_running_a_case_fails_it(play: Play) -> None:
     found, _ = play(lambda side, mode: 0.003, only_in(1, "base"))
     first = row(found[0])
-    assert (first["status"], first["error"]) == ("failed", "base stopped: a passing fault.")
+    assert (first.status, first.error) == ("failed", "base stopped: a passing fault.")
     assert codes(found) == {Code.FAILED, Code.FINE}
 
 
 def test_counters_that_grew_are_not_hidden_by_a_failure(play: Play) -> None:
-    def answers(side: str, request: Words) -> Words | Unable:
+    def answers(side: str, request: Answer) -> Answer | WorkerFailed:
         return {"counters": {"operations": 110}} if side == "head" else {}
 
     found, _ = play(lambda side, mode: -1.0 if (side, mode) == ("head", ONE.mode) else 0.003, answers)
-    assert Code.REGRESSION in judge.judge_pair(row(found[0])).codes
+    assert Code.REGRESSION in findings.judge_pair(row(found[0]), compared(found[0])).codes
 
 
 def test_another_trajectory_is_a_mismatch_and_not_timed(play: Play) -> None:
     found, _ = play(
         lambda side, mode: 0.003, lambda side, request: {"checksum": "1" * 16} if side == "head" else {}
     )
-    assert [row(taken)["status"] for taken in found] == ["mismatch", "mismatch"]
+    assert [row(taken).status for taken in found] == ["mismatch", "mismatch"]
     assert found[0].first == []
     assert codes(found) == {Code.MISMATCH}
 
@@ -202,17 +218,17 @@ def test_another_trajectory_is_a_mismatch_and_not_timed(play: Play) -> None:
 def test_a_side_that_dies_fails_its_case_alone(play: Play, dying: str) -> None:
     found, _ = play(lambda side, mode: -1.0 if (side, mode) == (dying, ONE.mode) else 0.003)
     first, second = map(row, found)
-    assert (first["status"], second["status"]) == ("out of memory", "ok")
-    assert first["error"] == f"{dying} stopped: killed."
-    assert second["ab"]["verdict"] == "same"
+    assert (first.status, second.status) == ("out of memory", "ok")
+    assert first.error == f"{dying} stopped: killed."
+    assert compared(found[1]).verdict == "same"
 
 
 def test_code_of_another_tree_is_refused() -> None:
-    side = Side("base", ROOT, {})
-    side.prove({"homes": [str(ROOT)]})
-    for homes in ([str(ROOT), "/elsewhere"], ["/elsewhere"], []):
-        with pytest.raises(ResultError, match="worker of base runs code from"):
-            side.prove({"homes": homes})
+    side = Checkout("base", ROOT, {})
+    side.prove({"origins": [str(ROOT)]})
+    for origins in ([str(ROOT), "/elsewhere"], ["/elsewhere"], []):
+        with pytest.raises(UsageError, match="worker of base runs code from"):
+            side.prove({"origins": origins})
 
 
 # Real processes, on a copy of the project with a history of its own.
@@ -224,7 +240,7 @@ GIT = shutil.which("git")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("project") / "cogrid"  # the folder has the package's name
     without = shutil.ignore_patterns("__pycache__", "results")
-    for folder in ("cogrid", "bench", "ci"):
+    for folder in ("cogrid", "bench"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=without)
     (copy / ".gitignore").write_text("__pycache__/\nbench/results/\n")
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "as it is"]):
@@ -253,11 +269,12 @@ def against(project: Path, revision: str) -> tuple[subprocess.CompletedProcess[s
 class TestWithRealProcesses:
     def test_a_checkout_against_itself(self, project: Path) -> None:
         done, output = against(project, "HEAD")
-        (found,) = json.loads(output.read_text())["rows"]
-        assert found["status"] == "ok", done.stderr
-        assert found["ab"]["verdict"] not in ("new", "mismatch")
-        assert len(found["ab"]["pairs"]) == FIRST_PAIRS
-        assert all(before == after for before, after in found["ab"]["counters"].values())
+        (found,) = results.load(output).rows
+        assert found.status == "ok", done.stderr
+        assert found.ab is not None
+        assert found.ab.verdict not in ("new", "mismatch")
+        assert len(found.ab.pairs) == FIRST_PAIRS
+        assert all(before == after for before, after in found.ab.counters.values())
         assert git(project, "worktree", "list").count("\n") == 1  # nothing is left behind
 
     def test_a_changed_game_is_a_mismatch(self, project: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.units import change, engineering, more
+from bench.units import change, engineering, more, percent, size
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,17 @@ def test_changes_in_words(before: float, after: float, unit: str, text: str) -> 
 )
 def test_more_and_less(ratio: float, text: str) -> None:
     assert more(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(43, "43 B"), (2048, "2 KiB"), (3 * 2**20, "3 MiB"), (5.5 * 2**30, "5.5 GiB")]
+)
+def test_sizes(value: float, text: str) -> None:
+    assert size(value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.004, "0.4 %"), (0.05, "5.0 %"), (0.123, "12 %"), (2.0, "200 %")]
+)
+def test_percentages(share: float, text: str) -> None:
+    assert percent(share) == text

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cogrid
-from bench import cases
+from bench import suites
 from cogrid.benchmarks import modes
 from cogrid.benchmarks.case import MODES, Case
 from cogrid.benchmarks.modes import Mismatch, bytes_per_environment, check, ready
@@ -82,7 +82,6 @@ def test_every_mode_is_made_and_named() -> None:
 def test_a_case_that_cannot_run_is_refused() -> None:
     for changes, message in (
         ({"mode": "torch"}, "mode='torch' is unknown: choose one of numpy-single"),
-        ({"measure": "taste"}, "measure='taste' is unknown"),
         ({"workload": "none"}, "workload='none' is unknown"),
         ({"batch": 0}, "at least one environment"),
         ({"steps": 0}, "one step"),
@@ -93,7 +92,7 @@ def test_a_case_that_cannot_run_is_refused() -> None:
 
 
 def test_parameters_make_the_case_again_and_names_tell_cases_apart() -> None:
-    every = cases.full()
+    every = suites.full()
     assert [Case.of(json.loads(json.dumps(case.parameters()))) for case in every] == every
     names = [case.name for case in dict.fromkeys(every)]
     assert len(set(names)) == len(names)

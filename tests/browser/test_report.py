@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,12 +9,12 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.sync_api import Browser, Page
 
-from bench import report, results
-from bench.judge import Earlier
+from bench.show import report
+from bench.storage import results
+from bench.storage.baselines import Baselines
+from tests.bench.show.figures.support import ab_run, everything
+from tests.bench.show.test_report import run
 from tests.bench.support import around, row
-from tests.bench.test_forest import compared
-from tests.bench.test_plots import everything
-from tests.bench.test_report import run
 
 PICTURES = Path(__file__).parents[2] / "build" / "reports"
 WIDTHS = {"desktop": 1280, "phone": 390}
@@ -47,7 +46,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     path = tmp_path_factory.mktemp("report") / "report.html"
     before = run(row(name=name, speed=9e5), created="2026-11-16T10:00:00+00:00")
-    path.write_text(report.page([compared(), run(*rows)], Earlier.of(before)), encoding="utf-8")
+    path.write_text(report.page([ab_run(), run(*rows)], Baselines.of(before)), encoding="utf-8")
     return path
 
 
@@ -152,4 +151,4 @@ def test_the_raw_data_can_be_downloaded(opened: Opened, tmp_path: Path) -> None:
             links.nth(number).click()
         assert started.value.suggested_filename.endswith(".json")
         started.value.save_as(tmp_path / "data.json")
-        results.validate(json.loads((tmp_path / "data.json").read_text()))
+        assert results.load(tmp_path / "data.json").rows

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.ci.support import ROOT, nox, script, start
 
-SCRIPTS = sorted(path.name for path in (ROOT / "ci").glob("*.py"))
+# The summary imports from the checkout and is run as a module.
+SCRIPTS = sorted(path.name for path in (ROOT / "ci").glob("*.py") if path.name != "summary.py")
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -19,6 +21,20 @@ def test_script_explains_itself(name: str) -> None:
     done = script(name, "--help")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"usage: {name}")
+
+
+def test_summary_explains_itself() -> None:
+    done = summarise("--help")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("usage: python -m ci.summary")
+
+
+def test_summary_needs_no_package() -> None:
+    """GitHub's last job has nox and nothing of ours installed."""
+    done = start(
+        sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = [{str(ROOT)!r}]; import ci.summary"
+    )
+    assert done.returncode == 0, done.stderr
 
 
 # Lowest versions.
@@ -67,7 +83,7 @@ trace</failure></testcase>
 
 
 def summarise(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return script("summary.py", *arguments, **environment)
+    return start(sys.executable, "-m", "ci.summary", *arguments, **environment)
 
 
 def test_summary_counts_and_names_failures(tmp_path: Path) -> None:

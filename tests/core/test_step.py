@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import cogrid
+from bench.measure.counters import equations
 from cogrid.backend import rng
-from cogrid.benchmarks.counters import equations
 from tests.support import BACKENDS, HAS_JAX, KITCHENS, NOOP, assert_same, keys
 
 ROOM = "Overcooked-CrampedRoom-V0"

@@ -14,12 +14,17 @@ if not HAS_JAX:
 
 import jax
 
-from bench import training, validate, words
-from bench.ab_worker import _checked
+from bench.compare.describe import environment_share
+from bench.experiments import validation
+from bench.measure import training
+from bench.measure.measures import measure
+from bench.measure.plan import Measured, Plan
+from bench.processes.checkout_worker import _checked
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass
-from cogrid.benchmarks.measures import Measured, Plan, measure
 from cogrid.benchmarks.modes import Mismatch
+from examples import ippo
+from tests.bench.support import row
 
 CASE = Case("Overcooked-CrampedRoom-V0", "jax-scan", 2, 4, measure="train")
 
@@ -41,19 +46,18 @@ def test_training_is_measured_with_the_environments_share(
 ) -> None:
     monkeypatch.setattr(training, "ready", lambda case: update)
     plan = Plan(samples=2, seconds=0.0, warmup=0.0)
-    measured: Measured = measure(CASE, plan, also={"train": training.measure})
+    measured: Measured = measure(CASE, plan)
     assert len(measured.samples) == 2
     assert measured.counters == update.counters
     assert measured.parts["environment"] > 0
-    row = {"case": CASE.parameters(), "parts": {"update": 0.5, "environment": 0.02}}
-    assert words.share(row) == "environment 4.0 % of the time"
+    trained = row(**CASE.parameters(), parts={"update": 0.5, "environment": 0.02})
+    assert environment_share(trained) == "environment 4.0 % of the time"
 
 
 def test_validation_trains_under_a_shadow(monkeypatch: pytest.MonkeyPatch) -> None:
-    ippo = training.module()
     small = partial(ippo.Options, num_envs=2, num_steps=4, hidden=4, epochs=1, minibatches=1)
     monkeypatch.setattr(ippo, "Options", small)
-    report = validate.trained("Overcooked-CrampedRoom-V0", "features", 1)
+    report = validation.trained("Overcooked-CrampedRoom-V0", "features", 1)
     assert (report.backend, report.comparisons, report.mismatches) == ("jax", 5 * 2 * 4, 0)
 
 

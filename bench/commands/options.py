@@ -1,0 +1,87 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bench import suites
+from bench.exit_codes import UsageError
+from bench.measure.plan import Plan
+from bench.records import Against, Configuration, Result
+from bench.storage import results
+from cogrid.benchmarks.case import Case
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """A whole number from the command line."""
+
+    def number(text: str) -> int:
+        if not text.removeprefix("-").isdigit() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+        return int(text)
+
+    return number
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Which cases."""
+    suite = parser.add_mutually_exclusive_group()
+    suite.add_argument("--quick", action="store_true", help="CrampedRoom and the toy arena (default)")
+    suite.add_argument("--full", action="store_true", help="everything, up to 5,000,000 environments")
+    parser.add_argument("--only", metavar="TEXT", help="cases whose name contains this")
+    parser.add_argument("--layout", action="append", metavar="NAME", help="only this environment; repeatable")
+    parser.add_argument("--backend", choices=("numpy", "jax"))
+    parser.add_argument(
+        "--batch", type=at_least(1), metavar="N", help="run the batched cases with N environments"
+    )
+    toy = parser.add_argument_group("the toy arena")
+    toy.add_argument(
+        "--agents", type=at_least(1), default=suites.TOY["num_agents"], help="default: %(default)s"
+    )
+    toy.add_argument("--map-size", type=int, default=suites.TOY["map_size"], help="default: %(default)s")
+    toy.add_argument("--density", type=float, default=suites.TOY["density"], help="default: %(default)s")
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """Where the result goes, and what it is called."""
+    parser.add_argument("--tag", "-t", "--phase", default="", help="a word in the file's name")
+    parser.add_argument("--description", "-d", default="", help="a sentence kept in the file")
+    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="default: in bench/results")
+
+
+def add_strict(parser: argparse.ArgumentParser) -> None:
+    """What counts as a failure."""
+    parser.add_argument("--strict", action="store_true", help="exit 21 or 23 for what is in doubt")
+
+
+def new_result(
+    suite: str,
+    chosen: Sequence[Case],
+    plan: Plan,
+    options: argparse.Namespace,
+    against: Against | None = None,
+) -> tuple[Path, Result]:
+    """An empty result, and the path that it will be written to."""
+    refuse_existing(options.output)
+    if not re.fullmatch(r"[\w.-]*", options.tag):
+        raise UsageError(
+            f"--tag {options.tag!r} becomes a part of a file's name: use letters, digits, - and _."
+        )
+    path = options.output or results.default_path(options.tag)
+    configuration = Configuration.of(suite, plan, chosen, against)
+    return path, results.new(configuration, options.tag, options.description)
+
+
+def refuse_existing(path: Path | None) -> None:
+    """Nothing is overwritten."""
+    if path and path.exists():
+        raise UsageError(f"{path} exists already: choose another name.")
+
+
+def short(path: Path) -> str:
+    """A path as a person would type it here."""
+    path = path.resolve()
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -1,0 +1,189 @@
+"""Measure a suite and compare it with the baselines, or with a revision.
+
+Writes a result file, prints the table and what changed. Times that were measured in another hour only raise a
+suspicion; --against REV measures both revisions now.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from pathlib import Path
+
+from bench import ab, runner, suites
+from bench.commands.options import add_file, add_selection, add_strict, at_least, new_result, short
+from bench.commands.selection import cogrid_errors, refuse_shadow, selected
+from bench.compare import findings
+from bench.compare.ab_statistics import ROUNDS
+from bench.exit_codes import Code, NoDevice, UsageError, worst
+from bench.measure.plan import Plan
+from bench.processes import checkout
+from bench.records import Against, Result
+from bench.show import diff, tables
+from bench.show.progress import Progress
+from bench.storage import baselines, machine, results
+from bench.storage.baselines import Baselines
+from cogrid.benchmarks.case import Case
+from cogrid.shadow import VARIABLE as SHADOW
+from cogrid.shadow import wanted
+
+EXAMPLE = "python -m bench run --layout CrampedRoom --backend jax --tag before"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """All options."""
+    add_selection(parser)
+    parser.add_argument("--against", metavar="REV", help="compare with this revision, by turns (A/B)")
+    sampling = parser.add_argument_group("sampling (by default as many steps as fill the time)")
+    plan = Plan()
+    sampling.add_argument(
+        "--rounds", type=at_least(1), default=plan.samples, help="samples; default: %(default)s"
+    )
+    sampling.add_argument(
+        "--iterations",
+        type=at_least(0),
+        default=plan.iterations,
+        help="environment steps of a sample, at least",
+    )
+    sampling.add_argument(
+        "--warmup", type=at_least(0), default=plan.warmup_iterations, help="environment steps before it"
+    )
+    sampling.add_argument("--seed", type=int, default=42, help="of the action tapes; default: %(default)s")
+    add_file(parser)
+    parser.add_argument("--resume", action="store_true", help="finish the newest file that lacks rows")
+    parser.add_argument("--require-platform", metavar="NAME", help="exit 69 unless JAX runs on it")
+    parser.add_argument(
+        "--baseline", type=Path, nargs="+", metavar="FILE", help="default: the committed ones"
+    )
+    add_strict(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, write the file, print the table and what changed."""
+    if options.require_platform and (found := machine.system().platform) != options.require_platform:
+        raise NoDevice(f"the platform is {found}, and {options.require_platform} was required.")
+    if options.against:
+        return _against(options)
+    with cogrid_errors():
+        if wanted() and machine.version_of("jax") is None:
+            raise UsageError(f"{SHADOW}=1 needs JAX, which is not installed: run pip install '.[jax]' here.")
+    earlier = baselines.committed(options.baseline)  # says what is wrong before the work
+    path, result = _unfinished(options) if options.resume else _planned(options)
+    measure(path, result)
+    if result.configuration.suite == "profile":
+        print(tables.profile(result))
+        return exit_code(result)
+    print(tables.summary(result))
+    return _judged(result, earlier, options.strict)
+
+
+def _planned(options: argparse.Namespace) -> tuple[Path, Result]:
+    plan = Plan(options.rounds, iterations=options.iterations, warmup_iterations=options.warmup)
+    suite = suites.full if options.full else suites.quick
+    chosen = [dataclasses.replace(case, seed=options.seed) for case in selected(options, suite)]
+    return new_result("full" if options.full else "quick", chosen, plan, options)
+
+
+def measure(path: Path, result: Result) -> None:
+    """Everything that is planned, with progress."""
+    try:
+        with Progress() as progress:
+            runner.run(result, path, progress)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("; `python -m bench run --resume` goes on") from None
+    print(f"bench: results are in {short(path)}", file=sys.stderr)
+
+
+def exit_code(result: Result) -> Code:
+    """What the rows say by themselves; running out of memory is a finding and not a failure."""
+    meaning = {"mismatch": Code.MISMATCH, "failed": Code.FAILED}
+    return worst(meaning.get(row.status, Code.FINE) for row in result.rows)
+
+
+def _judged(result: Result, earlier: Baselines, strict: bool) -> Code:
+    """Print what changed, also for GitHub; the exit code."""
+    found = findings.judge(result, earlier)
+    if earlier.timings or earlier.counters or result.is_ab:
+        print(f"\n{diff.text(found)}")
+    else:
+        print("\nThere is no baseline to compare with: `python -m bench baseline accept FILE` makes one.")
+    diff.publish(found)
+    return worst(findings.codes(found), strict)
+
+
+# Against a revision
+
+
+def _against(options: argparse.Namespace) -> int:
+    """The gate of a pull request."""
+    refuse_shadow("--against")
+    sha = checkout.sha_of(options.against)
+    if other := sorted(_given(options) & {"resume", "full", "baseline", *SAMPLING}):
+        raise UsageError(f"--against compares in one go and in its own rhythm: leave out --{other[0]}.")
+    chosen = selected(options, lambda arena: _ab_suite(arena, bool(options.only)))
+    head = machine.git_state()
+    against = Against(revision=options.against, sha=sha, head=head.sha if head else None)
+    path, result = new_result("ab", chosen, Plan(ROUNDS), options, against)
+    with Progress() as progress:
+        ab.run(result, path, sha, progress)
+    if machine.git_state() != result.git:
+        raise UsageError(f"the checkout changed during the comparison, so {short(path)} mixes revisions.")
+    comparisons = [row.ab for row in result.rows if row.ab]
+    if all(one.verdict == "new" for one in comparisons):
+        raise UsageError(f"{options.against} runs none of the cases: {comparisons[0].why_new}")
+    print(f"bench: results are in {short(path)}", file=sys.stderr)
+    print(tables.machine(result))
+    return _judged(result, Baselines(), options.strict)
+
+
+def _ab_suite(arena: suites.Options, with_training: bool) -> list[Case]:
+    """Training only when it is asked for: the gate's own cases are those that the self-check knows."""
+    return suites.standard(arena) + (suites.training(short=True) if with_training else [])
+
+
+# Resuming
+
+
+def _unfinished(options: argparse.Namespace) -> tuple[Path, Result]:
+    """The named file, or the newest that lacks rows; its own plan, on its own machine and revision."""
+    if other := sorted(_given(options) - {"resume", "output", "require_platform", "baseline", "strict"}):
+        raise UsageError(f"--resume finishes what was planned, so leave out --{other[0].replace('_', '-')}.")
+    folder = results.RESULTS
+    found = sorted(folder.glob("benchmark_*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
+    for path in [options.output] if options.output else found:
+        try:
+            result = results.load(path)
+        except UsageError as error:
+            if options.output:
+                raise
+            print(f"bench: not resumed: {error}", file=sys.stderr)
+            continue
+        if runner.missing(result):
+            return path, _same_place(path, result)
+    place = short(options.output or folder)
+    raise UsageError(f"there is nothing to resume in {place}: every planned case has its row.")
+
+
+def _same_place(path: Path, result: Result) -> Result:
+    """The result, if new rows would be measured where and with what its old ones were."""
+    now = machine.fingerprint(machine.system())
+    if now != result.fingerprint:
+        raise UsageError(
+            f"{short(path)} was measured on another machine or with other versions "
+            f"(fingerprint {result.fingerprint}, now {now}): start again."
+        )
+    if machine.git_state() != result.git:
+        raise UsageError(f"{short(path)} was measured at another state of the checkout: start again.")
+    return result
+
+
+def _given(options: argparse.Namespace) -> set[str]:
+    """The options that were given a value of their own."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    defaults = vars(parser.parse_args([]))
+    return {name for name, value in defaults.items() if getattr(options, name) != value}
+
+
+SAMPLING = ("rounds", "iterations", "warmup", "seed")

@@ -1,0 +1,25 @@
+"""Train and play with both backends beside each other; exits 22 if any bit differs."""
+
+from __future__ import annotations
+
+import argparse
+
+from bench.experiments import validation
+
+EXAMPLE = "python -m bench validate soak"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """All options."""
+    parser.add_argument(
+        "size",
+        type=validation.size_of,
+        nargs="?",
+        default="smoke",
+        help="smoke, soak, or so many comparisons",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the table; progress goes to stderr."""
+    return validation.run(options.size)

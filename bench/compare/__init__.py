@@ -1,0 +1,1 @@
+"""What changed: findings, counters, intervals and the statistics of an A/B."""

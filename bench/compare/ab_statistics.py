@@ -1,0 +1,135 @@
+"""The statistics of an A/B: whether head is slower than base, from several pairs of processes.
+
+The unit of evidence is a pair of fresh processes: two processes of the same code differ by some per cent for
+as long as they live, whatever the number of samples, so rounds within a pair say nothing of that difference.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+MARGIN = 0.05  # below this a difference is not worth a word
+SUSPECT = 0.03  # a first look that differs by more is looked at again
+FALSE_ALARMS = 0.01  # of a whole suite in which nothing changed, at most
+APART = 0.01  # two processes of the same code differ by about this for as long as they live
+CONFIDENCE = 0.95  # of the interval that is shown
+FIRST_PAIRS, SECOND_PAIRS = 4, 8  # of processes, in the first and in the second look
+ROUNDS = 40  # of a pair
+POWER = 0.95  # with which the smallest effect is found
+
+Round = Sequence[float]  # seconds of base and of head
+Pair = Sequence[Round]  # the rounds of two processes
+
+
+class Estimate(NamedTuple):
+    """What a pair of processes says: the logarithm of head's time over base's, and how sure it is."""
+
+    center: float
+    error: float
+
+
+class Evidence(NamedTuple):
+    """The estimates of all pairs; those whose rounds differ more weigh less."""
+
+    pairs: tuple[Estimate, ...]
+
+    @property
+    def effect(self) -> float:
+        """Their weighted mean."""
+        return float(np.average([pair.center for pair in self.pairs], weights=self._weights))
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean, from how far the pairs really are apart."""
+        weights, n = self._weights, len(self.pairs)
+        apart = np.array([pair.center for pair in self.pairs]) - self.effect
+        return math.sqrt(float(weights @ apart**2) / (n - 1) / float(weights.sum()))
+
+    @property
+    def _weights(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        return np.array([1 / (pair.error**2 + APART**2) for pair in self.pairs])
+
+    def reach(self, confidence: float) -> float:
+        """Half the width of the interval."""
+        return _quantile((1 + confidence) / 2, len(self.pairs) - 1) * self.error
+
+
+@functools.cache
+def _quantile(share: float, freedom: int) -> float:
+    """Of Student's distribution."""
+    return float(stats.t.ppf(share, freedom))
+
+
+def evidence(pairs: Sequence[Pair]) -> Evidence:
+    """One estimate of each pair."""
+    return Evidence(tuple(estimate(pair) for pair in pairs))
+
+
+def estimate(pair: Pair) -> Estimate:
+    """The median of the rounds' log ratios, and its standard error by their quartiles.
+
+    Neighbours come and go within a round and then it is off by as much as a half, to either side; most rounds
+    are not hit. Means, Hodges and Lehmann's estimate and ratios of minima spread two to five times as wide.
+    """
+    ratios = np.log([head / base for base, head in pair])
+    low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
+    # Of a normal distribution: its deviation from its quartiles, and the error of a median of n.
+    deviation = (high - low) / (2 * stats.norm.ppf(0.75))
+    return Estimate(float(middle), float(math.sqrt(math.pi / 2 / len(pair)) * deviation))
+
+
+def is_suspect(first: Sequence[Pair]) -> bool:
+    """Whether a first look is worth another one; it decides nothing else."""
+    return seems_different(evidence(first))
+
+
+def seems_different(first: Evidence) -> bool:
+    """The same for estimates."""
+    return abs(first.effect) > SUSPECT
+
+
+class Judged(NamedTuple):
+    """What is said of a case."""
+
+    verdict: str  # slower, faster, same or inconclusive
+    ratio: float
+    low: float
+    high: float
+    smallest: float  # a slowdown of this share would have been found
+    confirmed: bool
+
+
+def judge(first: Sequence[Pair], second: Sequence[Pair], cases: int) -> Judged:
+    """The verdict on one of so many cases; there may be no second look."""
+    return judge_evidence(evidence(first), evidence(second) if second else None, cases)
+
+
+def judge_evidence(first: Evidence, second: Evidence | None, cases: int) -> Judged:
+    """The verdict on one of so many cases.
+
+    "Slower" and "faster" rest on the second look alone, whose pairs are fresh, at a confidence that keeps the
+    false alarms of the whole suite at bay (Bonferroni), and on an effect beyond the margin.
+    """
+    shown = second or first
+    confidence = 1 - FALSE_ALARMS / cases
+    low, high = (shown.effect + sign * shown.reach(CONFIDENCE) for sign in (-1, 1))
+    if second and abs(second.effect) > math.log1p(MARGIN) and abs(second.effect) > second.reach(confidence):
+        verdict = "slower" if second.effect > 0 else "faster"
+    else:
+        verdict = "same" if -math.log1p(MARGIN) < low and high < math.log1p(MARGIN) else "inconclusive"
+    ratio, least, most = (math.exp(value) for value in (shown.effect, low, high))
+    return Judged(verdict, ratio, least, most, smallest(first, cases), verdict in ("slower", "faster"))
+
+
+def smallest(first: Evidence, cases: int) -> float:
+    """The least slowdown that a second look would have confirmed with the power asked for."""
+    error = first.error * math.sqrt(len(first.pairs) / SECOND_PAIRS)
+    needed = _quantile(1 - FALSE_ALARMS / cases / 2, SECOND_PAIRS - 1) * error
+    slack = _quantile(POWER, SECOND_PAIRS - 1) * error
+    return math.expm1(max(math.log1p(MARGIN), needed) + slack)

@@ -1,0 +1,94 @@
+"""Counters beside earlier ones: how much one may grow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from bench.records import CountedRow, CounterSet, Result, Row
+from bench.storage.baselines import describe_key, has_counters, key_of
+from bench.units import percent
+
+# Counters have no noise: the limit only lets a trifle pass.
+GROWTH = 2  # %
+
+
+class Change(NamedTuple):
+    """A counter whose number differs; None where it is not reported."""
+
+    name: str
+    before: int | None
+    after: int | None
+
+    @property
+    def growth(self) -> float:
+        """0.03 for 3 % more; what was 0 grows without bound, and what is not reported does not grow."""
+        if self.before is None or self.after is None:
+            return 0.0
+        return self.after / self.before - 1 if self.before else math.inf if self.after else 0.0
+
+    @property
+    def grew(self) -> bool:
+        """By so much that it is a regression; in whole numbers, so that 2 % is 2 %."""
+        if self.before is None or self.after is None:
+            return False
+        return self.after > self.before and self.after * 100 >= self.before * (100 + GROWTH)
+
+    @property
+    def vanished(self) -> bool:
+        """It was reported before."""
+        return self.after is None
+
+    @property
+    def notable(self) -> bool:
+        """Worth a word: it came, went, or moved in either direction by as much as counts."""
+        moved = self.grew or Change(self.name, self.after, self.before).grew
+        return moved or self.before is None or self.vanished
+
+    def text(self) -> str:
+        """In words."""
+        if self.before is None or self.after is None:
+            return f"{self.name} is {'no longer reported' if self.vanished else 'new'}"
+        verb = "grew" if self.after > self.before else "fell"
+        if not self.before or not self.after:
+            return f"{self.name} {verb} from {self.before} to {self.after}"
+        return f"{self.name} {verb} {percent(abs(self.growth))}"
+
+
+def changes(before: Mapping[str, int | None], after: Mapping[str, int | None]) -> tuple[Change, ...]:
+    """The counters that differ, the most grown first."""
+    names = before.keys() | after.keys()
+    found = [Change(name, before.get(name), after.get(name)) for name in names]
+    differing = [change for change in found if change.before != change.after]
+    return tuple(sorted(differing, key=lambda change: (-change.growth, change.name)))
+
+
+class Counted(NamedTuple):
+    """What the counters of a row say beside earlier ones."""
+
+    changes: tuple[Change, ...] = ()
+    refused: str = ""  # why they are not compared
+    wrong: bool = False  # whether another trajectory was counted
+
+
+def compare(head: Result, row: Row, earlier: Sequence[CounterSet]) -> Counted:
+    """Beside the earlier row of the same name, way of measuring and key; a trajectory has no key."""
+    if not has_counters(row):
+        return Counted()
+    key = key_of(head.system, row.case.backend)
+    named = [(one.key, old) for one in earlier for old in one.rows if old.name == row.name]
+    current = [(other, old) for other, old in named if old.identity == row.identity]
+    if any(other_results(old, row) for _, old in current):
+        return Counted(wrong=True)
+    for other, old in current:
+        if other == key:
+            return Counted(changes(old.counters, row.counters))
+    if current:
+        return Counted(refused=f"no counters for {describe_key(key)}")
+    return Counted(refused="counted in another way" if named else "no earlier counters")
+
+
+def other_results(before: Row | CountedRow, after: Row) -> bool:
+    """Whether the checksums differ; a row without one says nothing."""
+    return bool(before.checksum and after.checksum and before.checksum != after.checksum)

@@ -1,0 +1,231 @@
+"""Findings: what the rows of a result say beside earlier numbers, and the exit codes that follow."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from bench.compare import counters
+from bench.compare.counters import Change
+from bench.compare.describe import in_short
+from bench.compare.intervals import Interval, interval
+from bench.exit_codes import Code
+from bench.records import Comparison, Result, Row
+from bench.storage.baselines import Baselines
+from bench.storage.machine import differing
+from bench.units import pace, percent
+
+# Runs of the same code in different hours differ by a third on a shared machine: less says nothing (008).
+MARGIN = 0.50
+# By verdict, worst first, what a row alone ends a command with. Slower than an old baseline is a suspicion,
+# which an A/B run confirms.
+CODES = {
+    "mismatch": Code.MISMATCH,
+    "failed": Code.FAILED,
+    "slower": Code.INCONCLUSIVE,
+    "out of memory": Code.INCONCLUSIVE,
+    "inconclusive": Code.INCONCLUSIVE,
+    "unstable": Code.INCONCLUSIVE,
+    "not comparable": Code.NOT_COMPARABLE,
+    "gone": Code.NOT_COMPARABLE,
+    "new": Code.NOT_COMPARABLE,
+    "same": Code.FINE,
+    "faster": Code.FINE,
+}
+VERDICTS = tuple(CODES)
+WRONG = "other results than before"
+COMPARED = ("slower", "faster", "same", "inconclusive")
+
+
+class Finding(NamedTuple):
+    """What is said of one row."""
+
+    name: str
+    backend: str
+    verdict: str
+    text: str  # the verdict with its number or its reason: "12 % slower", "not comparable: other cpu"
+    code: Code
+    ratio: Interval | None = None  # of times, now to before
+    before: float | None = None
+    after: float | None = None
+    unit: str = ""
+    changes: tuple[Change, ...] = ()  # of counters
+    uncounted: str = ""  # why counters are not compared
+    note: str = ""
+
+    @property
+    def grown(self) -> list[Change]:
+        """The counters that are a regression."""
+        return [change for change in self.changes if change.grew]
+
+    @property
+    def codes(self) -> set[Code]:
+        """The verdict's and those of the counters."""
+        found = {self.code}
+        if self.grown:
+            found.add(Code.REGRESSION)
+        if self.uncounted or any(change.vanished for change in self.changes):
+            found.add(Code.NOT_COMPARABLE)
+        return found
+
+
+def judge(head: Result, baselines: Baselines, whole: bool = False) -> list[Finding]:
+    """A finding for each row, worst first; `whole` also names earlier rows that are not there any more."""
+    found = [judge_pair(row, row.ab) if row.ab else _of_row(head, row, baselines) for row in head.rows]
+    if whole:
+        here = {_key(row) for row in head.rows}
+        gone = [row for result in baselines.timings for row in result.rows if _key(row) not in here]
+        found += [_finding(row, "gone", "gone: measured only before") for row in gone]
+    return sorted(found, key=_badness)
+
+
+def _badness(finding: Finding) -> tuple[float, float, float, str]:
+    """A counter that grew is certain, so it goes before a row that seems slower."""
+    rank: float = VERDICTS.index(finding.verdict)
+    if finding.grown:
+        rank = min(rank, VERDICTS.index("slower") - 0.5)
+    growth = max((change.growth for change in finding.grown), default=0.0)
+    return rank, -growth, -finding.ratio.median if finding.ratio else 0.0, finding.name
+
+
+def _key(row: Row) -> tuple[str, str]:
+    return row.library, row.name
+
+
+def _finding(row: Row, verdict: str, text: str, **more: Any) -> Finding:
+    return Finding(row.name, row.case.backend, verdict, text, CODES[verdict], **more)
+
+
+# A row beside an earlier one
+
+
+def _of_row(head: Result, row: Row, baselines: Baselines) -> Finding:
+    """Wrong results first; then the counters, and the times where they can be compared."""
+    if row.status in ("mismatch", "failed"):
+        return _finding(row, row.status, in_short(row))
+    finding = _timing(head, row, baselines.timings)
+    counted = counters.compare(head, row, baselines.counters)
+    if counted.wrong:
+        finding = _finding(row, "mismatch", f"mismatch: {WRONG}")
+    return finding._replace(changes=counted.changes, uncounted=counted.refused)
+
+
+def _timing(head: Result, row: Row, timings: Sequence[Result]) -> Finding:
+    pairs = [(base, before) for base in timings for before in base.rows if _key(before) == _key(row)]
+    refused = [refusal(base, before, head, row) for base, before in pairs]
+    if ("mismatch", WRONG) in refused:
+        return _finding(row, "mismatch", f"mismatch: {WRONG}")
+    fitting = [before for (_, before), (verdict, _) in zip(pairs, refused, strict=True) if not verdict]
+    if not row.is_ok:
+        return _without_numbers(row, fitting)
+    numbers = {"after": row.numbers.median, "unit": row.unit}
+    if doubt := row.doubt:
+        return _finding(row, "unstable", _because("unstable", doubt), **numbers)
+    if fitting:
+        ratio = time_ratio(fitting[0], row)
+        verdict, before = verdict_of(ratio), fitting[0].numbers.median
+        text = f"same within {percent(MARGIN)}" if verdict == "same" else _text(verdict, ratio)
+        return _finding(row, verdict, text, ratio=ratio, before=before, **numbers)
+    none = ("new", "no earlier row") if timings else ("not comparable", "no earlier times")
+    verdict, why = next(iter(refused), none)
+    return _finding(row, verdict, _because(verdict, why), **numbers)
+
+
+def _because(verdict: str, why: str) -> str:
+    return why if why.startswith(verdict) else f"{verdict}: {why}"
+
+
+def _without_numbers(row: Row, fitting: list[Row]) -> Finding:
+    """Running out of memory is a finding; where memory was enough before, it is a doubt."""
+    if not fitting:
+        return _finding(row, "out of memory", row.status)._replace(code=Code.FINE)
+    return _finding(row, "out of memory", f"{row.status}, which it was not before")
+
+
+def refusal(base: Result, before: Row, run: Result, row: Row) -> tuple[str, str]:
+    """Why a row is not compared with an earlier one: a verdict and its reason, both "" if it is.
+
+    A trajectory is the same on every machine, so it is looked at before the machine.
+    """
+    if row.identity != before.identity:
+        return "not comparable", "measured in another way"
+    if counters.other_results(before, row):
+        return "mismatch", WRONG
+    if run.fingerprint != base.fingerprint:
+        return "not comparable", f"other {' and '.join(differing(base.system, run.system)) or 'machine'}"
+    if not before.is_ok:
+        return "not comparable", f"{before.status} before"
+    doubt = before.doubt
+    return ("unstable", f"{doubt} before") if doubt else ("", "")
+
+
+def time_ratio(before: Row, after: Row) -> Interval:
+    """Time now over time before; the interval is as wide as the two intervals of the medians allow."""
+    old, new = (interval(_seconds(row)) for row in (before, after))
+    return Interval(new.median / old.median, new.low / old.high, new.high / old.low)
+
+
+def _seconds(row: Row) -> list[float]:
+    return [1 / value for value in row.samples] if row.is_rate else row.samples
+
+
+def verdict_of(ratio: Interval) -> str:
+    """Slower and faster exclude 1 and lie beyond the margin; what is the same lies within it as a whole."""
+    limit = 1 + MARGIN
+    if ratio.low > 1 and ratio.median > limit:
+        return "slower"
+    if ratio.high < 1 and ratio.median < 1 / limit:
+        return "faster"
+    return "same" if 1 / limit < ratio.low and ratio.high < limit else "inconclusive"
+
+
+def _text(verdict: str, ratio: Interval) -> str:
+    seen = pace(ratio.median)
+    return {"same": "the same", "inconclusive": f"inconclusive: {seen}"}.get(verdict, seen)
+
+
+# A/B, and all rows together
+
+
+def judge_pair(row: Row, ab: Comparison) -> Finding:
+    """What an A/B run has judged: its verdict stands, and a confirmed one is a regression.
+
+    Rounds may differ by more than 20 %: what disturbs one side disturbs its partner, and the verdict knows.
+    """
+    before, after = ({name: both[side] for name, both in ab.counters.items()} for side in (0, 1))
+    return _pair_finding(row, ab)._replace(changes=counters.changes(before, after))
+
+
+def _pair_finding(row: Row, ab: Comparison) -> Finding:
+    verdict = ab.verdict
+    if not row.is_ok:
+        return _finding(row, row.status, in_short(row))
+    if verdict == "new":  # the base cannot run it, and need not
+        note = f"base cannot run it: {ab.why_new}"
+        return _finding(row, verdict, verdict, note=note)._replace(code=Code.FINE)
+    if verdict not in COMPARED:
+        return _finding(row, verdict, verdict)
+    assert ab.ratio is not None  # as every row that was compared has it
+    assert ab.low is not None
+    assert ab.high is not None
+    ratio = Interval(ab.ratio, ab.low, ab.high)
+    note = f"{percent(ab.smallest or 0.0)} would be seen"
+    finding = _finding(row, verdict, _text(verdict, ratio), ratio=ratio, note=note)
+    if verdict == "slower" and ab.confirmed:
+        finding = finding._replace(text=f"{finding.text}, confirmed", code=Code.REGRESSION)
+    return finding
+
+
+def means(findings: Iterable[Finding]) -> dict[str, tuple[float, int]]:
+    """By backend, the geometric mean of the ratios of times, and of how many."""
+    ratios: dict[str, list[float]] = {}
+    for finding in findings:
+        if finding.ratio:
+            ratios.setdefault(finding.backend, []).append(finding.ratio.median)
+    return {name: (statistics.geometric_mean(ratios[name]), len(ratios[name])) for name in sorted(ratios)}
+
+
+def codes(findings: Iterable[Finding]) -> set[Code]:
+    """All that apply."""
+    return {code for finding in findings for code in finding.codes}

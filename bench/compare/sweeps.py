@@ -1,0 +1,62 @@
+"""Rows that belong together: batch sweeps, chunk sweeps and how well they scale."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import msgspec
+
+from bench.records import Row
+
+
+def same_but(row: Row, *parameters: str) -> str:
+    """What rows share that differ in nothing but these: parameters of the case, or "library"."""
+    facts = {"library": row.library, **msgspec.structs.asdict(row.case)}
+    return json.dumps(
+        {name: value for name, value in facts.items() if name not in parameters}, sort_keys=True
+    )
+
+
+def grouped(rows: Iterable[Row], *parameters: str) -> list[list[Row]]:
+    """The rows in groups that differ in nothing but these parameters, in the order of their first rows."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(same_but(row, *parameters), []).append(row)
+    return list(groups.values())
+
+
+def speed_rows(rows: Iterable[Row], library: str | None = "cogrid") -> list[Row]:
+    """The rows in steps/s of a library, or of all of them."""
+    return [row for row in rows if row.case.measure == "speed" and library in (None, row.library)]
+
+
+def batch_sweeps(rows: Iterable[Row]) -> list[list[Row]]:
+    """Rows of one way to run at two batches or more, smallest first; of several chunks the longest counts."""
+    groups = (longest_per_batch(group) for group in grouped(speed_rows(rows), "batch", "steps"))
+    return [group for group in groups if len(group) > 1]
+
+
+def longest_per_batch(rows: Iterable[Row]) -> list[Row]:
+    """One row for each batch: that of the longest chunk that ran, chosen without a look at the speeds."""
+    ordered = sorted(rows, key=lambda row: (row.is_ok, row.case.steps))
+    best = {row.case.batch: row for row in ordered}
+    return [best[batch] for batch in sorted(best)]
+
+
+def chunk_sweeps(rows: Iterable[Row]) -> list[list[Row]]:
+    """Scans of one batch that differ only in the chunk, two chunks or more, smallest first."""
+    scans = [row for row in speed_rows(rows) if row.case.mode == "jax-scan"]
+    groups = (sorted(group, key=lambda row: row.case.steps) for group in grouped(scans, "steps"))
+    return [group for group in groups if len(group) > 1]
+
+
+def per_environment(row: Row) -> float:
+    """Steps per second of one environment of the batch."""
+    return row.numbers.median / row.case.batch
+
+
+def efficiency(sweep: list[Row]) -> dict[int, float]:
+    """Throughput per environment by batch, relative to the smallest batch that was measured."""
+    measured = [row for row in sweep if row.is_ok]
+    return {row.case.batch: per_environment(row) / per_environment(measured[0]) for row in measured}

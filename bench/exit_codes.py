@@ -1,0 +1,64 @@
+"""How a command ends: the exit codes, which of several wins, and the errors that end it early."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+
+
+class UsageError(ValueError):
+    """What cannot be used or done, and why, in one sentence."""
+
+
+class NoDevice(UsageError):
+    """JAX cannot use the device that it was told to use."""
+
+
+class Code(enum.IntEnum):
+    """How a command of `python -m bench` ended."""
+
+    FINE = 0
+    FAILED = 1
+    USAGE = 2
+    REGRESSION = 20
+    INCONCLUSIVE = 21
+    MISMATCH = 22
+    NOT_COMPARABLE = 23
+    NO_DEVICE = 69
+    INTERRUPTED = 130  # as shells have it: 128 + SIGINT
+
+
+MEANING = {
+    Code.FINE: "fine",
+    Code.FAILED: "a case failed",
+    Code.USAGE: "usage, or a file that cannot be used",
+    Code.REGRESSION: "confirmed regression",
+    Code.INCONCLUSIVE: "inconclusive or unstable (only with --strict)",
+    Code.MISMATCH: "wrong results",
+    Code.NOT_COMPARABLE: "baseline missing or not comparable (only with --strict)",
+    Code.NO_DEVICE: "required device absent",
+}
+
+# Worst first. Wrong results outrank everything: a speed of the wrong game says nothing. A case that failed is
+# certain, so no doubt hides it; a regression is certain too, and tells more. Usage and an interruption end a
+# command before it has anything else to say.
+PRECEDENCE = (
+    Code.MISMATCH,
+    Code.NO_DEVICE,
+    Code.REGRESSION,
+    Code.FAILED,
+    Code.NOT_COMPARABLE,
+    Code.INCONCLUSIVE,
+)
+DOUBTS = (Code.NOT_COMPARABLE, Code.INCONCLUSIVE)
+
+
+def worst(codes: Iterable[Code], strict: bool = False) -> Code:
+    """The code that outranks the others; what is only doubtful counts when strict."""
+    found = set(codes) - (set() if strict else set(DOUBTS))
+    return next((code for code in PRECEDENCE if code in found), Code.FINE)
+
+
+def described() -> str:
+    """All of them in one line."""
+    return ", ".join(f"{code:d} {meaning}" for code, meaning in MEANING.items())

@@ -1,0 +1,1 @@
+"""Longer studies: the self-check of the A/B, scaling, validation."""

@@ -1,0 +1,205 @@
+"""A campaign: real A/B runs of a checkout against itself, in a log that can be interrupted and continued.
+
+In some of the runs one case is really slowed, and beside most of them another process uses the CPU.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from bench import ab
+from bench.compare import ab_statistics
+from bench.compare.ab_statistics import Pair
+from bench.exit_codes import UsageError
+from bench.processes.checkout import checkout_of, clean_sha
+from bench.processes.pair import CaseSamples
+from bench.records import Record, replace
+from bench.show.progress import Progress
+from bench.storage import machine
+from bench.storage.results import decoded
+from bench.units import percent
+from cogrid.benchmarks.case import Case
+
+#: Whole microseconds of base and head in every round of every pair: a thousandth of a pass.
+Microseconds = list[list[tuple[int, int]]]
+
+
+class Kind(NamedTuple):
+    """A kind of run: how much slower one case is made, and which share of a core the CPU hog uses."""
+
+    factor: float
+    hog: float
+    runs: int
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        what = "A/A" if self.factor == 1.0 else f"{percent(self.factor - 1)} slower"
+        return f"{what}, {f'{percent(self.hog)} CPU hog' if self.hog else 'no hog'}"
+
+
+KINDS = (Kind(1.0, 0.5, 20), Kind(1.1, 0.5, 2), Kind(1.2, 0.5, 1), Kind(1.0, 0.0, 1), Kind(1.1, 0.0, 1))
+
+
+class JudgedCase(Record):
+    """What a run says of a case."""
+
+    verdict: Literal["slower", "faster", "same", "inconclusive"]
+    ratio: float
+    low: float
+    high: float
+    smallest: float
+    confirmed: bool
+    first: Microseconds
+    second: Microseconds
+
+    def judged_again(self, cases: int) -> JudgedCase:
+        """The same samples with the verdict of today's rule."""
+        return replace(self, **ab_statistics.judge(self.first, self.second, cases)._asdict())
+
+    @property
+    def is_open(self) -> bool:
+        """Whether today's rule would look again, and the rule on the day of the run did not."""
+        return ab_statistics.is_suspect(self.first) and not self.second
+
+
+class Run(Record):
+    """A line of the log."""
+
+    kind: str
+    factor: float
+    hog: float
+    runs: int
+    slowed: str | None  # the case
+    sha: str
+    fingerprint: str
+    seconds: float
+    cases: dict[str, JudgedCase]
+
+    @property
+    def is_calibration(self) -> bool:
+        """Whether it shows the noise that suites are drawn from: A/A, beside the hog."""
+        return self.factor == 1.0 and bool(self.hog)
+
+    @property
+    def slower(self) -> list[str]:
+        """The cases that were called slower."""
+        return [name for name, case in self.cases.items() if case.verdict == "slower"]
+
+    def judged_again(self) -> Run:
+        """The same samples with the verdicts of today's rule."""
+        return replace(self, cases={n: c.judged_again(len(self.cases)) for n, c in self.cases.items()})
+
+    def in_short(self) -> str:
+        """For the progress."""
+        verdicts = [case.verdict for case in self.cases.values()]
+        counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+        return f"{counts}, {self.seconds:.0f} s"
+
+
+def run(log: Path, kinds: Sequence[Kind], cases: Sequence[Case], progress: Progress) -> None:
+    """Do the runs that are missing in the log; each is a line as soon as it is over."""
+    sha, fingerprint = clean_sha(), machine.fingerprint(machine.system())
+    done = load(log) if log.exists() else []
+    if any(one.fingerprint != fingerprint for one in done):
+        raise UsageError(f"{log} was begun on another machine or with other versions: choose another file.")
+    missing = [
+        (kind, number)
+        for kind in kinds
+        for number in range(sum(one.kind == kind.name for one in done), kind.runs)
+    ]
+    if not missing:
+        return
+    with checkout_of(sha) as base:
+        for place, (kind, number) in enumerate(missing):
+            progress.start(f"{kind.name} {number + 1} of {kind.runs}", place, len(missing))
+            # Every run slows another case.
+            slowed = None if kind.factor == 1.0 else cases[number % len(cases)].name
+            start = time.monotonic()
+            with hog(kind.hog):
+                found = ab.compare(base, cases, Silent(), {slowed: kind.factor} if slowed else {})
+            one = Run(
+                kind=kind.name,
+                **kind._asdict(),
+                slowed=slowed,
+                sha=sha,
+                fingerprint=fingerprint,
+                seconds=round(time.monotonic() - start, 1),
+                cases={samples.case.name: _judged(samples, len(cases)) for samples in found},
+            )
+            append(log, one)
+            progress.finish(kind.name, one.in_short())
+
+
+class Silent(Progress):
+    """The steps of a run within a campaign are not shown."""
+
+    def start(self, name: str, number: int, total: int) -> None:
+        """Nothing."""
+
+
+def _judged(samples: CaseSamples, cases: int) -> JudgedCase:
+    judged = ab.judged(samples, cases)
+    if judged is None:
+        status, reason = samples.failure or ("new", str(samples.new))
+        raise UsageError(f"{samples.case.name} cannot be judged against itself ({status}): {reason}")
+    pairs = {"first": _rounded(samples.first), "second": _rounded(samples.second)}
+    return msgspec.convert(judged._asdict() | pairs, JudgedCase)
+
+
+def _rounded(pairs: Sequence[Pair]) -> Microseconds:
+    """The log is committed, so it is kept short."""
+    return [[(round(base * 1e6), round(head * 1e6)) for base, head in pair] for pair in pairs]
+
+
+BURST = 0.05  # seconds: the hog's mean time at work
+HOG = f"""
+import os, random, sys, time
+share, draw, parent = float(sys.argv[1]), random.Random(0).expovariate, os.getppid()
+while os.getppid() == parent:
+    end = time.perf_counter() + draw(1 / {BURST})
+    while time.perf_counter() < end:
+        pass
+    time.sleep(draw(share / (1 - share) / {BURST}))
+"""
+
+
+@contextlib.contextmanager
+def hog(share: float) -> Iterator[None]:
+    """A process that uses a share of one core, in bursts."""
+    if not share:
+        yield
+        return
+    process = subprocess.Popen([sys.executable, "-c", HOG, str(share)])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def load(log: Path) -> list[Run]:
+    """The runs of a log; a last line without its end was cut off by a crash and does not count."""
+    try:
+        lines = log.read_bytes().split(b"\n")[:-1]
+    except OSError as error:
+        raise UsageError(f"{log} cannot be read: {error.strerror}.") from None
+    return [decoded(line, Run, f"line {number} of {log}") for number, line in enumerate(lines, 1)]
+
+
+def append(log: Path, one: Run) -> None:
+    """Add a line, in the place of one that was cut off."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab+") as file:
+        file.seek(0)
+        os.truncate(file.fileno(), file.read().rfind(b"\n") + 1)
+        file.write(msgspec.json.encode(one) + b"\n")

@@ -1,0 +1,168 @@
+"""Scaling: a rollout on more devices and processes of this machine, and what the devices exchange."""
+
+from __future__ import annotations
+
+import os
+import socket
+import statistics
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
+
+from tabulate import tabulate
+
+from bench.exit_codes import Code, UsageError
+from bench.processes.worker import Worker, WorkerFailed
+from bench.units import engineering
+
+COMMAND = (sys.executable, "-m", "bench.experiments.scaling_worker")
+ROUNDS = 15
+BATCH, STEPS = 8192, 32
+SIMULATED = (8, 64)
+
+
+class Shape(NamedTuple):
+    """How many processes, with how many devices each."""
+
+    devices: int
+    processes: int = 1
+    threads: int | None = None  # of XLA, in a process; as many as cores if None
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        devices = f"{self.devices} device{'s' * (self.devices > 1)}"
+        name = f"{self.processes} processes, {devices} each" if self.processes > 1 else devices
+        return name + (", one thread" if self.threads == 1 else "")
+
+
+#: All are compared with the first. On one thread it shows what its own threads are worth.
+SHAPES = (
+    Shape(1),
+    Shape(1, threads=1),
+    Shape(2),
+    Shape(4),
+    Shape(1, processes=2),
+    Shape(1, processes=2, threads=1),
+)
+
+
+class Sample(NamedTuple):
+    """One pass of all processes of a shape."""
+
+    seconds: float
+    cores: float  # that were busy on average
+
+
+class Team:
+    """The processes of one shape, which are all asked at the same time."""
+
+    def __init__(self, shape: Shape, workers: Sequence[Worker], pool: ThreadPoolExecutor) -> None:
+        self.shape, self._workers, self._pool = shape, workers, pool
+
+    def prepare(self, batch: int, steps: int) -> None:
+        """Compile and warm up."""
+        request = {"batch": batch, "steps": steps, "processes": len(self._workers), "port": _free_port()}
+        self._ask(*({"task": "prepare", **request, "process": i} for i in range(len(self._workers))))
+
+    def play(self) -> Sample:
+        """All at once; the last one counts."""
+        answers = self._ask(*[{"task": "play"}] * len(self._workers))
+        seconds = max(answer["seconds"] for answer in answers)
+        return Sample(seconds, sum(answer["cpu_seconds"] for answer in answers) / seconds)
+
+    def checksum(self) -> str:
+        """Of all that was played, which no shape may change."""
+        return str(self._ask(*[{"task": "checksum"}] * len(self._workers))[0]["checksum"])
+
+    def count(self, batch: int, steps: int) -> list[tuple[str, int, int]]:
+        """The collectives of every piece of code: how many, and their bytes."""
+        (answer,) = self._ask({"task": "count", "batch": batch, "steps": steps})
+        return [(code, number, size) for code, number, size in answer["counts"]]
+
+    def _ask(self, *requests: dict[str, Any]) -> list[dict[str, Any]]:
+        asked = [self._pool.submit(w.ask, r) for w, r in zip(self._workers, requests, strict=True)]
+        # A process that failed leaves the others waiting for it, so nobody waits for those.
+        for done in wait(asked, return_when=FIRST_EXCEPTION).done:
+            try:
+                done.result()
+            except WorkerFailed as failure:
+                message = f"a process of the shape {self.shape.name!r} stopped: {failure}"
+                raise UsageError(message) from None
+        return [one.result() for one in asked]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def team(shape: Shape) -> Iterator[Team]:
+    """The processes of a shape, which end with the block."""
+    env = {
+        "JAX_ENABLE_COMPILATION_CACHE": "0",
+        "JAX_PLATFORMS": "cpu",
+        "JAX_NUM_CPU_DEVICES": str(shape.devices),
+        **({"NPROC": str(shape.threads)} if shape.threads else {}),
+    }
+    # The processes end first, so that no thread of the pool waits for an answer.
+    with ThreadPoolExecutor(shape.processes) as pool, ExitStack() as stack:
+        yield Team(shape, [stack.enter_context(Worker(COMMAND, env)) for _ in range(shape.processes)], pool)
+
+
+def run(rounds: int = ROUNDS, batch: int = BATCH, steps: int = STEPS) -> Code:
+    """Measure, count, and print both tables; the exit code."""
+    with ExitStack() as stack:
+        teams = [stack.enter_context(team(shape)) for shape in SHAPES]
+        for one in teams:
+            one.prepare(batch, steps)
+            print(f"bench: ready: {one.shape.name}", file=sys.stderr)
+        samples = [[one.play() for one in teams] for _ in range(rounds)]
+        checksums = {one.shape.name: one.checksum() for one in teams}
+    print(f"A rollout of {batch} CrampedRooms at random, {steps} steps a pass, {rounds} rounds in turns:\n")
+    print(tabulate(rows(samples, batch * steps), HEADERS, disable_numparse=True))
+    print("\nWhat is in the compiled code, on simulated devices with 16 environments each:\n")
+    print(tabulate([row for n in SIMULATED for row in counted(n)], COUNTED, disable_numparse=True))
+    if len(set(checksums.values())) > 1:
+        print(f"\nThe shapes played different games: {checksums}.")
+        return Code.MISMATCH
+    print("\nAll shapes played the same game, bit for bit.")
+    return Code.FINE
+
+
+HEADERS = ("shape", "steps/s", "speed-up", "interval", "ideal", "efficiency", "cores busy")
+COUNTED = ("devices", "code", "collectives", "bytes to each device")
+
+
+def rows(samples: list[list[Sample]], steps: int) -> list[tuple[str, ...]]:
+    """A line for each shape; the speed-up is the median of the ratios within a round, with its quartiles."""
+    cores = os.cpu_count() or 1
+    lines: list[tuple[str, ...]] = []
+    for number, shape in enumerate(SHAPES):
+        mine = [row[number] for row in samples]
+        ratios = sorted(row[0].seconds / row[number].seconds for row in samples)
+        speed = statistics.median(ratios)
+        ideal = min(shape.devices * shape.processes, cores)
+        lines.append(
+            (
+                shape.name,
+                engineering(steps / statistics.median(sample.seconds for sample in mine)),
+                f"{speed:.2f}",
+                f"{ratios[len(ratios) // 4]:.2f} … {ratios[-1 - len(ratios) // 4]:.2f}",
+                str(ideal),
+                f"{speed / ideal:.0%}",
+                f"{statistics.median(sample.cores for sample in mine):.2f}",
+            )
+        )
+    return lines
+
+
+def counted(devices: int) -> list[tuple[str, ...]]:
+    """The collectives of a rollout and of a gradient on so many devices, all simulated by one CPU."""
+    with team(Shape(devices)) as one:
+        counts = one.count(16 * devices, STEPS)
+    return [(str(devices), code, str(number), engineering(size, "B")) for code, number, size in counts]

@@ -1,0 +1,264 @@
+"""Validation: real training, and both adapters on every environment, with the other backend beside them."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import itertools
+import math
+import statistics
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tabulate import tabulate
+
+import cogrid
+from bench.exit_codes import Code, UsageError
+from bench.measure import training
+from bench.storage.machine import version_of
+from cogrid.backend.array import BACKENDS
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.core.actions import ACTION_SETS
+from cogrid.core.spec import OBSERVATIONS, Spec
+from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.policies import ScriptedCooks
+from cogrid.envs.registry import spec_of
+from cogrid.shadow import Shadow, ShadowReport, marks_in
+from cogrid.vector import AUTORESETS, VectorEnv
+
+SIZES = {"smoke": 20_000, "soak": 250_000}  # comparisons, at least
+# What part of them goes where. The rest is training, the fastest and the most varied.
+STATEFUL, VECTOR, ROLLOUT = 0.1, 0.3, 0.1
+BATCH = 16  # environments of a vector and of a rollout
+CHUNK = 32  # steps of a rollout that are replayed together
+TRAINED = (("Overcooked-CrampedRoom-V0", "features"), ("Overcooked-CoordinationRing-V0", "lossless"))
+ROLLED = (("Overcooked-ForcedCoordination-V0", "lossless"), ("Arena-V0", "window"))
+COLUMNS = ("path", "backend", "beside", "environments", "comparisons", "mismatches", "time : beside")
+
+Scene = tuple[str, str]  # an id and a kind of observation
+
+
+class Run(NamedTuple):
+    """Something to play under a shadow, and its report."""
+
+    path: str
+    scene: str
+    play: Callable[[], ShadowReport]
+
+
+class Outcome(NamedTuple):
+    """What came of a run."""
+
+    path: str
+    scene: str
+    report: ShadowReport
+    failure: BaseException | None = None  # what ended it too early
+
+
+class Stopped(Exception):
+    """A run that something ended, and what had been compared by then."""
+
+    def __init__(self, report: ShadowReport) -> None:
+        super().__init__()
+        self.report = report
+
+
+def scenes(everything: bool) -> list[Scene]:
+    """Every id with every kind of observation that it has; or every id and every kind at least once."""
+    found = [(id, kinds(spec_of(id, {}, ()))) for id in cogrid.registered()]
+    if everything:
+        return [(id, kind) for id, known in found for kind in known]
+    return [(id, known[number % len(known)]) for number, (id, known) in enumerate(found)]
+
+
+def kinds(spec: Spec) -> list[str]:
+    """The observations of a game."""
+    there = {"features": bool(spec.game.features()), "none": True}
+    return [kind for kind in OBSERVATIONS if there.get(kind, bool(spec.game.planes))]
+
+
+def planned(comparisons: int, everything: bool) -> Iterator[Run]:
+    """What makes up so many comparisons, quick things first."""
+    stage = [(id, kind, backend) for id, kind in scenes(everything) for backend in BACKENDS]
+    each = math.ceil(comparisons * STATEFUL / len(stage))
+    for id, kind, backend in stage:
+        yield Run("make", f"{id} {kind}", partial(single, id, kind, backend, each))
+    each = math.ceil(comparisons * VECTOR / len(stage) / len(AUTORESETS))
+    for id, kind, backend in stage:
+        for mode in AUTORESETS:
+            yield Run(f"make_vec {mode}", f"{id} {kind}", partial(vector, id, kind, backend, mode, each))
+    each = math.ceil(comparisons * ROLLOUT / len(ROLLED))
+    for id, kind in ROLLED:
+        yield Run("rollout", f"{id} {kind}", partial(rolled, id, kind, each))
+    each = math.ceil(comparisons * (1 - STATEFUL - VECTOR - ROLLOUT) / len(TRAINED))
+    for id, kind in TRAINED:
+        yield Run("training", f"{id} {kind}", partial(trained, id, kind, each))
+
+
+def single(id: str, kind: str, backend: str, comparisons: int) -> ShadowReport:
+    """Scripted cooks, or random agents where there is no kitchen, through PettingZoo's API."""
+    spec = spec_of(id, {"observation": kind, "random_start": True, "max_steps": 120}, ())
+    env = CoGridEnv(spec, backend, shadow=True, infos=True)
+    generator = np.random.default_rng(0)
+    with reported(lambda: _report(env)):
+        for episode in itertools.count():
+            env.reset(seed=episode)
+            act = policy(env, episode, generator)
+            while env.agents:
+                env.step(act())
+                if _report(env).comparisons >= comparisons:
+                    return _report(env)
+            env.set_state(env.get_state())
+    raise AssertionError
+
+
+def policy(env: CoGridEnv, seed: int, generator: Any) -> Callable[[], dict[int, int]]:
+    """The next joint action of an episode."""
+    if isinstance(env.spec.game, Kitchen):
+        cooks = ScriptedCooks(env.rules, seed=seed, noise=0.2)
+        return lambda: cooks.act(env.env_state)
+    n_actions = len(env.action_names)
+    return lambda: {agent: int(generator.integers(n_actions)) for agent in env.agents}
+
+
+def vector(id: str, kind: str, backend: str, autoreset: str, comparisons: int) -> ShadowReport:
+    """Random agents that often interact, in a batch whose episodes end again and again."""
+    spec = spec_of(id, {"observation": kind, "random_start": True, "max_steps": 15}, ())
+    vec = VectorEnv(spec, BATCH, backend, autoreset=autoreset, infos=True, shadow=True)
+    shape, generator = (BATCH, spec.num_agents), np.random.default_rng(0)
+    interact = [action.name for action in ACTION_SETS[spec.action_set]].index("interact")
+    with reported(lambda: _report(vec)):
+        vec.reset(seed=0)
+        for _ in range(math.ceil(comparisons / BATCH)):
+            actions = generator.integers(vec.rules.n_actions, size=shape)
+            vec.step(np.where(generator.random(shape) < 0.4, interact, actions))
+    return _report(vec)
+
+
+def rolled(id: str, kind: str, comparisons: int) -> ShadowReport:
+    """`cogrid.rollout`, chunk by chunk."""
+    env = cogrid.make(id, "jax", shadow=True, observation=kind, random_start=True, max_steps=50)
+    chunks = math.ceil(comparisons / (BATCH * CHUNK))  # whole ones: another length would be compiled anew
+    with reported(lambda: _report(env)):
+        cogrid.rollout(env, num_envs=BATCH, num_steps=chunks * CHUNK, chunk=CHUNK)
+    return _report(env)
+
+
+def trained(id: str, kind: str, comparisons: int) -> ShadowReport:
+    """The training example: in every update a part of what the learner has played is replayed."""
+    from examples import ippo  # optional: it needs the extra `train`
+
+    options = ippo.Options(id=id, observation=kind, seeds=1, chunk=5)
+    updates = math.ceil(comparisons / (ippo.RECORDED * options.num_steps))
+    options = dataclasses.replace(options, steps=updates * options.num_envs * options.num_steps)
+    watch = Shadow(ippo.kitchen(options).spec, "jax")
+    with tempfile.TemporaryDirectory() as folder, reported(lambda: watch.report):
+        ippo.train(options, Path(folder), watch=watch)
+    return watch.report
+
+
+@contextmanager
+def reported(report: Callable[[], ShadowReport]) -> Iterator[None]:
+    """Whatever ends a run too early carries its report."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        raise Stopped(report()) from error
+
+
+def _report(env: Any) -> ShadowReport:
+    report: ShadowReport = env.shadow
+    return report
+
+
+def play_all(runs: Iterator[Run]) -> list[Outcome]:
+    """Play one after the other; progress and every mismatch are shown on stderr at once.
+
+    A run that fails does not keep the others from being played; Ctrl-C does.
+    """
+    outcomes: list[Outcome] = []
+    began, total = time.perf_counter(), 0
+    for run in runs:
+        outcome = outcome_of(run)
+        outcomes.append(outcome)
+        before, total = total, total + outcome.report.comparisons
+        if marks_in(before, total):
+            wrong = sum(each.report.mismatches for each in outcomes)
+            seconds = time.perf_counter() - began
+            print(f"validate: {total:,} comparisons, {wrong:,} mismatches, {seconds:.0f} s", file=sys.stderr)
+        if outcome.report.first:
+            print(f"validate: {first_mismatch(outcome)}", file=sys.stderr)
+        if isinstance(outcome.failure, KeyboardInterrupt):
+            break
+    return outcomes
+
+
+def outcome_of(run: Run) -> Outcome:
+    """Play a run, to its end or as far as it goes."""
+    try:
+        return Outcome(run.path, run.scene, run.play())
+    except Stopped as stopped:
+        report, failure = stopped.report, stopped.__cause__
+    except (Exception, KeyboardInterrupt) as error:  # before anything was compared
+        report, failure = ShadowReport("–", "–", 0, 0, None, None), error
+    if isinstance(failure, Exception):
+        traceback.print_exception(failure)
+    return Outcome(run.path, run.scene, report, failure)
+
+
+def first_mismatch(outcome: Outcome) -> str:
+    """With the place where it can be seen again."""
+    return f"{outcome.path} of {outcome.scene} on {outcome.report.backend}: {outcome.report.first}."
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """Sums by path and backend, then what was found wrong."""
+    groups: dict[tuple[str, str], list[ShadowReport]] = {}
+    for path, _, report, _ in sorted(outcomes, key=lambda one: (one.path, one.report.backend)):
+        groups.setdefault((path, report.backend), []).append(report)
+    rows = []
+    for (path, backend), reports in groups.items():
+        ratios = [report.ratio for report in reports if report.ratio]
+        total, wrong = _sums(reports)
+        mean = f"1 : {statistics.geometric_mean(ratios):.3g}" if ratios else "–"
+        rows.append([path, backend, reports[0].shadow, str(len(reports)), f"{total:,}", f"{wrong:,}", mean])
+    total, wrong = _sums([outcome.report for outcome in outcomes])
+    firsts = [first_mismatch(one) for one in outcomes if one.report.first]
+    ends = [f"{one.path} of {one.scene} ended early: {one.failure!r}." for one in outcomes if one.failure]
+    text = tabulate(rows, COLUMNS, disable_numparse=True)
+    return "\n".join([text, "", f"{total:,} comparisons, {wrong:,} mismatches.", *firsts, *ends])
+
+
+def _sums(reports: list[ShadowReport]) -> tuple[int, int]:
+    return sum(one.comparisons for one in reports), sum(one.mismatches for one in reports)
+
+
+def size_of(text: str) -> int:
+    """A number of comparisons, by its name or as it is; for argparse."""
+    if text in SIZES:
+        return SIZES[text]
+    if not text.replace("_", "").isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither {' nor '.join(SIZES)} nor a number from 1 on")
+    return int(text)
+
+
+def run(size: int) -> Code:
+    """Play so many comparisons and print the table; wrong results outrank a failure and an interruption."""
+    if missing := [*([] if version_of("jax") else ["jax"]), *training.missing()]:
+        names = ", ".join(missing)
+        raise UsageError(f"validation trains, and {names} cannot be found: pip install '.[train]'.")
+    outcomes = play_all(planned(size, everything=size >= SIZES["soak"]))
+    print(table(outcomes))
+    if any(outcome.report.mismatches for outcome in outcomes):
+        return Code.MISMATCH
+    if any(isinstance(outcome.failure, KeyboardInterrupt) for outcome in outcomes):
+        return Code.INTERRUPTED
+    return Code.FAILED if any(outcome.failure for outcome in outcomes) else Code.FINE

@@ -1,0 +1,42 @@
+"""The measures by name: a new one is a function in a module of this folder and a line in the table below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from bench.measure import phases, speed, times, training
+from bench.measure.plan import Measured, Plan
+from cogrid.benchmarks import clock
+from cogrid.benchmarks.case import Case
+
+Measure = Callable[[Case, Plan], Measured]
+
+MEASURES: Mapping[str, Measure] = MappingProxyType(
+    {
+        "speed": speed.speed,
+        "latency": times.latency,
+        "reset": times.reset,
+        "create": times.create,
+        "import": times.import_,
+        "compile": times.compile_,
+        "profile": phases.profile,
+        "features": phases.features,
+        "train": training.train,
+    }
+)
+
+
+def named(name: str) -> Measure:
+    """The measure of a case."""
+    if name not in MEASURES:
+        raise ValueError(f"measure={name!r} is unknown: choose one of {', '.join(MEASURES)}.")
+    return MEASURES[name]
+
+
+def measure(case: Case, plan: Plan) -> Measured:
+    """Do what the case says; raises what goes wrong."""
+    how = named(case.measure)
+    measured: Measured
+    measured, noise = clock.noted(lambda: how(case, plan))
+    return measured if measured.noise else measured._replace(noise=noise)

@@ -1,0 +1,115 @@
+"""Training: an update of the learner in examples/ippo.py as a pass, and the environment's share of it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from bench.measure.counters import compiled_counters
+from bench.measure.plan import Measured, Plan
+from cogrid.backend.array import Array
+from cogrid.benchmarks.case import Case
+from cogrid.benchmarks.clock import Pass
+from cogrid.benchmarks.modes import Mismatch
+from cogrid.shadow import Shadow
+
+NEEDS = ("optax", "equinox", "matplotlib", "rich")  # beside JAX
+
+
+def missing() -> list[str]:
+    """What the learner needs and is not installed."""
+    return [name for name in NEEDS if find_spec(name) is None]
+
+
+class Update(NamedTuple):
+    """One update of a learner, from the same beginning each time."""
+
+    learner: Any
+    run: Any  # the beginning
+    work: Pass  # its `run` returns the run after the update
+    traced: Any
+    compiled: Any
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Of the compiled update."""
+        return dict(compiled_counters(self.traced, self.compiled))
+
+
+def ready(case: Case) -> Update:
+    """All that is not part of the measured work."""
+    import jax
+
+    learner = _learner(case)
+    run = jax.jit(learner.begin)(jax.numpy.int32(case.seed))
+    traced = jax.jit(lambda run: learner.update(run, None)[0]).trace(run)
+    compiled = traced.lower().compile()
+    return Update(learner, run, Pass(lambda: compiled(run)), traced, compiled)
+
+
+def _learner(case: Case, recorded: int = 0) -> Any:
+    """As users have it, in the case's sizes; one seed."""
+    from examples import ippo  # optional: it needs the extra `train`
+
+    options = ippo.Options(
+        id=case.id,
+        observation=case.spec.observation,
+        steps=case.steps * case.batch,
+        seeds=1,
+        num_envs=case.batch,
+        num_steps=case.steps,
+        chunk=1,
+        minibatches=math.gcd(ippo.Options.minibatches, case.batch),
+    )
+    return ippo.Learner(options, recorded)
+
+
+def check(case: Case, update: Update) -> None:
+    """Raise a Mismatch where NumPy plays the update's steps otherwise, or the timed update ends elsewhere.
+
+    What is played has no checksum: it follows from the learner's floats, which any change of it may move.
+    """
+    import jax
+
+    learner = _learner(case, recorded=case.batch)
+    recorded = jax.jit(learner.update)(update.run, None)[1].recorded
+    shadow = Shadow(learner.env.spec, "jax")
+    shadow.chunk(**recorded._replace(last=update.work.once().state)._asdict())
+    if shadow.report.first:
+        raise Mismatch(f"{shadow.report.first}.")
+
+
+def train(case: Case, plan: Plan) -> Measured:
+    """Environment steps of training per second, and what the environment alone takes of an update."""
+    update = ready(case)
+    check(case, update)
+    steps = case.steps * case.batch
+    taken, alone = (plan.take(work, steps) for work in (update.work, _environment(update)))
+    return Measured(
+        unit="steps/s",
+        samples=[steps / seconds for seconds in taken.seconds],
+        counters=update.counters,
+        noise=taken.noise(),
+        parts={"update": statistics.median(taken.seconds), "environment": statistics.median(alone.seconds)},
+    )
+
+
+def _environment(update: Update) -> Pass:
+    """The same steps without the learner: stepping, seeing, automatic reset, and all of it written out."""
+    import jax
+
+    env = update.learner.env
+
+    def one(carry: tuple[Any, Array], joint: Array) -> Any:
+        state, obs = carry
+        state, seen, rewards, done, infos = env.jax_step(state, joint)
+        return env.renew_fn(state, seen, done), (obs, rewards, done, infos["reward delivery"][..., 0])
+
+    run = update.run
+    play = jax.jit(update.learner.play)
+    actions = play(run.network, run.state, run.obs, jax.random.key(0))[2].actions
+    start = (run.state, run.obs)
+    compiled = jax.jit(lambda *inputs: jax.lax.scan(one, *inputs)).lower(start, actions).compile()
+    return Pass(lambda: compiled(start, actions))

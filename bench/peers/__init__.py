@@ -1,0 +1,1 @@
+"""Peers: cogrid beside other libraries on the same work, and how the targets are met."""

@@ -1,0 +1,68 @@
+"""limit.c: CrampedRoom in plain C on one core, as a bound for what any implementation can reach."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from bench import ROOT
+from bench.peers.cases import beside
+from bench.peers.start import Process, Resources, tape_file
+from bench.peers.tapes import own_tapes
+from bench.peers.target import Peer, PeerCase, Target
+from bench.processes.worker import WorkerFailed
+from bench.suites import CRAMPED, options
+from cogrid.benchmarks.case import Case
+
+SOURCE = ROOT / "bench" / "peers" / "limit.c"
+FLAGS = ("-O3", "-march=native")
+
+
+def process(way: str, case: Case, resources: Resources) -> Process:
+    """The program with random actions for every environment; the way is step or observe."""
+    tape = tape_file(resources.folder, own_tapes(case))
+    command = (program(resources.folder), tape, case.steps, case.batch, way)
+    return Process([str(argument) for argument in command], {}, resources.folder)
+
+
+def program(folder: Path) -> Path:
+    """The compiled program."""
+    made = folder / "limit"
+    if made.exists():
+        return made
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None:
+        raise WorkerFailed("there is no C compiler: install one as cc, or name it in CC.")
+    command = [compiler, *FLAGS, "-o", str(made), str(SOURCE)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise WorkerFailed(f"{compiler} fails: {(run.stderr.strip().splitlines() or ['no reason given'])[0]}")
+    return made
+
+
+C = Peer("C", process)
+
+
+def _beside(way: str, **overrides: Any) -> tuple[PeerCase, PeerCase]:
+    case = Case(CRAMPED, "jax-scan", 1024, options=options(**overrides))
+    return beside(C, way, case, "own tapes", workload="random, own tapes")
+
+
+TARGETS = (
+    Target(
+        "JAX scan@1024, no observation",
+        "C, one core",
+        _beside("step", observation="none"),
+        enough=0.35,
+        stretch=0.6,
+    ),
+    Target(
+        "JAX scan@1024, lossless",
+        "C, one core, with observation",
+        _beside("observe", observation="lossless"),
+        stretch=0.5,
+    ),
+)

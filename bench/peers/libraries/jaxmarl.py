@@ -1,0 +1,245 @@
+"""JaxMARL's Overcooked, its first version, which plays by cogrid's rules."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from bench.peers.cases import COUNTED, LOSSLESS, beside, cogrid, scan
+from bench.peers.peer_worker import Prepared, speed
+from bench.peers.start import python_module
+from bench.peers.tapes import actions, end_of
+from bench.peers.target import Peer, PeerCase, Target
+from bench.suites import CRAMPED, options
+from cogrid.benchmarks import clock
+from cogrid.benchmarks.case import Case
+from cogrid.core.layout import Layout
+
+PADDING = 4  # cells of wall on each side of their map
+THEIR_ACTION = np.array([0, 1, 3, 2, 5, 4, 4], np.int8)  # theirs: up, down, right, left, stay, interact
+COGRID_FACING = np.array([3, 1, 0, 2])  # theirs: north, south, east, west
+AGENTS = ("agent_0", "agent_1")
+EPISODE = 400
+
+JAXMARL = Peer("jaxmarl", python_module(__name__))
+RESETS = scan(steps=EPISODE, max_steps=EPISODE, **LOSSLESS)
+NUMPY_BATCH = Case(CRAMPED, "numpy-batch", 1024, 64, "cooperative", options=options(**LOSSLESS))
+
+TARGETS = (
+    Target(
+        "JAX scan@1024, lossless, CrampedRoom",
+        "JaxMARL V1 step_env, actions given",
+        beside(JAXMARL, "play", scan(**LOSSLESS)),
+        enough=4.0,
+        stretch=4.5,
+    ),
+    Target(
+        "JAX scan@1024, lossless, CounterCircuit",
+        "JaxMARL V1 step_env, actions given",
+        beside(JAXMARL, "play", scan("Overcooked-CounterCircuit-V0", **LOSSLESS)),
+        enough=2.5,
+    ),
+    Target(
+        "JAX scan@1024, lossless, automatic reset, actions drawn",
+        "JaxMARL V1 step",
+        beside(JAXMARL, "drawn", RESETS, "drawn", workload="drawn, resets"),
+        enough=6.0,
+        stretch=8.0,
+        rounds=12,
+    ),
+    Target(
+        "JAX scan@1024, lossless, resets at all times, actions drawn",
+        "JaxMARL V1 step",
+        beside(JAXMARL, "staggered", RESETS, "staggered", workload="drawn, staggered resets"),
+        rounds=8,
+    ),
+    Target(
+        "NumPy@1024 in one call, lossless",
+        "JaxMARL V1 JAX scan of step_env",
+        (cogrid(NUMPY_BATCH), PeerCase(JAXMARL, "play", NUMPY_BATCH, label=", JAX scan")),
+        enough=1.0,
+        stretch=2.0,
+    ),
+    Target(
+        "trace + compile of the vmapped lossless step",
+        "JaxMARL V1 step_env",
+        beside(JAXMARL, "compile", scan(**LOSSLESS), "compile", measure="compile", mode="jax-vmap"),
+        enough=0.5,
+        stretch=0.3,
+        at_most=True,
+        rounds=10,
+    ),
+    Target(
+        "bytes accessed of the vmapped lossless step",
+        "JaxMARL V1 step_env",
+        beside(JAXMARL, "bytes", scan(**LOSSLESS), "bytes", measure="bytes accessed", mode="jax-vmap"),
+        at_most=True,
+        rounds=COUNTED,
+    ),
+    Target(
+        "fusions of the vmapped lossless step",
+        "JaxMARL V1 step_env",
+        beside(JAXMARL, "fusions", scan(**LOSSLESS), "fusions", measure="fusions", mode="jax-vmap"),
+        at_most=True,
+        rounds=COUNTED,
+    ),
+    Target(
+        "state bytes per environment, CrampedRoom",
+        "JaxMARL V1",
+        beside(JAXMARL, "state bytes", scan(steps=1), "state bytes", measure="state bytes"),
+        enough=0.15,
+        stretch=0.1,
+        at_most=True,
+        rounds=COUNTED,
+    ),
+)
+
+
+def prepare(way: str, case: Case) -> Prepared:
+    """A case, in one of the ways below."""
+    return _WAYS[way](case)
+
+
+def _prepared(
+    unit: str, sample: Callable[[], dict[str, Any]], end: Mapping[str, Any] | None = None
+) -> Prepared:
+    return Prepared(f"jaxmarl {version('jaxmarl')}", unit, sample, end or {})
+
+
+def _game(case: Case) -> Any:
+    module = import_module("jaxmarl.environments.overcooked.overcooked")
+    return module.Overcooked(layout=_layout(case.spec.layout[0]), max_steps=case.spec.max_steps)
+
+
+def _layout(layout: Layout) -> Any:
+    """Their layout from our text, so that starts and agent numbers are cogrid's."""
+    letters = "".join(layout.letters)
+    kinds = {"wall": "XPODS", "goal": "S", "plate_pile": "D", "onion_pile": "O", "pot": "P"}
+    cells = {
+        f"{name}_idx": np.array([cell for cell, letter in enumerate(letters) if letter in kind])
+        for name, kind in kinds.items()
+    }
+    starts = np.array([row * layout.width + column for row, column in layout.starts])
+    frozen = import_module("flax.core.frozen_dict").FrozenDict
+    return frozen({"height": layout.height, "width": layout.width, "agent_idx": starts, **cells})
+
+
+def _start(game: Any, case: Case) -> Any:
+    """(batch,) states as cogrid's reset makes them: their facings are drawn, ours are up, in three places."""
+    import jax
+
+    keys = jax.random.split(jax.random.key(case.seed), case.batch)
+    state = jax.jit(jax.vmap(game.reset))(keys)[1]
+    vectors = import_module("jaxmarl.environments.overcooked.common").DIR_TO_VEC
+    north = jax.numpy.zeros_like(state.agent_dir_idx)
+    x, y = (state.agent_pos[..., axis].astype(np.int32) + PADDING for axis in (0, 1))  # (batch, 2)
+    every = np.arange(case.batch)[:, None]
+    maps = state.maze_map.at[every, y, x, 2].set(0)
+    return state.replace(agent_dir_idx=north, agent_dir=vectors[north], maze_map=maps)
+
+
+def _named(joint: Any) -> dict[str, Any]:
+    return {name: joint[:, number] for number, name in enumerate(AGENTS)}
+
+
+def _stepper(game: Any) -> Callable[[Any, Any], Any]:
+    """`step_env` over a batch: no reset, and the key is not used."""
+    import jax
+
+    keyless = jax.vmap(lambda state, named: game.step_env(jax.random.key(0), state, named))
+
+    def step(state: Any, joint: Any) -> Any:
+        obs, state, rewards, _, _ = keyless(state, _named(joint))
+        return state, obs, rewards[AGENTS[0]]
+
+    return step
+
+
+def _played(case: Case, run: Callable[[], Any], end: Mapping[str, Any] | None = None) -> Prepared:
+    return _prepared("steps/s", speed(clock, clock.Pass(run), case.steps * case.batch), end)
+
+
+def _play(case: Case) -> Prepared:
+    """A scan of `step_env` over the tape."""
+    import jax
+
+    from bench.peers import compiled
+
+    game = _game(case)
+    joint = jax.device_put(THEIR_ACTION[actions(case)].astype(np.int32))
+    run = compiled.scan(_stepper(game), _start(game, case), joint)
+    return _played(case, run, _end(game, case, run()))
+
+
+def _end(game: Any, case: Case, end: Any) -> dict[str, Any]:
+    """Of the environments that play different tapes."""
+    import jax
+
+    state, obs, rewards = jax.tree.map(lambda leaf: np.asarray(leaf[: case.lanes]), end)
+    cells = state.agent_pos[..., 1] * game.width + state.agent_pos[..., 0]
+    planes = np.stack([obs[name] for name in AGENTS], axis=1)
+    return end_of(cells, COGRID_FACING[state.agent_dir_idx], rewards, planes)
+
+
+def _drawn(case: Case, staggered: bool = False) -> Prepared:
+    """A scan of `step`, which resets by itself, with random actions; staggered episodes end at all times."""
+    import jax
+
+    from bench.peers import compiled
+
+    game = _game(case)
+    start = _start(game, case)
+    if staggered:
+        start = start.replace(step=np.arange(case.batch, dtype=start.step.dtype) % case.spec.max_steps)
+
+    def step(state: Any, key: Any, joint: Any) -> Any:
+        keys = jax.random.split(key, case.batch)
+        obs, state, rewards, _, _ = jax.vmap(game.step)(keys, state, _named(joint))
+        return state, obs, rewards[AGENTS[0]]
+
+    shape = (case.batch, len(AGENTS))
+    return _played(case, compiled.scan_drawn(step, start, case.steps, shape, case.seed))
+
+
+def _vmapped(case: Case) -> tuple[Any, Any, Any]:
+    """The vmapped `step_env` and arguments for it."""
+    game = _game(case)
+    return _stepper(game), _start(game, case), np.zeros((case.batch, len(AGENTS)), np.int32)
+
+
+def _compile(case: Case) -> Prepared:
+    """Seconds until the vmapped `step_env` is compiled."""
+    from bench.peers import compiled
+
+    return _prepared("s", compiled.compilation(clock, *_vmapped(case)))
+
+
+def _counted(name: str, unit: str, case: Case) -> Prepared:
+    """A counter of the compiled vmapped `step_env`."""
+    from bench.peers import compiled
+
+    return _prepared(unit, compiled.counter(name, *_vmapped(case)))
+
+
+def _state_bytes(case: Case) -> Prepared:
+    """Bytes of a state."""
+    import jax
+
+    size = sum(leaf.nbytes for leaf in jax.tree.leaves(_start(_game(case), case))) // case.batch
+    return _prepared("B", lambda: {"value": size})
+
+
+_WAYS: Mapping[str, Callable[[Case], Prepared]] = {
+    "play": _play,
+    "drawn": _drawn,
+    "staggered": functools.partial(_drawn, staggered=True),
+    "compile": _compile,
+    "bytes": functools.partial(_counted, "bytes_accessed", "B"),
+    "fusions": functools.partial(_counted, "fusions", "fusions"),
+    "state bytes": _state_bytes,
+}

@@ -1,0 +1,213 @@
+"""cogrid, this checkout of it: what the other peers are compared with."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from bench.peers.peer_worker import Prepared, speed
+from bench.peers.start import python_module
+from bench.peers.tapes import actions, end_of, lanes, own_tapes
+from bench.peers.target import Peer
+from cogrid.backend.array import Array
+from cogrid.benchmarks import clock, modes
+from cogrid.benchmarks.case import Case
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.envs.overcooked.game import Kitchen
+from cogrid.render.picture import TILE, picture
+from cogrid.render.tiles import tiles_of
+
+COGRID = Peer("cogrid", python_module(__name__))
+
+
+def prepare(way: str, case: Case) -> Prepared:
+    """A case, in one of the ways below."""
+    return _WAYS[way](case)
+
+
+def _prepared(
+    unit: str, sample: Callable[[], dict[str, Any]], end: Mapping[str, Any] | None = None
+) -> Prepared:
+    return Prepared(COGRID.name, unit, sample, end or {})
+
+
+def _played(case: Case, run: Callable[[], Any], end: Mapping[str, Any] | None = None) -> Prepared:
+    """The speed of a pass over all steps of all environments."""
+    return _prepared("steps/s", speed(clock, clock.Pass(run), case.steps * case.batch), end)
+
+
+def _play(case: Case) -> Prepared:
+    """The tape, as `bench run` plays it, compared with NumPy before."""
+    ready = modes.ready(case)
+    end = ready.end(ready.work.once())
+    modes.check(case, ready, end)
+    sample = speed(clock, ready.work, case.steps * case.batch)
+    return _prepared("steps/s", sample, _end(case, end, case.lanes))
+
+
+def _end(case: Case, end: modes.End, count: int) -> dict[str, Any]:
+    """Of the first environments."""
+    state, obs, rewards = end
+    found = [state.pos, state.agent_dir, rewards[..., 0]]
+    found += [obs] if case.spec.observation == "lossless" and isinstance(case.spec.game, Kitchen) else []
+    if case.mode.endswith("single"):
+        found = [value[None] for value in found]
+    return end_of(*(np.asarray(value[:count]) for value in found))
+
+
+def _drawn(case: Case, staggered: bool = False) -> Prepared:
+    """Random actions drawn inside of the scan, with automatic reset; staggered episodes end at all times."""
+    import jax
+
+    from bench.peers import compiled
+    from cogrid.core.autoreset import renew
+
+    env = CoGridEnv(case.spec, "jax")
+    start = modes.jax_start(case, env, jax.vmap)
+    if staggered:
+        start = start.evolve(clock=jax.numpy.arange(case.batch, dtype=np.int32) % case.spec.max_steps)
+
+    def step(state: Any, _: Any, joint: Any) -> Any:
+        state, obs, rewards, done, _ = env.step_fn(state, joint)
+        state, obs = renew(env.rules, state, obs, done)
+        return state, obs, rewards
+
+    shape = (case.batch, case.spec.num_agents)
+    return _played(case, compiled.scan_drawn(step, start, case.steps, shape, case.seed))
+
+
+def _own_tapes(case: Case) -> Prepared:
+    """A scan in which every environment plays a tape of its own."""
+    import jax
+
+    env = CoGridEnv(case.spec, "jax")
+    return _scanned(case, env, modes.jax_start(case, env, jax.vmap), jax.device_put(own_tapes(case)))
+
+
+def _sharded(case: Case) -> Prepared:
+    """The tape, the batch divided among all devices."""
+    import jax
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    devices = jax.devices()
+    if len(devices) < 2:
+        raise ValueError(f"there is one device only: {devices[0]}.")
+    env = CoGridEnv(case.spec, "jax")
+    mesh = Mesh(np.array(devices), ("batch",))
+    start = jax.device_put(modes.jax_start(case, env, jax.vmap), NamedSharding(mesh, PartitionSpec("batch")))
+    joint = jax.device_put(actions(case), NamedSharding(mesh, PartitionSpec(None, "batch")))
+    return _scanned(case, env, start, joint)
+
+
+def _scanned(case: Case, env: CoGridEnv, start: Any, joint: Array) -> Prepared:
+    """Any tape from any start; its end is compared with that of the peer."""
+    import jax
+
+    from bench.peers import compiled
+
+    def step(state: Any, joint: Any) -> Any:
+        state, obs, rewards, _, _ = jax.vmap(env.jax_step)(state, joint)
+        return state, obs, rewards
+
+    run = compiled.scan(step, start, joint)
+    return _played(case, run, _end(case, run(), case.batch))
+
+
+def _empty(case: Case) -> Prepared:
+    """One environment's loop over a function with the arrays of a step in and out, and no step."""
+    import jax
+
+    env = CoGridEnv(case.spec, "jax")
+    start = modes.jax_start(case, env, lambda function: function)
+    tape = [jax.device_put(joint) for joint in lanes(case)[:, 0]]
+    _, *others = jax.eval_shape(env.jax_step, start, tape[0])
+
+    def nothing(state: Any, joint: Any) -> Any:
+        new = jax.tree.map(lambda leaf: leaf + joint[0].astype(leaf.dtype), state)
+        return new, *jax.tree.map(lambda leaf: jax.numpy.full(leaf.shape, joint[0], leaf.dtype), others)
+
+    ready = jax.jit(nothing).lower(start, tape[0]).compile()
+
+    def run() -> Any:
+        state, kept = start, []
+        for joint in tape:
+            state, obs, rewards, _, _ = ready(state, joint)
+            kept.append(rewards)
+        return state, obs, kept
+
+    return _played(case, run)
+
+
+def _vmapped(case: Case) -> tuple[Any, Any, Any]:
+    """The vmapped step and arguments for it."""
+    import jax
+
+    env = CoGridEnv(case.spec, "jax")
+    start = modes.jax_start(case, env, jax.vmap)
+    return jax.vmap(env.jax_step), start, jax.numpy.zeros(start.pos.shape, np.int8)
+
+
+def _compile(case: Case) -> Prepared:
+    """Seconds until the vmapped step is compiled."""
+    from bench.peers import compiled
+
+    return _prepared("s", compiled.compilation(clock, *_vmapped(case)))
+
+
+def _counted(name: str, unit: str, case: Case) -> Prepared:
+    """A counter of the compiled vmapped step."""
+    from bench.peers import compiled
+
+    return _prepared(unit, compiled.counter(name, *_vmapped(case)))
+
+
+def _state_bytes(case: Case) -> Prepared:
+    """Bytes of a state without its key."""
+    ready = modes.ready(case)
+    size = modes.bytes_per_environment(case, ready.end(ready.work.once()))["state_bytes"]
+    return _prepared("B", lambda: {"value": size})
+
+
+def _frames(case: Case) -> Prepared:
+    """Pictures of the states of a tape; the tiles are drawn again in every pass."""
+    env, states = CoGridEnv(case.spec), []
+    env.reset(seed=case.seed)
+    for joint in lanes(case)[:, 0].tolist():
+        env.step(dict(enumerate(joint)))
+        states.append(env.env_state)
+
+    def run() -> Any:
+        for state in states:
+            image = picture(env.rules, state, TILE)
+        return image
+
+    return _prepared("frames/s", speed(clock, clock.Pass(run, tiles_of.cache_clear), len(states)))
+
+
+def _memory(case: Case) -> Prepared:
+    """The peak of a process that measures this case and nothing else."""
+    from bench.measure.plan import Plan
+    from bench.processes.case_worker import measured
+
+    peak = measured(case, Plan(samples=1)).memory["peak_rss_bytes"]
+    return _prepared("B", lambda: {"value": peak})
+
+
+_WAYS: Mapping[str, Callable[[Case], Prepared]] = {
+    "play": _play,
+    "own tapes": _own_tapes,
+    "drawn": _drawn,
+    "staggered": functools.partial(_drawn, staggered=True),
+    "sharded": _sharded,
+    "empty": _empty,
+    "compile": _compile,
+    "equations": functools.partial(_counted, "equations", "equations"),
+    "bytes": functools.partial(_counted, "bytes_accessed", "B"),
+    "fusions": functools.partial(_counted, "fusions", "fusions"),
+    "state bytes": _state_bytes,
+    "frames": _frames,
+    "memory": _memory,
+}

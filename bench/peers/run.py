@@ -1,0 +1,232 @@
+"""Measuring the targets: the peers of each take turns, after they have agreed on how the tape ended."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bench import ROOT
+from bench.compare.intervals import Interval, interval
+from bench.exit_codes import Code, UsageError, worst
+from bench.peers.libraries.this_cogrid import COGRID
+from bench.peers.start import ReadyPeer, Resources
+from bench.peers.target import PeerCase, Target
+from bench.peers.targets import TARGETS
+from bench.processes.turns import Sample, in_turns, noise_of
+from bench.processes.worker import WorkerFailed
+from bench.records import Measurement, Parameters, Result, Row, Statistics, TargetResult
+from bench.show.progress import Progress
+from bench.storage import results
+from bench.storage.identity import MEASURING, code_of, hashed
+from bench.units import percent
+from cogrid.benchmarks.workloads import checksum
+
+ROUNDS, QUICK_ROUNDS = 20, 6  # six are the fewest that have an interval
+PEERS = ROOT / "bench" / "peers"
+#: What stands between a case and the numbers of a peer, beside what every case needs.
+CODE = (
+    *(PEERS / f"{name}.py" for name in ("compiled", "peer_worker", "tapes")),
+    *PEERS.glob("libraries/*.py"),
+)
+
+
+class Found(NamedTuple):
+    """What came of a target: a row for each of its cases."""
+
+    target: Target
+    rows: list[Row]
+
+    @property
+    def failure(self) -> Row | None:
+        """The first row that has no samples."""
+        return next((row for row in self.rows if not row.is_ok), None)
+
+    @property
+    def figures(self) -> list[float]:
+        """One for each round."""
+        if self.failure:
+            return []
+        rounds = zip(*(row.samples for row in self.rows), strict=True)
+        return [self.target.figure(self.target, values) for values in rounds]
+
+    @property
+    def interval(self) -> Interval | None:
+        """Of the figures."""
+        return interval(self.figures) if self.figures else None
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        if self.failure:
+            wrong = self.failure.status == "mismatch"
+            return f"{'WRONG RESULTS' if wrong else 'not measured'}: {self.failure.error}"
+        return self.target.verdict(interval(self.figures).median)
+
+
+def select(only: str | None) -> list[Target]:
+    """The targets whose name contains the text."""
+    chosen = [target for target in TARGETS if only is None or only.lower() in target.name.lower()]
+    if not chosen:
+        known = "\n".join(f"  {target.name}" for target in TARGETS)
+        raise UsageError(f"no target's name contains {only!r}; known are:\n{known}")
+    return chosen
+
+
+def run(
+    targets: Sequence[Target],
+    rounds: int,
+    older_python: str | None,
+    result: Result,
+    path: Path,
+    progress: Progress,
+) -> list[Found]:
+    """Measure the targets one after the other; the file is complete after every one."""
+    found: list[Found] = []
+    with tempfile.TemporaryDirectory(prefix="cogrid-peers-") as folder:
+        resources = Resources(Path(folder), older_python)
+        for number, target in enumerate(targets):
+            progress.start(target.name, number, len(targets))
+            found.append(measure(target, resources, rounds))
+            _add(result, found[-1])
+            results.write(path, result)
+            progress.finish(target.name, _outcome(found[-1]))
+    return found
+
+
+def measure(target: Target, resources: Resources, rounds: int) -> Found:
+    """Samples of all peers, by turns; where one cannot be measured, of the others."""
+    with contextlib.ExitStack() as stack:
+        started = [_start(case, resources, stack) for case in target.cases]
+        if disagreement := _disagreement(target.cases, started):
+            started = [disagreement if isinstance(one, ReadyPeer) else one for one in started]
+        started, taken = _take(started, min(rounds, target.rounds or rounds))
+    columns = iter(zip(*taken, strict=True))
+    rows = [
+        _failed(case, one) if isinstance(one, WorkerFailed) else _measured(case, one, next(columns))
+        for case, one in zip(target.cases, started, strict=True)
+    ]
+    return Found(target, rows)
+
+
+Started = ReadyPeer | WorkerFailed
+
+
+def _start(case: PeerCase, resources: Resources, stack: contextlib.ExitStack) -> Started:
+    try:
+        ready = case.start(resources)
+    except WorkerFailed as failure:
+        return failure
+    stack.callback(ready.worker.close)
+    return ready
+
+
+def _take(started: list[Started], rounds: int) -> tuple[list[Started], list[list[Sample]]]:
+    """The samples of those that do not fail meanwhile; who fails is left out, and the others begin again."""
+    while True:
+        able = [one for one in started if isinstance(one, ReadyPeer)]
+        try:
+            return started, in_turns([one.sample for one in able], rounds)
+        except WorkerFailed as failure:
+            started = [
+                failure if isinstance(one, ReadyPeer) and one.worker is failure.worker else one
+                for one in started
+            ]
+
+
+def _disagreement(cases: Sequence[PeerCase], started: Sequence[Started]) -> WorkerFailed | None:
+    """Where peers saw the tape of the first one end differently; lanes that both have count."""
+    played = [
+        (case.tape, one.end) for case, one in zip(cases, started, strict=True) if isinstance(one, ReadyPeer)
+    ]
+    for tape, end in played[1:]:
+        first_tape, first = played[0]
+        for name in sorted(end.keys() & first.keys()) if tape == first_tape else ():
+            for lane, (one, two) in enumerate(zip(first[name], end[name], strict=False)):
+                if one != two:
+                    return WorkerFailed(
+                        f"at the end of tape {lane} the {name} of one are {one}, of the other {two}.",
+                        "mismatch",
+                    )
+    return None
+
+
+def _failed(case: PeerCase, failure: WorkerFailed) -> Row:
+    measurement = Measurement(agents=_agents(case), status=failure.status, error=str(failure))
+    return _row(case, case.peer.name + case.label, measurement)
+
+
+def _measured(case: PeerCase, peer: ReadyPeer, samples: Sequence[Sample]) -> Row:
+    measurement = Measurement(
+        agents=_agents(case),
+        status="ok",
+        unit=peer.unit,
+        samples=[sample.value for sample in samples],
+        noise=noise_of([sample.noise for sample in samples]),
+        checksum=checksum(peer.end) if peer.end else None,
+        parts={"start": peer.start_seconds},
+    )
+    return _row(case, peer.library + case.label, measurement)
+
+
+def _agents(case: PeerCase) -> int:
+    return case.agents or case.case.spec.num_agents
+
+
+def _row(case: PeerCase, library: str, measurement: Measurement) -> Row:
+    parameters = case.parameters
+    return Row.of(
+        measurement,
+        name=case.name(library),
+        identity=identity(library, parameters),
+        case=parameters,
+        library=library,
+    )
+
+
+def identity(library: str, case: Parameters) -> str:
+    """12 hex digits: another identity was measured in another way."""
+    facts = [library, results.encoded(case).decode(), (PEERS / "limit.c").read_text()]
+    return hashed(facts, code_of(*(ROOT / name for name in MEASURING), *sorted(CODE)))
+
+
+def _add(result: Result, found: Found) -> None:
+    """Keep the target with all its samples, and the rows that the file has not got yet."""
+    names = {row.name for row in result.rows}
+    result.rows += [row for row in found.rows if row.name not in names]
+    target, middle = found.target, found.interval
+    record = TargetResult(
+        what=target.what,
+        against=target.against,
+        unit=target.unit,
+        rows=[row.name for row in found.rows],
+        samples=[row.samples for row in found.rows],
+        figures=found.figures,
+        median=middle.median if middle else None,
+        low=middle.low if middle else None,
+        high=middle.high if middle else None,
+        verdict=found.verdict,
+        enough=target.enough,
+        stretch=None if target.stretch == math.inf else target.stretch,  # JSON has no infinity
+        at_most=target.at_most,
+    )
+    result.targets = [*result.targets, record]
+
+
+def _outcome(found: Found) -> str:
+    """A target as the progress shows it."""
+    numbers = Statistics.of(found.figures)
+    if found.failure or not numbers:
+        return found.verdict
+    return f"{found.target.shown(numbers.median)} ± {percent(numbers.cv)}, {found.verdict}"
+
+
+def exit_code(found: Sequence[Found]) -> Code:
+    """22 where peers disagree about the game, 1 where cogrid failed; an absent peer is no failure."""
+    rows = [(case, row) for one in found for case, row in zip(one.target.cases, one.rows, strict=True)]
+    wrong = [Code.MISMATCH for _, row in rows if row.status == "mismatch"]
+    broken = [Code.FAILED for case, row in rows if case.peer is COGRID and row.status == "failed"]
+    return worst(wrong + broken)

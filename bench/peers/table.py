@@ -1,0 +1,60 @@
+"""The table of the targets, and how many are met."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tabulate import tabulate
+
+from bench.peers.libraries.this_cogrid import COGRID
+from bench.peers.run import Found
+from bench.peers.target import alone, exponent
+from bench.records import Result
+from bench.show.tables import machine
+from bench.units import engineering
+
+COLUMNS = ("what", "against", "cogrid", "peer", "measured", "95 % interval", "target", "verdict")
+
+
+def table(result: Result, found: Sequence[Found], style: str = "simple") -> str:
+    """The targets as people read them."""
+    lines = [_cells(one) for one in found]
+    text = tabulate(lines, COLUMNS, style, disable_numparse=True, maxcolwidths=[34, 26, *[None] * 5, 44])
+    return "\n\n".join([machine(result), text, headline(found)])
+
+
+def headline(found: Sequence[Found]) -> str:
+    """How many targets are met."""
+    aimed = [one for one in found if one.target.enough is not None]
+    middles = [(one.target, one.interval.median) for one in aimed if one.interval]
+    met = sum(target.reaches(median, target.enough) for target, median in middles)
+    wrong = sum(bool(one.failure and one.failure.status == "mismatch") for one in found)
+    return (
+        f"{met} of {len(aimed)} targets met, {len(middles) - met} missed, "
+        f"{len(aimed) - len(middles)} not measured; "
+        + (f"{wrong} with WRONG RESULTS." if wrong else "all trajectories that can be compared agree.")
+    )
+
+
+def _cells(found: Found) -> list[str]:
+    target, shown, middle = found.target, found.target.shown, found.interval
+    measured = shown(middle.median) if middle else "–"
+    within = f"{shown(middle.low)} … {shown(middle.high)}" if middle and middle.low < middle.high else ""
+    return [target.what, target.against, *_medians(found), measured, within, target.goal(), _verdict(found)]
+
+
+def _medians(found: Found) -> tuple[str, str]:
+    """Of cogrid and of the peer, in their own units."""
+    shown = [engineering(row.numbers.median, row.unit) if row.is_ok else "–" for row in found.rows]
+    if found.target.figure is exponent:
+        return f"{shown[0]} … {shown[-1]}", ""
+    if found.target.figure is alone:
+        return (shown[0], "") if found.target.cases[0].peer is COGRID else ("", shown[0])
+    return shown[0], shown[1]
+
+
+def _verdict(found: Found) -> str:
+    """With what else is to be known."""
+    busy = any(row.noise.get("disturbed", 0) > len(row.samples) / 2 for row in found.rows)
+    parts = [found.verdict, found.target.note, "on a busy machine" if busy else ""]
+    return "; ".join(dict.fromkeys(filter(None, parts)))

@@ -1,0 +1,143 @@
+"""A target: what is compared with what, and how much is enough."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bench.peers.start import Launch, ReadyPeer, Resources
+from bench.records import Parameters
+from bench.units import engineering
+from cogrid.benchmarks.case import Case
+
+GIB = 2.0**30
+
+Figure = Callable[["Target", Sequence[float]], float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Peer:
+    """A library that is measured."""
+
+    name: str  # as long as it has not told its version
+    launch: Launch
+
+
+@dataclasses.dataclass(frozen=True)
+class PeerCase:
+    """A case, the peer that does its work, and the way in which it does it."""
+
+    peer: Peer
+    way: str
+    case: Case
+    env: Mapping[str, str] = dataclasses.field(default_factory=dict)  # of its process
+    facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # where the row differs from the case
+    label: str = ""  # behind the library's name
+    agents: int | None = None  # where the game is not the case's
+
+    def start(self, resources: Resources) -> ReadyPeer:
+        """A process that has prepared it."""
+        return ReadyPeer(self.peer.launch(self.way, self.case, resources), self.env)
+
+    @property
+    def tape(self) -> tuple[Any, ...]:
+        """What those have in common that play the same actions: the same end is expected of them."""
+        case = self.case
+        return case.id, case.options, case.workload, case.steps, case.seed
+
+    @property
+    def parameters(self) -> Parameters:
+        """The case as the row has it."""
+        return Parameters(**{**self.case.parameters(), **self.facts})
+
+    def name(self, library: str) -> str:
+        """Of the row."""
+        way = [self.way] if self.parameters != Parameters.of(self.case) else []
+        return " ".join([*([library] if library != "cogrid" else []), *way, self.case.name])
+
+
+def ratio(target: Target, values: Sequence[float]) -> float:
+    """The first by the second."""
+    return values[0] / values[1]
+
+
+def alone(target: Target, values: Sequence[float]) -> float:
+    """The number itself."""
+    return values[0]
+
+
+def exponent(target: Target, values: Sequence[float]) -> float:
+    """Of the time of a step of the whole batch, as a power of the cells seen in it."""
+    times = [one.case.batch / value for one, value in zip(target.cases, values, strict=True)]
+    return float(np.polyfit(np.log([cells_seen(one.case) for one in target.cases]), np.log(times), 1)[0])
+
+
+def cells_seen(case: Case) -> int:
+    """In a step of the batch: batch × agents × the cells that each observes."""
+    spec = case.spec
+    cells = spec.window**2 if spec.observation == "window" else spec.height * spec.width
+    return case.batch * spec.num_agents * cells
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """One line of the table."""
+
+    what: str
+    against: str
+    cases: tuple[PeerCase, ...]  # cogrid's first
+    enough: float | None = None
+    stretch: float | None = None
+    at_most: bool = False  # the limits are upper ones
+    figure: Figure = ratio
+    unit: str = "×"
+    rounds: int | None = None  # at most
+    note: str = ""
+
+    @property
+    def name(self) -> str:
+        """What `--only` looks into."""
+        return f"{self.what} vs {self.against}" if self.against else self.what
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether it can be met or missed."""
+        return self.enough is not None or self.stretch is not None
+
+    def reaches(self, value: float, limit: float | None) -> bool:
+        """Whether a limit is kept."""
+        return limit is not None and (value <= limit if self.at_most else value >= limit)
+
+    def shown(self, value: float) -> str:
+        """A figure with its unit: 4.13×, 3.1 GiB, 0.98."""
+        if self.unit == "B":
+            return f"{value / GIB:.3g} GiB"
+        if self.unit.endswith("/s"):
+            return engineering(value, self.unit)
+        return f"{value:.3g}{self.unit if self.unit == '×' else ''}"
+
+    def goal(self) -> str:
+        """The limits in words."""
+        sign = "≤" if self.at_most else "≥"
+        found = [f"{sign} {self.shown(self.enough)}"] if self.enough is not None else []
+        if self.stretch is not None:
+            runs = math.isinf(self.stretch)
+            found.append("stretch: that it runs" if runs else f"stretch {sign} {self.shown(self.stretch)}")
+        return ", ".join(found)
+
+    def verdict(self, value: float) -> str:
+        """How the median stands to the limits."""
+        if self.reaches(value, self.stretch):
+            return "stretch met"
+        if self.enough is not None:
+            return "met" if self.reaches(value, self.enough) else f"missed: {self._of(value, self.enough)}"
+        if self.stretch is not None:
+            return f"stretch missed: {self._of(value, self.stretch)}"
+        return self.note or "no target"
+
+    def _of(self, value: float, limit: float) -> str:
+        return f"{self.shown(value)} of {'≤ ' if self.at_most else ''}{self.shown(limit)}"

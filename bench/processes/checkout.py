@@ -1,0 +1,67 @@
+"""A checkout of another revision, in a folder of its own and with this one's measuring code."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench import ROOT
+from bench.exit_codes import UsageError
+from bench.storage.identity import MEASURING
+from bench.storage.machine import git, git_state
+
+
+def sha_of(revision: str) -> str:
+    """The commit that a name stands for."""
+    try:
+        return git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
+    except subprocess.CalledProcessError:
+        raise UsageError(
+            f"--against {revision!r} is no revision of this checkout: name a branch, a tag or a commit."
+        ) from None
+    except OSError:
+        raise UsageError("--against needs git, which is not installed.") from None
+
+
+def clean_sha() -> str:
+    """The commit that this checkout is, unchanged."""
+    state = git_state()
+    if state is None or state.dirty:
+        raise UsageError("the checkout must be as committed, because it is compared with its commit.")
+    return state.sha
+
+
+@contextlib.contextmanager
+def checkout_of(sha: str) -> Iterator[Path]:
+    """A worktree of the commit, removed at the end of the block, with our measuring code in it."""
+    with tempfile.TemporaryDirectory(prefix="cogrid-base-") as folder:
+        tree = Path(folder).resolve() / "base"
+        git("worktree", "prune")  # those of runs that were killed
+        try:
+            git("worktree", "add", "--detach", "--force", str(tree), sha)
+        except subprocess.CalledProcessError as error:
+            last = (error.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise UsageError(f"git cannot check out {sha[:10]} beside this checkout: {last}") from None
+        try:
+            _overlay(tree)
+            yield tree
+        finally:
+            with contextlib.suppress(subprocess.CalledProcessError):  # the folder goes in any case
+                git("worktree", "remove", "--force", str(tree))
+
+
+def _overlay(tree: Path) -> None:
+    """Both sides are timed in one way, and a revision from before the benchmarks can be measured too."""
+    for folder in ("bench", "cogrid/benchmarks"):
+        shutil.rmtree(tree / folder, ignore_errors=True)
+        shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("results", "__pycache__"))
+    for file in map(Path, MEASURING):
+        # These know the inside of an engine: its own version is right, where it has one.
+        inside = file.parts[1] in ("core", "testing.py")
+        if not inside or not (tree / file).exists():
+            (tree / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / file, tree / file)

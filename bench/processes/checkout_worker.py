@@ -1,0 +1,82 @@
+"""The worker of an A/B: prepares cases of one checkout and takes a sample whenever it is asked."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.measure import training
+from bench.measure.slowdown import slowed
+from bench.measure.speed import counters_of
+from bench.processes.protocol import serve
+from cogrid.benchmarks import clock
+from cogrid.benchmarks.case import Case
+from cogrid.benchmarks.modes import Ready, check, ready
+from cogrid.benchmarks.workloads import checksum
+
+
+class Prepared:
+    """The case that was prepared last."""
+
+    def __init__(self) -> None:
+        self._cores = os.sched_getaffinity(0) if sys.platform == "linux" else set()
+        self._stack = contextlib.ExitStack()
+        self._turn: Callable[[], float] | None = None
+
+    def handle(self, request: dict[str, Any] | None) -> dict[str, Any]:
+        """Prepare what is asked for; without a request, the seconds of a pass."""
+        if request is not None:
+            return self._prepare(**request)
+        assert self._turn is not None
+        return {"value": self._turn()}
+
+    def _prepare(self, parameters: dict[str, Any], checked: bool, slow: float) -> dict[str, Any]:
+        """Make a case ready; the first time also compare it with NumPy, and count."""
+        self._stack.close()
+        self._turn = None  # frees the last one
+        _stay_on(self._cores)
+        case = Case.of(parameters)
+        prepared = training.ready(case) if case.measure == "train" else ready(case)
+        answer = {"steps": case.steps * case.batch, "origins": origins()}
+        if checked:
+            answer |= _checked(case, prepared)
+        # One core, the same for both checkouts: they have the same neighbours.
+        _stay_on({max(self._cores, default=0)})
+        self._turn = self._stack.enter_context(clock.in_turns(slowed(prepared.work, slow)))
+        return answer
+
+
+def _checked(case: Case, prepared: Ready | training.Update) -> dict[str, Any]:
+    """What both checkouts must agree on."""
+    if isinstance(prepared, training.Update):
+        training.check(case, prepared)
+        return {"checksum": None, "counters": prepared.counters}
+    check(case, prepared, prepared.end(prepared.work.once()))
+    # What was seen and paid, and not how a state stores it: that may change between revisions.
+    return {"checksum": checksum(prepared.path()), "counters": dict(counters_of(case, prepared))}
+
+
+def _stay_on(cores: set[int]) -> None:
+    """All threads of this process (Linux)."""
+    for thread in Path("/proc/self/task").glob("*"):
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            os.sched_setaffinity(int(thread.name), cores)
+
+
+def origins() -> list[str]:
+    """The checkouts that our modules came from: the proof that no other revision is in this process."""
+    ours = {name: module for name, module in sys.modules.items() if name.split(".")[0] in ("cogrid", "bench")}
+    return sorted({_origin(name, module.__file__) for name, module in ours.items() if module.__file__})
+
+
+def _origin(name: str, file: str) -> str:
+    above = name.count(".") + file.endswith("__init__.py")
+    return str(Path(file).resolve().parents[above])
+
+
+if __name__ == "__main__":
+    serve(Prepared().handle)

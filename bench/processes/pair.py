@@ -1,0 +1,144 @@
+"""A pair: a fresh process for each of two checkouts, prepared at the same time and timed by turns."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from bench.exit_codes import UsageError
+from bench.processes.turns import Sample, in_turns
+from bench.processes.worker import Worker, WorkerFailed
+from bench.records import Pairs, Status
+from cogrid.benchmarks import clock
+from cogrid.benchmarks.case import Case
+
+COMMAND = (sys.executable, "-m", "bench.processes.checkout_worker")
+
+Answer = dict[str, Any]
+
+
+class Checkout(NamedTuple):
+    """A revision in a folder, and the environment of its processes."""
+
+    name: str
+    folder: Path
+    env: dict[str, str]
+
+    def start(self) -> Worker:
+        """A process that runs the code of this folder."""
+        return Worker(COMMAND, self.env, self.folder)
+
+    def prove(self, answer: Answer) -> None:
+        """Raise where modules of ours come from anywhere else."""
+        if answer["origins"] != [str(self.folder.resolve())]:
+            found = ", ".join(answer["origins"])
+            raise UsageError(
+                f"the worker of {self.name} runs code from {found}, not from its own {self.folder} alone."
+            )
+
+
+class CaseSamples:
+    """All that was measured of one case in both checkouts."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.first: Pairs = []
+        self.second: Pairs = []
+        self.alone: list[float] = []  # seconds of head, where base cannot run the case
+        self.noise: list[dict[str, float]] = []  # of every pair
+        self.base: Answer = {}  # what the checkouts answered when they were checked
+        self.head: Answer = {}
+        self.new: str | None = None  # why base cannot run it
+        self.failure: tuple[Status, str] | None = None
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether both checkouts run it, and agree."""
+        return self.failure is None and self.new is None
+
+    def note(self, base: Answer | WorkerFailed | None, head: Answer | WorkerFailed) -> None:
+        """Keep what the checkouts answered; base is not asked about what is new."""
+        if isinstance(head, WorkerFailed):
+            self.failure = (head.status, str(head))
+            return
+        self.head = self.head or head
+        if base is None:
+            return
+        if isinstance(base, WorkerFailed):
+            if self.base:  # it ran before, so it is not new
+                self.failure = (base.status, f"base stopped: {base}")
+            else:
+                self.new = str(base)
+            return
+        self.base = self.base or base
+        before, after = self.base["checksum"], self.head["checksum"]
+        if before != after:
+            reason = f"its trajectory {after} is not base's {before}: the game has changed."
+            self.failure = ("mismatch", reason)
+
+
+class Pair:
+    """The two processes; one that a case killed is started again for the next case."""
+
+    def __init__(self, base: Checkout, head: Checkout) -> None:
+        self._checkouts = (base, head)
+        self._pool = ThreadPoolExecutor(2)
+        self._workers: list[Worker | None] = [None, None]
+
+    def __enter__(self) -> Pair:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self._workers:
+            if worker:
+                worker.close()
+        self._pool.shutdown()
+
+    def measure(self, samples: CaseSamples, pairs: Pairs, slow: float, rounds: int) -> None:
+        """Rounds of one case, after its first check; what goes wrong becomes a part of the samples."""
+        request = {"parameters": samples.case.parameters(), "checked": not samples.head}
+        # What base could not run once stays new: it is not asked again.
+        asked = [(1, {**request, "slow": slow})]
+        if not samples.new:
+            asked.insert(0, (0, {**request, "slow": 1.0}))
+        answers = list(self._pool.map(lambda one: self._ask(*one), asked))
+        samples.note(answers[0] if len(answers) > 1 else None, answers[-1])
+        if samples.failure is None:
+            self._take(samples, pairs, rounds)
+
+    def _take(self, samples: CaseSamples, pairs: Pairs, rounds: int) -> None:
+        base, head = self._workers
+        workers = [worker for worker in ((None if samples.new else base), head) if worker]
+        try:
+            taken, noise = clock.noted(lambda: in_turns([_sampler(one) for one in workers], rounds))
+        except WorkerFailed as failure:
+            who = "base" if failure.worker is base else "head"
+            samples.failure = (failure.status, f"{who} stopped: {failure}")
+            return
+        samples.noise.append({name: noise[name] for name in ("steal", "pressure", "load")})
+        if samples.new:
+            samples.alone += [head.value for (head,) in taken]
+        else:
+            pairs.append([(base.value, head.value) for base, head in taken])
+
+    def _ask(self, number: int, request: Answer) -> Answer | WorkerFailed:
+        worker = self._workers[number]
+        try:
+            if worker is None or not worker.is_alive:
+                if worker:
+                    worker.close()
+                worker = self._workers[number] = self._checkouts[number].start()
+            answer = worker.ask(request)
+        except WorkerFailed as failure:
+            return failure
+        self._checkouts[number].prove(answer)
+        return answer
+
+
+def _sampler(worker: Worker) -> Any:
+    return lambda: Sample.of(worker.ask())

@@ -1,0 +1,54 @@
+"""The worker's half of the protocol: a line of JSON in, a line of JSON out, and one way to fail.
+
+Imports the standard library alone: it also runs beside the older cogrid, whose import name is ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+
+Handler = Callable[[Any], dict[str, Any]]
+
+
+def serve(handle: Handler) -> None:
+    """Answer every line of stdin with what `handle` makes of it, until stdin ends.
+
+    An exception becomes an answer too, so that the row says what went wrong and the other rows go on.
+    Whatever anything prints goes to stderr: stdout holds the answers and nothing else.
+    """
+    with os.fdopen(os.dup(1), "w") as answers, contextlib.suppress(KeyboardInterrupt):
+        os.dup2(2, 1)
+        die_first()
+        for line in sys.stdin:
+            try:
+                answer = handle(json.loads(line))
+            except Exception as failure:  # any library may raise anything
+                status, error = failure_of(failure)
+                answer = {"failed": status, "error": error}
+            print(json.dumps(answer), file=answers, flush=True)
+
+
+def die_first() -> None:
+    """If memory runs out this process goes first, and if its parent is killed it goes too (Linux)."""
+    with contextlib.suppress(OSError, AttributeError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def failure_of(failure: Exception) -> tuple[str, str]:
+    """The status of the row, and why."""
+    if type(failure).__name__ == "Mismatch":
+        return "mismatch", str(failure)
+    out_of_memory = isinstance(failure, MemoryError) or "RESOURCE_EXHAUSTED" in str(failure)
+    first = (str(failure).splitlines() or [""])[0]
+    return "out of memory" if out_of_memory else "failed", f"{type(failure).__name__}: {first}"

@@ -1,1 +1,0 @@
-"""The sides of a comparison: how cogrid and each of its peers is run, every one in a process of its own."""

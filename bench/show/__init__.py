@@ -1,0 +1,1 @@
+"""Results for people: tables, the history, the HTML report, figures, progress."""

@@ -1,0 +1,120 @@
+"""The diff: findings as people and programs read them, the same bytes whenever they are the same."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from tabulate import tabulate
+
+from bench.compare.findings import COMPARED, VERDICTS, Finding, codes, means
+from bench.compare.intervals import Interval
+from bench.exit_codes import worst
+from bench.show import github
+from bench.units import engineering, more, pace
+
+COLUMNS = ("case", "verdict", "time", "before", "now", "counters", "note")
+FORMATS = ("terminal", "github", "json")
+
+
+def text(findings: Sequence[Finding], style: str = "terminal") -> str:
+    """All of it in one of the formats."""
+    if style == "json":
+        return json.dumps(as_data(findings), indent=1, ensure_ascii=False)
+    lines = [dict(zip(COLUMNS, cells(finding), strict=True)) for finding in findings]
+    # Empty columns are left out.
+    shown = [name for name in COLUMNS if any(line[name] for line in lines)]
+    lines = [{name: line[name] for name in shown} for line in lines]
+    if style == "github":
+        table = github.table(lines).rstrip()
+    else:
+        table = tabulate(lines, "keys", "simple", disable_numparse=True)
+    return "\n\n".join(filter(None, [table, averages(findings), headline(findings), advice(findings)]))
+
+
+def publish(findings: Sequence[Finding]) -> None:
+    """Append the table to GitHub's job summary, where there is one."""
+    if path := github.summary_file():
+        github.publish("Benchmarks", [f"{text(findings, 'github')}\n"], path)
+
+
+def cells(finding: Finding) -> tuple[str, ...]:
+    """A line of the table."""
+    numbers = [engineering(n, finding.unit) if n else "" for n in (finding.before, finding.after)]
+    changes = [change.text() for change in finding.changes if change.notable]
+    counted = ", ".join(filter(None, [*changes, finding.uncounted]))
+    return (finding.name, finding.text, span(finding.ratio), *numbers, counted, finding.note)
+
+
+def span(ratio: Interval | None) -> str:
+    """The interval of the ratio of times, as more or less time: '+8 % … +17 %'."""
+    return f"{more(ratio.low)} … {more(ratio.high)}" if ratio else ""
+
+
+def averages(findings: Sequence[Finding]) -> str:
+    """The geometric mean of each backend."""
+    found = means(findings).items()
+    return "\n".join(f"{name}: {pace(mean)} in the geometric mean of {n}" for name, (mean, n) in found)
+
+
+def headline(findings: Sequence[Finding]) -> str:
+    """How many of each verdict, and what became of the counters."""
+    counted = Counter(finding.verdict for finding in findings)
+    others = [verdict for verdict in VERDICTS if verdict not in COMPARED and counted[verdict]]
+    parts = [f"{counted[verdict]} {verdict}" for verdict in (*COMPARED, *others)]
+    return f"{', '.join(parts)}; {counters(findings)}."
+
+
+def counters(findings: Sequence[Finding]) -> str:
+    """One clause on the counters of all rows."""
+    grown = sum(bool(finding.grown) for finding in findings)
+    if grown:
+        return f"counters grew in {grown} of {len(findings)} cases"
+    refused = sum(bool(finding.uncounted) for finding in findings)
+    return "no counter grew" + (
+        f", those of {refused} of {len(findings)} cases are not compared" if refused else ""
+    )
+
+
+def advice(findings: Sequence[Finding]) -> str:
+    """The way to a certain answer, where an old baseline raises a suspicion."""
+    suspects = sum(finding.verdict == "slower" and finding.before is not None for finding in findings)
+    if not suspects:
+        return ""
+    return (
+        f"SLOWER than the baseline: {suspects}. A machine has slow hours too: "
+        "`python -m bench run --against REV` measures both sides now and is certain."
+    )
+
+
+def as_data(findings: Sequence[Finding]) -> dict[str, object]:
+    """For programs: no number in it depends on when or where the diff was made."""
+    found = codes(findings)
+    return {
+        "headline": headline(findings),
+        "exit_code": int(worst(found)),
+        "exit_code_strict": int(worst(found, strict=True)),
+        "means": {name: {"ratio": mean, "cases": n} for name, (mean, n) in means(findings).items()},
+        "findings": [_row(finding) for finding in findings],
+    }
+
+
+def _row(finding: Finding) -> dict[str, object]:
+    changes = [
+        {
+            "name": change.name,
+            "before": change.before,
+            "after": change.after,
+            "growth": change.growth if math.isfinite(change.growth) else None,
+            "regression": change.grew,
+        }
+        for change in finding.changes
+    ]
+    return {
+        **finding._asdict(),
+        "code": int(finding.code),
+        "ratio": finding.ratio and finding.ratio._asdict(),
+        "changes": changes,
+    }

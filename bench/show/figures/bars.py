@@ -1,0 +1,128 @@
+"""The bars: the phases of a step, and other libraries beside cogrid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator
+
+from bench.compare.sweeps import grouped, speed_rows
+from bench.records import Result, Row
+from bench.show.figures.style import (
+    COLOURS,
+    GUIDE,
+    INK,
+    PALE,
+    SMALL,
+    Style,
+    beside,
+    columns,
+    engineering_axis,
+    failed_bar,
+    legend,
+    name_bars,
+    panels,
+    spread,
+    with_heading,
+)
+from bench.units import engineering
+
+
+def profiled(rows: Sequence[Row]) -> list[Row]:
+    """Profiles, those of one environment together and NumPy first."""
+    found = [row for row in rows if row.case.measure == "profile" and (row.parts or not row.is_ok)]
+    order = list(dict.fromkeys(row.case.environment for row in found))
+    return sorted(found, key=lambda row: (order.index(row.case.environment), row.case.backend != "numpy"))
+
+
+def phases(results: Iterable[Result]) -> Figure | None:
+    """The step's phases side by side for NumPy and JAX, as shares of the whole step."""
+    found = panels(results, profiled)
+    if not found:
+        return None
+    height = 0.5 + 0.4 * max(len(rows) for _, rows in found)
+    figure, axes = columns(found, "Phases of a step", height, sharex=True)
+    parts = dict.fromkeys(part for _, rows in found for row in rows for part in row.parts)
+    # Hatches where the colours run out.
+    styles = ({"color": colour, "hatch": hatch} for hatch in ("", "//", "..") for colour in COLOURS)
+    named = {part: {"label": part, **style} for part, style in zip(parts, styles, strict=False)}
+    for axis, (_, rows) in zip(axes[0], found, strict=True):
+        for y, row in enumerate(rows):
+            phase_bar(axis, y, row, named) if row.is_ok else failed_bar(axis, y, row)
+        name_bars(axis, [f"{row.case.environment} {row.case.mode}@{row.case.batch}" for row in rows])
+        axis.axvline(100, label="the whole step", **GUIDE)
+        engineering_axis(axis, "x", "share of the whole step (%)")
+        axis.xaxis.set_major_locator(FixedLocator(range(0, 1001, 25)))
+    axes[0, 0].set_xlim(0, 1.7 * max(axis.dataLim.x1 for axis in axes[0]))  # room for the text
+    return legend(figure)
+
+
+def phase_bar(axis: Axes, y: int, row: Row, styles: Mapping[str, Style]) -> None:
+    """The phases end to end, each with its share; then the whole, and how much of it they sum up to."""
+    whole, left = row.numbers.median, 0.0
+    for part, seconds in row.parts.items():
+        share, style = 100 * seconds / whole, styles[part]
+        axis.barh(y, share, left=left, height=0.7, edgecolor="white", linewidth=0.5, **style)
+        if share >= 8:
+            font: Style = {"color": INK if style["color"] in PALE else "white", "fontsize": SMALL}
+            axis.text(left + share / 2, y, f"{share:.0f}", ha="center", va="center", **font)
+        left += share
+    beside(axis, f"{engineering(whole, 's')} a step, phases {left:.0f} %", (max(left, 100), y), 4)
+
+
+def libraries(results: Iterable[Result]) -> Figure | None:
+    """The speed of other libraries beside cogrid's at the same work."""
+    found = panels(results, same_work)
+    if not found:
+        return None
+    groups = [(panel, group) for panel, groups in found for group in groups]
+    sizes = [len(group) + 1.0 for _, group in groups]
+    figure = Figure(figsize=(9, 1.2 + 0.36 * sum(sizes)), layout="constrained")
+    axes = figure.subplots(len(groups), sharex=True, squeeze=False, height_ratios=sizes)[:, 0]
+    for axis, (panel, group) in zip(axes, groups, strict=True):
+        case = group[0].case
+        title = f"{case.environment}, {case.mode}@{case.batch}, {case.workload}, {panel.title}"
+        axis.set_title(title, loc="left", fontsize=9)
+        library_bars(axis, group)
+    speeds = [value for _, group in groups for row in group if row.is_ok for value in spread(row)] or [1.0]
+    for axis in axes:
+        axis.set(xscale="log", xlim=(min(speeds) / 5, 100 * max(speeds)))  # room for the text
+        engineering_axis(axis, "x", "", log=True)
+    axes[-1].set_xlabel("throughput of the whole batch (steps/s)")
+    return with_heading(figure, found, "Libraries on the same machine")
+
+
+def same_work(rows: Sequence[Row]) -> list[list[Row]]:
+    """The same work done by several libraries: cogrid first, then the fastest."""
+    groups = grouped(speed_rows(rows, None), "library", "steps")
+    return [
+        sorted(group, key=lambda row: (is_peer(row), -row.numbers.median if row.is_ok else 0))
+        for group in groups
+        if any(map(is_peer, group))
+    ]
+
+
+def is_peer(row: Row) -> bool:
+    """Whether another library was measured."""
+    return row.library != "cogrid"
+
+
+def library_bars(axis: Axes, group: Sequence[Row]) -> None:
+    """A bar for each library, with its speed and how cogrid compares."""
+    cogrid = next((row.numbers.median for row in group if not is_peer(row) and row.is_ok), None)
+    for y, row in enumerate(group):
+        if not row.is_ok:
+            failed_bar(axis, y, row)
+            continue
+        middle, least, greatest = spread(row)
+        axis.barh(y, middle, height=0.7, color=COLOURS[is_peer(row)])
+        axis.errorbar(middle, y, xerr=[[middle - least], [greatest - middle]], ecolor="black", capsize=2.5)
+        text = engineering(middle, row.unit)
+        if is_peer(row):
+            text += (
+                f", cogrid is {cogrid / middle:.3g} × as fast" if cogrid else ", no matching row of cogrid"
+            )
+        beside(axis, text, (greatest, y))
+    name_bars(axis, [row.library for row in group])

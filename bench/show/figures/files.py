@@ -1,0 +1,61 @@
+"""The figures by name and the files that they are written to, made from results alone.
+
+Each figure takes loaded results and is None when they have nothing for it. A panel shows one machine and one
+revision: for each platform the newest that has such rows. A new figure is a function and a line in FIGURES.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import matplotlib
+import matplotlib.style
+from matplotlib.figure import Figure
+
+from bench.records import Result
+from bench.show.figures.bars import libraries, phases
+from bench.show.figures.intervals import intervals
+from bench.show.figures.sweeps import chunks, efficiency, memory, throughput
+from bench.show.figures.targets import targets
+from bench.storage.results import write_bytes
+
+FIGURES: dict[str, Callable[[Iterable[Result]], Figure | None]] = {
+    "throughput": throughput,
+    "efficiency": efficiency,
+    "memory": memory,
+    "chunks": chunks,
+    "phases": phases,
+    "libraries": libraries,
+    "forest": intervals,
+    "ratios": targets,
+}
+
+
+def svg(figure: Figure, name: str, transparent: bool = False) -> str:
+    """The figure as SVG, the same text each time: no date, and ids that follow from what is drawn."""
+    text = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": name}):
+        figure.savefig(text, format="svg", metadata={"Date": None}, transparent=transparent)
+    return text.getvalue()
+
+
+def drawn(results: Sequence[Result]) -> dict[str, Figure]:
+    """Every figure that the results have data for, by name."""
+    # A person's own matplotlibrc must not change the pictures.
+    with matplotlib.style.context("default"):
+        return {name: figure for name, draw in FIGURES.items() if (figure := draw(results))}
+
+
+def draw_all(results: Sequence[Result], folder: Path) -> list[Path]:
+    """Draw every figure that the results have data for, as PNG and SVG; the files that were written."""
+    written: list[Path] = []
+    for name, figure in drawn(results).items():
+        written += [folder / f"{name}.png", folder / f"{name}.svg"]
+        with matplotlib.style.context("default"):
+            png = io.BytesIO()
+            figure.savefig(png, dpi=300)
+            write_bytes(written[-2], png.getvalue())
+            write_bytes(written[-1], svg(figure, name).encode())
+    return written

@@ -1,0 +1,92 @@
+"""The intervals of an A/B run: one for each case, worst on top."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from bench.compare.ab_statistics import MARGIN
+from bench.compare.findings import Finding, judge_pair
+from bench.compare.intervals import Interval
+from bench.records import Result, Row
+from bench.show.figures.style import (
+    COLOURS,
+    GUIDE,
+    Style,
+    beside,
+    columns,
+    engineering_axis,
+    failed_bar,
+    name_bars,
+    panels,
+)
+from bench.units import more
+
+STYLES: dict[str, Style] = {
+    "slower": {"color": COLOURS[1], "marker": "s"},
+    "faster": {"color": COLOURS[2], "marker": "D"},
+    "same": {"color": COLOURS[0], "marker": "o"},
+    "inconclusive": {"color": "#767676", "marker": "o", "markerfacecolor": "none"},
+}
+# Which ticks have room on an axis that reaches this far.
+TICKS = {1.2: (0.9, 1, 1.1), 1.6: (0.8, 0.9, 1, 1.1, 1.25), 1e9: (0.25, 0.5, 1, 2, 4)}
+
+
+class Line(NamedTuple):
+    """A case of the figure; the finding has no ratio where it could not be compared."""
+
+    row: Row
+    finding: Finding
+
+
+def intervals(results: Iterable[Result]) -> Figure | None:
+    """How much longer a step takes than at the base, with the interval of each case."""
+    ab_runs = [result for result in results if result.is_ab]
+    found = panels(ab_runs, compared)
+    if not found:
+        return None
+    against = max(ab_runs, key=lambda result: result.when).configuration.against
+    height = 0.7 + 0.34 * max(len(lines) for _, lines in found)
+    figure, axes = columns(found, f"A/B against {against.revision if against else 'the base'}", height)
+    for axis, (_, lines) in zip(axes[0], found, strict=True):
+        draw(axis, lines)
+    return figure
+
+
+def compared(rows: Sequence[Row]) -> list[Line]:
+    """The rows that were measured in pairs: what has no ratio first, then the slowest."""
+    found = [Line(row, judge_pair(row, row.ab)) for row in rows if row.ab]
+    return sorted(found, key=lambda line: -line.finding.ratio.median if line.finding.ratio else float("-inf"))
+
+
+def draw(axis: Axes, lines: Sequence[Line]) -> None:
+    """The intervals around the line on which nothing changed, and the text of each verdict."""
+    axis.axvspan(1 / (1 + MARGIN), 1 + MARGIN, color="#767676", alpha=0.15, linewidth=0)
+    axis.axvline(1, **GUIDE)
+    ratios = [line.finding.ratio for line in lines if line.finding.ratio]
+    reach = max([1.12, *(max(ratio.high, 1 / ratio.low) for ratio in ratios)]) ** 1.05
+    axis.set(xscale="log", xlim=(1 / reach, reach**2.2))  # room for the text
+    for y, (row, finding) in enumerate(lines):
+        if finding.ratio:
+            draw_interval(axis, y, finding.ratio, STYLES[finding.verdict])
+            beside(axis, finding.text, (reach, y), 4)
+        elif row.is_ok:
+            beside(axis, finding.text, (1, y))
+        else:
+            failed_bar(axis, y, row)
+    name_bars(axis, [line.row.name for line in lines])
+    engineering_axis(axis, "x", "time against the base (shaded: the same)")
+    ticks = next(ticks for limit, ticks in TICKS.items() if reach <= limit)
+    axis.xaxis.set_major_locator(FixedLocator([tick for tick in ticks if 1 / reach <= tick <= reach]))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: more(ratio)))
+
+
+def draw_interval(axis: Axes, y: int, ratio: Interval, style: Style) -> None:
+    """One case."""
+    axis.plot([ratio.low, ratio.high], [y, y], color=style["color"], linewidth=1.8, solid_capstyle="butt")
+    axis.plot([ratio.median], [y], linestyle="", markersize=6, **style)

@@ -1,0 +1,96 @@
+"""The history of a folder of result files: a line for each row, a column for each run, changes in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from tabulate import tabulate
+
+from bench.compare.findings import refusal
+from bench.compare.sweeps import batch_sweeps, efficiency
+from bench.records import Result, Row
+from bench.storage.results import all_in
+from bench.units import change, engineering, percent
+
+Cells = dict[str, str]  # by the row's name
+
+
+def history(folder: Path, batch: int | None = None, scaling_only: bool = False) -> str:
+    """All runs of a folder as a table, oldest first; what cannot be compared says why instead of a number."""
+    runs = all_in(folder)
+    if not runs:
+        return f"{folder} holds no result files: `python -m bench run` writes one."
+    cells = [scaling(run) if scaling_only else changes(runs[:turn], run) for turn, run in enumerate(runs)]
+    # The newest run's order, then what only older runs have.
+    names = list(dict.fromkeys(name for found in reversed(cells) for name in found))
+    if batch is not None:
+        batches = {row.name: row.case.batch for run in runs for row in run.rows}
+        names = [name for name in names if batches[name] == batch]
+    if not names:
+        kind = "batch sweeps" if scaling_only else "rows"
+        return f"The results in {folder} hold no {kind}{'' if batch is None else f' of batch {batch}'}."
+    lines = [[name, *(found.get(name, "") for found in cells)] for name in names]
+    table = tabulate(lines, ["case", *labels(runs)], "github", disable_numparse=True)
+    return "\n".join([table, *failures(runs, names)])
+
+
+def labels(runs: Sequence[Result]) -> list[str]:
+    """A run's tag, or its date where it has none or others have the same."""
+    tags = Counter(run.tag for run in runs)
+    dates = [f"{run.when:%Y-%m-%d %H:%M}" for run in runs]
+    return [
+        run.tag if run.tag and tags[run.tag] == 1 else f"{run.tag} {date}".lstrip()
+        for run, date in zip(runs, dates, strict=True)
+    ]
+
+
+def changes(earlier: Sequence[Result], run: Result) -> Cells:
+    """The run's medians, each with its change against the last earlier run that can be compared."""
+    cells = {}
+    for row in run.rows:
+        comparison = row.doubt or beside_earlier(earlier, run, row) if row.is_ok else ""
+        cells[row.name] = ", ".join(filter(None, [median(row), comparison]))
+    return cells
+
+
+def median(row: Row) -> str:
+    """With its unit, or why there is none."""
+    return engineering(row.numbers.median, row.unit) if row.is_ok else row.status
+
+
+def beside_earlier(earlier: Sequence[Result], run: Result, row: Row) -> str:
+    """The change from the last row that can be compared, else why the last one cannot, "" for a new row."""
+    refused = ""
+    for other in reversed(earlier):
+        for before in other.rows:
+            if before.name != row.name or not before.is_ok:
+                continue
+            verdict, why = refusal(other, before, run, row)
+            if not verdict:
+                return change(before.numbers.median, row.numbers.median, row.unit)
+            refused = refused or f"not comparable: {why}"
+    return refused
+
+
+def scaling(run: Result) -> Cells:
+    """The speeds of the run's batch sweeps, with what is left of an environment's speed in each batch."""
+    cells = {}
+    for sweep in batch_sweeps(run.rows):
+        shares = efficiency(sweep)
+        for row in sweep:
+            share = f", efficiency {percent(shares[row.case.batch])}" if row.is_ok else ""
+            cells[row.name] = median(row) + share
+    return cells
+
+
+def failures(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
+    """A line for each row that has no number, with its error."""
+    found = [
+        f"{label}: {row.name}: {row.error}"
+        for label, run in zip(labels(runs), runs, strict=True)
+        for row in run.rows
+        if not row.is_ok and row.name in names
+    ]
+    return ["", *found] if found else []

@@ -1,0 +1,94 @@
+"""HTML: tables that a script can sort, paragraphs, sections and figures, in which text is never markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import NamedTuple
+
+# The colours of a figure that follow the theme of the page: black is the ink, white the paper.
+THEMED = {
+    "#000000": "currentColor",
+    "#ffffff": "var(--card)",
+    "#dddddd": "var(--line)",
+    "#767676": "var(--muted)",
+    "#0072b2": "var(--line-blue)",
+}
+
+
+class Cell(NamedTuple):
+    """A cell of a table: HTML, the number that it is sorted by, and its class."""
+
+    html: str
+    value: float | None = None
+    css_class: str = ""
+
+
+class Section(NamedTuple):
+    """A section of the page."""
+
+    name: str
+    title: str
+    html: str
+    headline: str = ""  # what the page begins with where this is its first section
+
+    def render(self) -> str:
+        """With its heading."""
+        return f'<section id="{self.name}">\n<h2>{escape(self.title)}</h2>\n{self.html}\n</section>'
+
+
+def paragraph(text: str, css_class: str = "") -> str:
+    """Plain text as a paragraph."""
+    return f"<p{_class(css_class)}>{escape(text)}</p>"
+
+
+def text(value: str, css_class: str = "") -> Cell:
+    """Plain text."""
+    return Cell(escape(value), css_class=css_class)
+
+
+def note(value: str) -> Cell:
+    """A sentence, which gets room."""
+    return text(value, "wide" if value else "")
+
+
+def number(value: float | None, shown: str) -> Cell:
+    """A number as people read it, sorted by its value."""
+    return Cell(escape(shown), value, "number") if value is not None else Cell("", css_class="number")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """A table that a script can sort; columns of numbers are set to the right."""
+    lines = list(rows)
+    classes = [lines[0][place].css_class if lines else "" for place in range(len(columns))]
+    head = "".join(
+        f'<th scope="col"{_class(css_class)}>{escape(name)}</th>'
+        for name, css_class in zip(columns, classes, strict=True)
+    )
+    body = "\n".join(f"<tr>{''.join(map(_cell, line))}</tr>" for line in lines)
+    return (
+        f'<div class="scroll"><table class="sortable"><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody></table></div>"
+    )
+
+
+def _cell(cell: Cell) -> str:
+    value = f' data-value="{cell.value!r}"' if cell.value is not None else ""
+    return f"<td{_class(cell.css_class)}{value}>{cell.html}</td>"
+
+
+def _class(css_class: str) -> str:
+    return f' class="{css_class}"' if css_class else ""
+
+
+def picture(name: str, title: str, svg: str) -> str:
+    """A drawing of matplotlib inside of the page: ids of its own, colours of the page's theme."""
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg)
+    # Without a size of its own it takes the width that the page has.
+    svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
+    for colour, themed in THEMED.items():
+        svg = svg.replace(colour, themed)
+    labelled = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
+    return f'<figure><div class="scroll">{labelled}</div></figure>'

@@ -1,0 +1,231 @@
+"""The report: the results of a folder as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import string
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+
+from bench.compare.describe import environment_share, in_short
+from bench.compare.findings import VERDICTS, Finding, judge
+from bench.records import UNSTABLE, Result, Row
+from bench.show import diff, tables
+from bench.show.figures import files
+from bench.show.html import Cell, Section, note, number, paragraph, picture, table, text
+from bench.storage import results
+from bench.storage.baselines import Baselines
+from bench.storage.machine import facts
+from bench.units import engineering, percent, size
+
+TEMPLATE = Path(__file__).parent / "report.html"
+# The class of a verdict's tag; the word itself is always there too.
+TAGS = {
+    **dict.fromkeys(("mismatch", "failed", "slower"), "bad"),
+    **dict.fromkeys(("out of memory", "inconclusive", "unstable"), "doubt"),
+    "faster": "good",
+}
+SPEEDS = ("case", "steps/s", "agent steps/s", "one environment", "memory", "note")
+# What is noted beside the samples of a row, and how it is shown.
+NOTED: dict[str, Callable[[float], str]] = {
+    "steal": percent,
+    "others": "{:.2f} cores".format,
+    "dropped": "{:.0f}".format,
+    "disturbed": "{:.0f}".format,
+}
+
+
+def page(found: Sequence[Result], baselines: Baselines) -> str:
+    """The whole file, from results in time order and the baselines: the newest run, and the newest A/B."""
+    run = next((one for one in reversed(found) if one.rows and not one.is_ab), None)
+    ab = next((one for one in reversed(found) if one.is_ab), None)
+    shown = [one for one in (ab, run) if one]
+    figures = {
+        name: picture(name, figure.get_suptitle(), files.svg(figure, name, transparent=True))
+        for name, figure in files.drawn(found).items()
+    }
+    sections = [ab_section(ab, figures.pop("forest"))] if ab else []
+    if run:
+        sections += [comparison(run, baselines), measurements(run)]
+    if figures:
+        sections.append(Section("plots", "Plots", "\n".join(figures.values())))
+    if run:
+        sections.append(noise(run))
+    sections += [Section("machine", "Machine", "".join(map(machine, shown))), raw_data(shown)]
+    return string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        title=escape(f"cogrid benchmarks, {shown[0].when:%Y-%m-%d %H:%M}"),
+        headline=escape(sections[0].headline),
+        machine=escape(tables.machine(shown[0])),
+        links=" ".join(f'<a href="#{section.name}">{escape(section.title)}</a>' for section in sections),
+        sections="\n".join(section.render() for section in sections),
+    )
+
+
+# Verdicts
+
+
+def comparison(run: Result, baselines: Baselines) -> Section:
+    """The run beside the committed baselines."""
+    if not (baselines.timings or baselines.counters):
+        none = paragraph("There is no baseline to compare with.")
+        return Section("baselines", "Against the baselines", none, tables.headline(run))
+    findings = judge(run, baselines)
+    return Section("baselines", "Against the baselines", verdicts(findings), diff.headline(findings))
+
+
+def ab_section(result: Result, figure: str) -> Section:
+    """What an A/B run found."""
+    against = result.configuration.against
+    base = " ".join(filter(None, [against.revision, against.sha[:10]])) if against else ""
+    how = f"Both sides were measured by turns on this machine; the base is {base or 'unknown'}."
+    findings = judge(result, Baselines())
+    html = paragraph(how, "fine") + verdicts(findings) + figure
+    return Section("pairs", "A/B", html, diff.headline(findings))
+
+
+def verdicts(findings: Sequence[Finding]) -> str:
+    """The diff."""
+    rows = []
+    for finding in findings:
+        name, _, span, before, after, counters, remark = diff.cells(finding)
+        rows.append(
+            [
+                text(name),
+                tag(finding),
+                number(finding.ratio.median if finding.ratio else None, span),
+                number(finding.before, before),
+                number(finding.after, after),
+                note(counters),
+                note(remark),
+            ]
+        )
+    kept = [place for place in range(len(diff.COLUMNS)) if any(row[place].html for row in rows)]
+    columns = [diff.COLUMNS[place] for place in kept]
+    sentences = [diff.headline(findings), *diff.averages(findings).splitlines(), diff.advice(findings)]
+    paragraphs = "".join(paragraph(sentence) for sentence in sentences if sentence)
+    return paragraphs + table(columns, [[row[place] for place in kept] for row in rows])
+
+
+def tag(finding: Finding) -> Cell:
+    """A verdict, sorted by how bad it is."""
+    html = f'<span class="tag {TAGS.get(finding.verdict, "")}">{escape(finding.text)}</span>'
+    return Cell(html, VERDICTS.index(finding.verdict), "verdict")
+
+
+# Measurements
+
+
+def measurements(result: Result) -> Section:
+    """All rows: speeds, then times."""
+    speeds = [row for row in result.rows if row.unit == "steps/s"]
+    times = [row for row in result.rows if row.unit != "steps/s"]
+    html = paragraph(tables.headline(result))
+    if speeds:
+        html += table(SPEEDS, map(speed, speeds))
+    if times:
+        html += "<h3>Times</h3>" + table(tables.TIME, map(time, times))
+    return Section("results", "Results", html)
+
+
+def speed(row: Row) -> list[Cell]:
+    """A row in steps/s."""
+    if not row.is_ok:
+        return [text(row.name), *4 * [number(None, "")], note(in_short(row))]
+    median, rss = row.numbers.median, row.memory.get("peak_rss_bytes")
+    agents, single = median * row.agents, median / row.case.batch
+    return [
+        text(row.name),
+        number(median, f"{engineering(median)} ± {percent(row.numbers.cv)}"),
+        number(agents, engineering(agents)),
+        number(single, engineering(single)),
+        number(rss, size(rss) if rss else ""),
+        note(", ".join(filter(None, [environment_share(row), row.doubt]))),
+    ]
+
+
+def time(row: Row) -> list[Cell]:
+    """A row in seconds."""
+    if not row.is_ok:
+        return [text(row.name), *3 * [number(None, "")], text(""), note(in_short(row))]
+    times = (row.numbers.median, row.numbers.p95, row.numbers.p99)
+    return [
+        text(row.name),
+        *(number(value, engineering(value, row.unit)) for value in times),
+        note(tables.parts_of(row)),
+        text(row.doubt),
+    ]
+
+
+def noise(result: Result) -> Section:
+    """What disturbed the machine, row by row."""
+    how = (
+        "Steal is the share of the cores' time that the hypervisor took, others are the cores that other "
+        f"processes used. A row that varies by more than {percent(UNSTABLE)} is unstable, and is "
+        "not compared."
+    )
+    rows = [
+        [
+            text(row.name),
+            variation(row),
+            *(number(row.noise.get(name), show(row.noise.get(name, 0))) for name, show in NOTED.items()),
+        ]
+        for row in result.rows
+        if row.is_ok
+    ]
+    columns = ("case", "variation", "steal", "others", "samples dropped", "disturbed but kept")
+    return Section("noise", "Noise", paragraph(how, "fine") + table(columns, rows))
+
+
+def variation(row: Row) -> Cell:
+    """The coefficient of variation with a bar that is full at the limit."""
+    share = row.numbers.cv
+    filled = min(100.0, 100 * share / UNSTABLE)
+    over = " over" if row.doubt == "unstable" else ""
+    bar = f'<span class="bar{over}"><i style="width: {filled:.0f}%"></i></span>'
+    return Cell(f"{escape(percent(share))}{bar}", share)
+
+
+# Where the numbers come from
+
+
+def machine(result: Result) -> str:
+    """Where the numbers of a run come from."""
+    git = result.git
+    lines = {
+        "measured": f"{result.when:%Y-%m-%d %H:%M:%S %Z}",
+        "tag": result.tag,
+        "description": result.description,
+        "revision": git.sha + (" with changes" if git.dirty else "") if git else "none",
+        "fingerprint": result.fingerprint,
+        **facts(result.system),
+        "memory_bytes": size(result.system.memory_bytes),
+        "flags": " ".join(f"{name}={value}" for name, value in result.system.flags.items()),
+    }
+    html = "".join(
+        f"<dt>{escape(name.replace('_bytes', ''))}</dt><dd>{escape(str(value))}</dd>"
+        for name, value in lines.items()
+        if value not in ("", None)
+    )
+    return f"<h3>{escape(file_name(result))}</h3><dl>{html}</dl>"
+
+
+def file_name(result: Result) -> str:
+    """What a run is called, here and on the disk of who downloads it."""
+    return f"benchmark_{result.configuration.suite}_{result.when:%Y%m%d_%H%M%S}.json"
+
+
+def raw_data(shown: Sequence[Result]) -> Section:
+    """The result files themselves, inside of the links."""
+    links = (f"<li>{download(result)}</li>" for result in shown)
+    return Section("data", "Raw data", f"<ul>{''.join(links)}</ul>")
+
+
+def download(result: Result) -> str:
+    """A link that holds its file."""
+    data, name = results.encoded(result), escape(file_name(result))
+    label = f"{name}, {size(len(data))}: all samples, counters and noise"
+    return (
+        f'<a download="{name}" href="data:application/json;base64,{base64.b64encode(data).decode()}">'
+        f"{label}</a>"
+    )

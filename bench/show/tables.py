@@ -1,0 +1,157 @@
+"""Tables: a result as people read it in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tabulate import tabulate
+
+from bench.compare.describe import environment_share, in_short
+from bench.compare.sweeps import same_but
+from bench.measure.phases import Parts
+from bench.measure.phases import table as phases_table
+from bench.records import Result, Row
+from bench.units import engineering, percent, size
+from cogrid.shadow import VARIABLE
+
+SPEED = ("case", "steps/s", "±", "agent steps/s", "one environment", "vs numpy-single", "memory", "note")
+TIME = ("case", "median", "p95", "p99", "parts", "note")
+SHADOW = ("case", "beside", "comparisons", "mismatches", "time of the case : beside")
+PROFILES = {"profile": "phases of a step", "features": "parts of the flat observation"}
+
+
+def summary(result: Result) -> str:
+    """Every row with its speed-ups and noise, then the headline."""
+    speeds = [row for row in result.rows if row.unit == "steps/s"]
+    times = [row for row in result.rows if row.unit != "steps/s"]
+    parts = [machine(result)]
+    if speeds:
+        parts.append(_table([_speed(row, result.rows) for row in speeds], SPEED))
+    if times:
+        parts.append(_table([_time(row) for row in times], TIME))
+    if any(row.shadow for row in result.rows):
+        parts.append(shadows(result.rows))
+    return "\n\n".join(filter(None, [*parts, verbs(result.rows), headline(result)]))
+
+
+def verbs(rows: Sequence[Row]) -> str:
+    """How often each verb happened in the steps that were compared with NumPy, a line for each game."""
+    games: dict[str, dict[str, int]] = {}
+    for row in rows:
+        if row.verbs:
+            games.setdefault(row.case.id, row.verbs)
+    return "\n".join(
+        f"Verbs compared in {id}: {', '.join(f'{name} {count}' for name, count in met.items())}."
+        for id, met in games.items()
+    )
+
+
+def shadows(rows: Sequence[Row]) -> str:
+    """What was compared beside the rows, and the sums."""
+    found = [(row.name, row.shadow) for row in rows if row.shadow]
+    lines = [
+        [name, one.beside, f"{one.comparisons:,}", f"{one.mismatches:,}", _ratio(one.ratio)]
+        for name, one in found
+    ]
+    total, wrong = sum(one.comparisons for _, one in found), sum(one.mismatches for _, one in found)
+    first = "".join(f"\n{name}: {one.first}" for name, one in found if one.first)
+    return f"{_table(lines, SHADOW)}\n\nShadow: {total:,} comparisons, {wrong:,} mismatches.{first}"
+
+
+def _ratio(ratio: float | None) -> str:
+    return "–" if ratio is None else f"1 : {ratio:.3g}"
+
+
+def _table(rows: list[list[str]], columns: Sequence[str]) -> str:
+    return tabulate(rows, columns, "simple", disable_numparse=True)
+
+
+def machine(result: Result) -> str:
+    """One line of where and what."""
+    system = result.system
+    jax = f"jax {system.jax} on {system.platform}" if system.jax else "without JAX"
+    shadow = "; with a shadow, so not compared by time" if VARIABLE in system.flags else ""
+    revision = f"revision {result.git.short}" if result.git else "no revision"
+    return (
+        f"{system.cpu}, {system.cores} cores, Python {system.python}, numpy {system.numpy}, {jax}; "
+        f"{revision}; fingerprint {result.fingerprint}{shadow}"
+    )
+
+
+def headline(result: Result) -> str:
+    """How it went, in numbers."""
+    rows = result.rows
+    counts = {status: sum(row.status == status for row in rows) for status in ("failed", "out of memory")}
+    unstable = sum(row.doubt == "unstable" for row in rows)
+    wrong = sum(row.status == "mismatch" for row in rows)
+    agree = "all checksums agree" if not wrong else f"{wrong} with WRONG RESULTS"
+    troubled = "".join(f", {count} {status}" for status, count in counts.items() if count)
+    return f"{len(rows)} measured{troubled}, {unstable} unstable; {agree}."
+
+
+def profile(result: Result) -> str:
+    """Phases of the step and parts of the observation: configurations side by side, each part's share."""
+    parts = [machine(result)]
+    for measure, title in PROFILES.items():
+        rows = [row for row in result.rows if row.case.measure == measure]
+        columns = {
+            f"{row.case.environment}\n{row.case.mode}@{row.case.batch}": Parts(row.parts, row.samples)
+            for row in rows
+            if row.is_ok
+        }
+        if columns:
+            header, *lines = phases_table(columns)
+            parts.append(f"{title}\n{_table(lines, header)}")
+        parts += [f"{row.name}: {in_short(row)}" for row in rows if not row.is_ok]
+    return "\n\n".join(parts)
+
+
+def parts_of(row: Row) -> str:
+    """The parts of a row that was measured in seconds: 'trace 200 ms, compile 500 ms'."""
+    return ", ".join(f"{name} {engineering(seconds, 's')}" for name, seconds in row.parts.items())
+
+
+def _speed(row: Row, rows: Sequence[Row]) -> list[str]:
+    if not row.is_ok:
+        return [row.name, "–", "", "", "", "", "", in_short(row)]
+    median, batch = row.numbers.median, row.case.batch
+    single = _numpy_single(row, rows)
+    rss = row.memory.get("peak_rss_bytes")
+    return [
+        row.name,
+        engineering(median),
+        percent(row.numbers.cv) if len(row.samples) > 1 else "–",
+        engineering(median * row.agents),
+        engineering(median / batch) if batch > 1 else "",
+        f"{engineering(median / single)}×" if single else "",
+        size(rss) if rss else "",
+        _note(row),
+    ]
+
+
+def _time(row: Row) -> list[str]:
+    if not row.is_ok:
+        return [row.name, "–", "", "", "", in_short(row)]
+    numbers = row.numbers
+    tail = (numbers.p95, numbers.p99) if row.case.measure == "latency" else ()
+    percentiles = [engineering(value, "s") for value in tail] or ["", ""]
+    return [row.name, engineering(numbers.median, row.unit), *percentiles, parts_of(row), _note(row)]
+
+
+def _note(row: Row) -> str:
+    disturbed = row.noise.get("disturbed", 0)
+    kept = f"{disturbed:.0f} of {len(row.samples)} samples disturbed, kept for want of better ones"
+    return ", ".join(filter(None, [environment_share(row), row.doubt, kept if disturbed else ""]))
+
+
+def _numpy_single(row: Row, rows: Sequence[Row]) -> float | None:
+    """The speed of one NumPy environment of the same kind."""
+    kind = _kind(row)
+    for other in rows:
+        if other.case.mode == "numpy-single" and other.is_ok and other is not row and _kind(other) == kind:
+            return other.numbers.median
+    return None
+
+
+def _kind(row: Row) -> str:
+    return same_but(row, "library", "mode", "batch", "steps", "seed")

@@ -1,0 +1,1 @@
+"""Files on disk: results, baselines, and the machine they were measured on."""

@@ -1,0 +1,261 @@
+"""Baselines: the committed files that a run is held against, and how numbers get into them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bench import ROOT
+from bench.exit_codes import UsageError
+from bench.measure.plan import Plan
+from bench.records import (
+    SCHEMA_VERSION,
+    Acceptance,
+    CountedRow,
+    CounterKey,
+    CounterSet,
+    Parameters,
+    Result,
+    Row,
+    System,
+    replace,
+)
+from bench.storage import machine, results
+from bench.storage.identity import identity
+from cogrid.shadow import VARIABLE as SHADOW
+
+FOLDER = ROOT / "bench" / "baselines"
+COLUMNS = ("baseline", "holds", "here", "accepted", "revision", "because")
+# Of the environment variables that a result names: those that change what is compiled.
+COMPILING = ("XLA_FLAGS", "JAX_ENABLE_X64", "JAX_NUM_CPU_DEVICES")
+
+Baseline = Result | CounterSet
+
+
+class Baselines(NamedTuple):
+    """What a result is held against."""
+
+    timings: Sequence[Result] = ()
+    counters: Sequence[CounterSet] = ()
+
+    @classmethod
+    def of(cls, *found: Baseline) -> Baselines:
+        """Of files; a result brings its counters along."""
+        timings = [one for one in found if isinstance(one, Result)]
+        sets = [one for one in found if isinstance(one, CounterSet)]
+        return cls(timings, sets + [part for one in timings for part in counter_sets(one)])
+
+
+class Accepted(NamedTuple):
+    """The files that were written, and what was left out of them, in words."""
+
+    written: list[Path]
+    left_out: list[str]
+
+
+def load(path: Path) -> Baseline:
+    """A valid baseline of either kind; any result can serve as one."""
+    data = results.read(path)
+    if "key" in json.loads(data):
+        return results.decoded(data, CounterSet, str(path))
+    return results.decoded(data, Result, str(path))
+
+
+def files() -> list[Path]:
+    """The committed ones."""
+    return sorted(FOLDER.glob("*.json"))
+
+
+def committed(paths: Iterable[Path] | None = None) -> Baselines:
+    """What the files hold, by default all committed ones."""
+    return Baselines.of(*map(load, files() if paths is None else paths))
+
+
+def file_name(baseline: Baseline) -> str:
+    """The name that follows from what is inside."""
+    if isinstance(baseline, Result):
+        return f"{machine.fingerprint(baseline.system)}.json"
+    key = baseline.key
+    if "numpy" in key:
+        return f"counters-numpy-{key['numpy']}-python-{key['python']}.json"
+    return f"counters-{key['jaxlib']}-{key['platform']}.json"
+
+
+# Counters
+
+
+def has_counters(row: Row) -> bool:
+    """Whether the row has counters of ours."""
+    return bool(row.is_ok and row.counters and row.library == "cogrid")
+
+
+def key_of(system: System, backend: str) -> CounterKey:
+    """What the counters of a backend depend on, beside the code."""
+    if backend == "numpy":  # the instructions of this Python are counted
+        return {"numpy": system.numpy, "python": ".".join(system.python.split(".")[:2])}
+    flags = {name: value for name, value in system.flags.items() if name in COMPILING}
+    return {"jaxlib": str(system.jaxlib), "platform": system.platform, **flags}
+
+
+def describe_key(key: CounterKey) -> str:
+    """The key in words."""
+    return ", ".join(f"{name} {value}" for name, value in key.items())
+
+
+def counter_sets(result: Result) -> list[CounterSet]:
+    """A result's counters by their keys."""
+    found: dict[str, list[CountedRow]] = {}
+    for row in filter(has_counters, result.rows):
+        found.setdefault(row.case.backend, []).append(CountedRow.of(row))
+    return [
+        CounterSet(schema=SCHEMA_VERSION, key=key_of(result.system, backend), rows=rows)
+        for backend, rows in found.items()
+    ]
+
+
+# Accepting
+
+
+def accept(paths: Sequence[Path], reason: str, allow_dirty: bool = False) -> Accepted:
+    """Put the rows of results into the baselines of their machines and versions: all of them or nothing."""
+    found = [(path, results.load(path)) for path in paths]
+    for path, result in found:
+        refuse(path, result, reason, allow_dirty)
+    now = results.now()
+    merged: dict[Path, Baseline] = {}
+    for _, result in found:
+        for new in parts(result):
+            path = FOLDER / file_name(new)
+            old = merged.get(path) or (load(path) if path.exists() else None)
+            record = Acceptance(
+                when=now,
+                sha=result.git.sha if result.git else None,
+                dirty=result.git.dirty if result.git else True,
+                reason=reason,
+                rows=sorted(row.name for row in new.rows),
+            )
+            merged[path] = merge(old, new, record)
+    for path, baseline in merged.items():
+        results.write(path, baseline)
+    rows = [row for _, result in found for row in result.rows]
+    return Accepted(list(merged), list(filter(None, map(left_out, rows))))
+
+
+def parts(result: Result) -> list[Baseline]:
+    """What of a result goes into which baseline: steady rows with their times, and all counters."""
+    rows = [row for row in result.rows if row.is_ok and is_current(row)]
+    steady = [row for row in rows if not row.doubt]
+    timed = [replace(result, rows=steady)] if steady else []
+    return [*counter_sets(replace(result, rows=rows)), *timed]
+
+
+def refuse(path: Path, result: Result, reason: str, allow_dirty: bool) -> None:
+    """Raise what makes a whole result useless as a baseline."""
+    configuration, git = result.configuration, result.git
+    set_flags = [name for name in (*COMPILING, SHADOW) if name in result.system.flags]
+    wrong = [row.name for row in result.rows if row.status == "mismatch"]
+    for refused, why in (
+        (not reason.strip(), "--reason is empty: say why these numbers are accepted"),
+        (bool(wrong), f"it has wrong results ({', '.join(wrong)}): mend them first"),
+        (
+            not allow_dirty and (git is None or git.dirty),
+            "its checkout had changes or no revision: commit and measure again, or say --allow-dirty",
+        ),
+        (
+            configuration.plan._replace(samples=0) != Plan(samples=0),
+            "it was sampled in a way of its own: run without --iterations and --warmup",
+        ),
+        (bool(set_flags), f"it was measured under {', '.join(set_flags)}: unset that"),
+        (
+            configuration.suite in ("ab", "peers"),
+            f"its suite is {configuration.suite!r}: accept what `run` measured",
+        ),
+    ):
+        if refused:
+            raise UsageError(f"{path} is not accepted, {why}.")
+    if not any(row.is_ok and is_current(row) for row in result.rows):
+        raise UsageError(f"{path} is not accepted, it has no row that today's code measured: measure again.")
+
+
+def left_out(row: Row) -> str:
+    """Why a row, or its times, did not get into a baseline; "" if it did."""
+    if not row.is_ok:
+        return f"{row.name}: {row.status}: {row.error}"
+    if not is_current(row):
+        return f"{row.name}: measured by other code than today's."
+    kept = ", its counters were kept" if row.counters else ""
+    return f"{row.name}: {row.doubt}{kept}." if row.doubt else ""
+
+
+def is_current(row: Row | CountedRow) -> bool:
+    """Whether today's code would measure the row in the same way."""
+    try:
+        return identity(row.case.case, Plan()) == row.identity
+    except (TypeError, ValueError):  # a case that is known no longer
+        return False
+
+
+def merge(old: Baseline | None, new: Baseline, record: Acceptance) -> Baseline:
+    """Rows put into a baseline; those of the same name give way, and their records with them."""
+    names = set(record.rows)
+    records = [
+        replace(one, rows=kept)
+        for one in (old.accepted if old else [])
+        if (kept := [name for name in one.rows if name not in names])
+    ]
+    kept_rows = [row for row in old.rows if row.name not in names] if old else []
+    rows = sorted([*kept_rows, *new.rows], key=lambda row: row.name)
+    merged: Baseline = replace(new, accepted=[*records, record], rows=rows)
+    if isinstance(merged, Result):
+        planned: list[Parameters] = [row.case for row in merged.rows]
+        merged.configuration = replace(merged.configuration, planned=planned)
+    return merged
+
+
+# Looking
+
+
+def troubles(path: Path) -> list[str]:
+    """What is wrong with a committed file, in sentences."""
+    try:
+        found = load(path)
+    except UsageError as error:
+        return [str(error)]
+    wrong = []
+    if not found.accepted:
+        wrong.append(f"{path.name} has no record of acceptance: `python -m bench baseline accept` makes it.")
+    if path.name != file_name(found):
+        wrong.append(f"{path.name} should be called {file_name(found)} after what it holds.")
+    if isinstance(found, Result) and found.fingerprint != machine.fingerprint(found.system):
+        wrong.append(f"{path.name} has the fingerprint of another machine than it describes.")
+    stale = [row.name for row in found.rows if not is_current(row)]
+    if stale:
+        count = f"{len(stale)} of its {len(found.rows)} rows are measured in another way today"
+        wrong.append(f"{path.name} is out of date, {count}: {stale[0]}.")
+    return wrong
+
+
+def fit(baseline: Baseline, here: System) -> str:
+    """Whether this machine's numbers can be held against it, in words."""
+    if isinstance(baseline, CounterSet):
+        fits = baseline.key in [key_of(here, backend) for backend in ("numpy", "jax")]
+        return "fits" if fits else f"not comparable: counted for {describe_key(baseline.key)}"
+    others = machine.differing(baseline.system, here)
+    return f"not comparable: other {' and '.join(others)}" if others else "fits"
+
+
+def described(path: Path, here: System) -> list[str]:
+    """A line of the list: file, rows, fit, and when the newest of it was accepted and why."""
+    found = load(path)
+    newest = found.accepted[-1] if found.accepted else None
+    kind = "counters" if isinstance(found, CounterSet) else "times"
+    return [
+        path.name,
+        f"{kind} of {len(found.rows)} cases",
+        fit(found, here),
+        newest.when[:10] if newest else "",
+        (newest.sha or "")[:10] if newest else "",
+        newest.reason if newest else "",
+    ]

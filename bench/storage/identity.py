@@ -1,0 +1,81 @@
+"""The identity of a measurement: a hash of its case and of the code that measures it.
+
+Only what is executed counts: comments, docstrings and annotations may change and old numbers stay comparable.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench import ROOT
+from bench.measure import measures
+from bench.measure.plan import Plan
+from cogrid.benchmarks.case import Case
+
+#: Everything that stands between any case and its numbers, but the engine; the measure's own module is added.
+MEASURING = (
+    *(f"cogrid/benchmarks/{name}.py" for name in ("case", "clock", "modes", "workloads")),
+    *("bench/measure/plan.py", "bench/measure/counters.py", "cogrid/testing.py", "cogrid/core/profiling.py"),
+    # The cooks of the cooperative tapes.
+    *(f"cogrid/envs/overcooked/{name}.py" for name in ("floor_plan", "planning", "policies")),
+)
+
+
+def identity(case: Case, plan: Plan) -> str:
+    """12 hex digits: another identity was measured in another way.
+
+    The number of samples is left out: more of them measure the same thing better.
+    """
+    sampling = {name: value for name, value in plan._asdict().items() if name != "samples"}
+    own = sys.modules[measures.named(case.measure).__module__].__file__
+    return hashed(
+        [case.parameters(), sampling], code_of(*(ROOT / name for name in MEASURING), Path(str(own)))
+    )
+
+
+def hashed(facts: Any, code: str) -> str:
+    """12 hex digits of some facts and of code."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode() + code.encode()).hexdigest()[:12]
+
+
+@functools.cache
+def code_of(*files: Path) -> str:
+    """What the files execute."""
+    return "\n".join(executed(file.read_text(encoding="utf-8")) for file in files)
+
+
+def executed(source: str) -> str:
+    """The syntax tree of a module without what is not executed, the same text in every Python."""
+    return " ".join(_parts(ast.parse(source)))
+
+
+#: Fields of a syntax tree that do nothing at run time.
+_SILENT = frozenset({"annotation", "returns", "type_comment", "type_params", "ctx", "kind", "type_ignores"})
+
+
+def _parts(node: Any) -> Iterator[str]:
+    if isinstance(node, list):
+        yield "["
+        for one in node:
+            yield from _parts(one)
+        yield "]"
+    elif not isinstance(node, ast.AST):
+        yield repr(node)
+    elif not _is_silent(node):
+        yield type(node).__name__
+        for name, value in ast.iter_fields(node):
+            if name not in _SILENT and value not in (None, []):  # newer Pythons have more empty fields
+                yield name
+                yield from _parts(value)
+
+
+def _is_silent(node: ast.AST) -> bool:
+    """A docstring, or another constant that nobody uses."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

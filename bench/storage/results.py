@@ -1,0 +1,133 @@
+"""Result files: made, written so that nothing is lost, and read back with one sentence for a bad one."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from bench import ROOT
+from bench.exit_codes import UsageError
+from bench.records import SCHEMA_VERSION, Configuration, Result
+from bench.storage import machine
+from bench.units import size
+
+RESULTS = ROOT / "bench" / "results"
+MAX_BYTES = 2**28  # of a file that is read; the full suite's has a megabyte
+
+Kind = TypeVar("Kind")
+
+
+def new(configuration: Configuration, tag: str = "", description: str = "") -> Result:
+    """A result without rows."""
+    here = machine.system()
+    return Result(
+        schema=SCHEMA_VERSION,
+        created=now(),
+        tag=tag,
+        description=description,
+        configuration=configuration,
+        git=machine.git_state(),
+        system=here,
+        fingerprint=machine.fingerprint(here),
+        rows=[],
+    )
+
+
+def now() -> str:
+    """The time as files have it."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def default_path(tag: str = "") -> Path:
+    """benchmark_[TAG_]YYYYMMDD_HHMMSS.json"""
+    while True:
+        now = datetime.datetime.now().strftime("%Y%m%d_%H%M%S")
+        path = RESULTS / f"benchmark_{tag + '_' if tag else ''}{now}.json"
+        if not path.exists():
+            return path
+        time.sleep(0.1)  # another run began in the same second
+
+
+def encoded(record: Any) -> bytes:
+    """A record as the bytes of its file."""
+    return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+
+
+def write(path: Path, record: Any) -> None:
+    """A record that can be read again."""
+    data = encoded(record)
+    decoded(data, type(record), str(path))
+    write_bytes(path, data)
+
+
+def write_text(path: Path, text: str) -> None:
+    """In UTF-8."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """All of it or nothing: a crash or a full disk leaves the old file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load(path: Path) -> Result:
+    """A valid result; a UsageError says in one sentence why a file is none."""
+    return decoded(read(path), Result, str(path))
+
+
+def read(path: Path) -> bytes:
+    """The bytes of a file that has our version."""
+    try:
+        if path.exists() and not path.is_file():  # reading a pipe or a device may never end
+            raise UsageError(f"{path} is no regular file.")
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(f"{path} has more than the {size(MAX_BYTES)} that are read.")
+        data = path.read_bytes()
+        found = json.loads(data)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is damaged, it holds no JSON: {error}.") from None
+    version = found.get("schema") if isinstance(found, dict) else None
+    if version != SCHEMA_VERSION:
+        raise UsageError(
+            f"{path} has schema version {version!r} and this program reads {SCHEMA_VERSION}: measure again."
+        )
+    return data
+
+
+def decoded(data: bytes, kind: type[Kind], name: str) -> Kind:
+    """A record from the bytes of a file."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise UsageError(f"{name} is damaged: {str(error)[:200]}.") from None
+
+
+def all_in(folder: Path) -> list[Result]:
+    """The readable results of a folder in time order; stderr names the others, which stay as they are."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder: give the one that holds the result files.")
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            found.append(load(path))
+        except UsageError as error:
+            print(f"bench: left out: {error}", file=sys.stderr)
+    return sorted(found, key=lambda result: result.when)

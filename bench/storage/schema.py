@@ -1,0 +1,31 @@
+"""The JSON Schema of the files, derived from the records: python -m bench.storage.schema writes it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench.records import CounterSet, Result
+
+FILE = Path(__file__).parent / "schema.json"
+
+
+def schema() -> dict[str, Any]:
+    """A result file; a file of committed counters is #/$defs/CounterSet."""
+    (result, _), definitions = msgspec.json.schema_components(
+        [Result, CounterSet], ref_template="#/$defs/{name}"
+    )
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**head, **result, "$defs": definitions}
+
+
+def text() -> str:
+    """As it is committed."""
+    return json.dumps(schema(), indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(text())

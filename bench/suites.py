@@ -1,0 +1,151 @@
+"""The suites: what is measured, one line for each case."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from bench.measure.measures import named
+from cogrid.benchmarks.case import Case
+from cogrid.envs.overcooked.specs import SPECS
+
+CRAMPED = "Overcooked-CrampedRoom-V0"
+ARENA = "Arena-V0"
+KITCHENS = tuple(SPECS)
+BATCHED = (("numpy-batch", 1024), ("jax-vmap", 1024), ("jax-scan", 1024))
+ALL_MODES = (("numpy-single", 1), ("jax-single", 1), *BATCHED)
+SWEEP = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 5_000_000)
+TOY = {"num_agents": 20, "map_size": 40, "density": 0.04}
+WINDOWED = {"num_agents": 16, "map_size": 40, "observation": "window", "window": 11}
+
+
+Options = Mapping[str, Any]
+Suite = Callable[[Options], list[Case]]
+
+
+def options(**overrides: Any) -> tuple[tuple[str, Any], ...]:
+    """Overrides of a spec in the form that a case holds."""
+    return tuple(sorted(overrides.items()))
+
+
+def chunk(batch: int) -> int:
+    """Steps of a scan: fewer for larger batches, so that a pass takes about as long and its tape fits."""
+    return next(
+        steps
+        for limit, steps in ((10_000, 256), (100_000, 64), (1_000_000, 16), (batch, 8))
+        if batch <= limit
+    )
+
+
+def toy(overrides: Options) -> list[Case]:
+    """The arena with many agents, in all modes."""
+    return [Case(ARENA, mode, batch, 8, options=options(**overrides)) for mode, batch in ALL_MODES]
+
+
+def quick(arena: Options = TOY) -> list[Case]:
+    """CrampedRoom in all modes with cooks that deliver, and the toy arena: about a minute."""
+    return [Case(CRAMPED, mode, batch, workload="cooperative") for mode, batch in ALL_MODES] + toy(arena)
+
+
+def standard(arena: Options = TOY) -> list[Case]:
+    """The suite of an A/B, whose sides take turns of some milliseconds: short passes."""
+    lossless, toy = options(observation="lossless"), options(**arena)
+    return [
+        Case(CRAMPED, "numpy-single", steps=64, workload="cooperative"),
+        Case(CRAMPED, "numpy-batch", 1024, 4, workload="cooperative"),
+        Case(CRAMPED, "jax-single", steps=64, workload="cooperative"),
+        Case(CRAMPED, "jax-vmap", 1024, 16, workload="cooperative"),
+        Case(CRAMPED, "jax-scan", 1024, 32, workload="cooperative"),
+        Case(CRAMPED, "jax-scan", 1024, 32, workload="cooperative", options=lossless),
+        Case(ARENA, "numpy-single", steps=8, options=toy),
+        Case(ARENA, "numpy-batch", 256, 1, options=toy),
+        Case(ARENA, "jax-vmap", 1024, 2, options=toy),
+        Case(ARENA, "jax-scan", 1024, 2, options=toy),
+    ]
+
+
+def profile(ids: Sequence[str], batch: int) -> list[Case]:
+    """The phases of a step and the parts of the flat observation, in all modes that differ in them."""
+    ways = (("numpy-single", 1), ("numpy-batch", batch), ("jax-single", 1), ("jax-vmap", batch))
+    return [
+        Case(id, mode, n, measure=measure)
+        for id in ids
+        for measure in ("profile", *(["features"] if id in KITCHENS else []))
+        for mode, n in ways
+    ]
+
+
+def full(arena: Options = TOY) -> list[Case]:
+    """Everything."""
+    kinds = ("lossless", "window", "none")
+    resets = (("numpy-single", 1), ("numpy-batch", 1024), ("jax-single", 1), ("jax-vmap", 1024))
+    return [
+        *quick(arena),
+        # The other kitchens, then the other kinds of observation, in all modes.
+        *(
+            Case(id, mode, n, workload="cooperative")
+            for id in KITCHENS
+            if id != CRAMPED
+            for mode, n in ALL_MODES
+        ),
+        *(Case(CRAMPED, mode, n, options=options(observation=k)) for k in kinds for mode, n in ALL_MODES),
+        *(Case(CRAMPED, mode, n, workload="noop") for mode, n in BATCHED),
+        *(Case(ARENA, mode, n, 8, options=options(**WINDOWED)) for mode, n in ALL_MODES),
+        # What comes before the first step, and how steady a single step is.
+        *(Case(CRAMPED, mode, measure="latency") for mode in ("numpy-single", "jax-single")),
+        *(Case(CRAMPED, mode, n, measure="reset") for mode, n in resets),
+        *(Case(CRAMPED, mode, measure="create") for mode in ("numpy-single", "jax-single")),
+        *(Case(CRAMPED, mode, measure="import") for mode in ("numpy-single", "jax-single")),
+        *(Case(CRAMPED, mode, n, measure="compile") for mode, n in (("jax-single", 1), ("jax-vmap", 1024))),
+        *(
+            Case(CRAMPED, "jax-vmap", 1024, measure="compile", options=options(observation=kind))
+            for kind in kinds
+        ),
+        *profile([CRAMPED], 1024),
+        *training(),
+        # How much a scan gains from longer chunks.
+        *(Case(CRAMPED, "jax-scan", 10_000, steps) for steps in (1, 4, 16, 64)),
+        # The sweep, smallest first: what runs out of memory does so last. One environment to compare with.
+        Case(CRAMPED, "numpy-single"),
+        *(Case(CRAMPED, "jax-scan", batch, chunk(batch)) for batch in SWEEP),
+        *(Case(CRAMPED, "numpy-batch", batch, min(chunk(batch), 16)) for batch in SWEEP[:-2]),
+    ]
+
+
+def training(short: bool = False) -> list[Case]:
+    """Updates of the learner in examples/ippo.py, as it comes and with the whole grid; short for an A/B."""
+    batch, steps = (16, 16) if short else (64, 128)
+    kinds = ((), options(observation="lossless"))
+    return [Case(CRAMPED, "jax-scan", batch, steps, measure="train", options=kind) for kind in kinds]
+
+
+def checked(cases: list[Case]) -> list[Case]:
+    """The cases; raises what is wrong with them, before anything is measured."""
+    return list({case: (case.spec, named(case.measure)) for case in cases})
+
+
+def select(
+    cases: list[Case],
+    only: str | None = None,
+    layouts: list[str] | None = None,
+    backend: str | None = None,
+    batch: int | None = None,
+) -> list[Case]:
+    """The cases that fit all that was asked for; a batch replaces that of the batched modes."""
+    if batch is not None:
+        cases = [_with_batch(case, batch) for case in cases if not case.mode.endswith("single")]
+        cases = list(dict.fromkeys(cases))
+    return [
+        case
+        for case in cases
+        if (only is None or only.lower() in case.name.lower())
+        and (not layouts or any(layout.lower() in case.id.lower() for layout in layouts))
+        and (backend is None or case.backend == backend)
+    ]
+
+
+def _with_batch(case: Case, batch: int) -> Case:
+    most = chunk(batch) if case.mode == "jax-scan" else max(4, 1_600_000 // batch)  # a pass of seconds
+    steps = min(case.steps, most)
+    return dataclasses.replace(case, batch=batch, steps=steps)

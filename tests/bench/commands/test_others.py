@@ -1,0 +1,129 @@
+"""The other commands, and --help."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from bench import ROOT
+from bench.commands.parser import GROUPS, name, parse
+from bench.measure import training
+from bench.storage import results
+from tests.bench.commands.support import Measured, bench
+from tests.bench.support import paired, result, row
+from tests.support import HAS_JAX
+
+
+def test_a_file_without_sweeps_is_not_plotted_in_silence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results.write(tmp_path / "r.json", result())
+    assert bench("plot", tmp_path / "r.json", "--folder", tmp_path / "plots") == 2
+    assert "no plot has enough rows" in capsys.readouterr().err
+
+
+def test_an_export_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results.write(tmp_path / "r.json", result())
+    arguments = ("export", tmp_path / "r.json", "--to", "csv", "-o", tmp_path / "r.csv")
+    assert bench(*arguments) == 0
+    assert "written to" in capsys.readouterr().err
+    text = (tmp_path / "r.csv").read_text()
+    assert bench(*arguments) == 2
+    assert (tmp_path / "r.csv").read_text() == text
+
+
+def test_a_profile_has_configurations_side_by_side(
+    measured: Measured, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured.planted = {"unit": "s", "samples": [2e-4], "parts": {"interact": 5e-5, "move": 1e-4}}
+    assert bench("profile", "--layout", "ring", "--layout", "arena", "--batch", 64, "-o", tmp_path / "p") == 0
+    out = capsys.readouterr().out
+    modes = ["numpy-single", "numpy-batch", *(["jax-single", "jax-vmap"] if HAS_JAX else [])]
+    kitchen, arena = "Overcooked-CoordinationRing-V0", "Arena-V0"
+    assert [(case.id, case.measure, case.mode) for case in measured] == [
+        (id, measure, mode)
+        for id, measure in ((kitchen, "profile"), (kitchen, "features"), (arena, "profile"))
+        for mode in modes
+    ]
+    assert {case.batch for case in measured} == {1, 64}
+    assert out.count("phases of a step") == out.count("parts of the flat observation") == 1
+    assert "interact  50.0 µs  25%" in out
+    assert "sum       150.0 µs  75%" in out
+    assert bench("profile", "--layout", "nowhere") == 2
+    assert "unknown environment id 'nowhere'" in capsys.readouterr().err
+
+
+def test_a_report_is_written_again_and_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results.write(tmp_path / "results" / "r.json", result([row(ab=paired())]))
+    (tmp_path / "results" / "damaged.json").write_text("{")
+    html = tmp_path / "new" / "report.html"
+    for _ in range(2):
+        assert bench("report", tmp_path / "results", "--html", html) == 0
+    assert html.read_text().startswith("<!doctype html>")
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0] == str(html)
+    assert "left out: " in err
+    (tmp_path / "empty").mkdir()
+    assert bench("report", tmp_path / "empty", "--html", html) == 2
+    assert "holds no results" in capsys.readouterr().err
+
+
+def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("list", "--full", "--backend", "numpy", "--only", "latency") == 0
+    assert capsys.readouterr().out == "CrampedRoom numpy-single latency\n"
+
+
+@pytest.mark.skipif(not HAS_JAX, reason="without JAX only NumPy is measured")
+@pytest.mark.parametrize("missing", [[], ["optax"]])
+def test_training_is_left_out_in_words_where_its_packages_are_missing(
+    missing: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(training, "missing", lambda: missing)
+    assert bench("list", "--full", "--layout", "Cramped", "--backend", "jax", "--batch", 64) == 0
+    out, err = capsys.readouterr()
+    assert ("jax-scan@64 ×128 train" in out) is not bool(missing)
+    assert ("without optax training is left out: pip install '.[train]'." in err) is bool(missing)
+
+
+COMMANDS = [name(module) for modules in GROUPS.values() for module in modules]
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        bench(*arguments, "--help")
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_help_fits_one_screen_and_groups_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    out = shown(capsys)
+    assert len(out.splitlines()) <= 32
+    assert max(map(len, out.splitlines())) <= 110
+    for title, modules in GROUPS.items():
+        assert f"\n{title}:\n" in out
+        assert all(f"\n  {name(module)} " in out for module in modules)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example_that_can_be_parsed(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = shown(capsys, command)
+    example = out[out.index("example:") :].splitlines()[1].strip()
+    assert example.startswith(f"python -m bench {command} ")
+    module, _ = parse(shlex.split(example)[3:])
+    assert name(module) == command
+
+
+def test_every_command_module_is_in_a_group() -> None:
+    files = {path.stem for path in (ROOT / "bench" / "commands").glob("*.py")}
+    assert files - {"__init__", "parser", "options", "selection"} == set(COMMANDS)
+
+
+def test_an_unwritable_place_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results.write(tmp_path / "r.json", result())
+    arguments = ("export", tmp_path / "r.json", "--to", "csv", "-o", tmp_path / "r.json" / "r.csv")
+    assert bench(*arguments) == 2
+    assert capsys.readouterr().err.count("\n") == 1

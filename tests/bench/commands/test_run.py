@@ -1,0 +1,225 @@
+"""`run`: what is printed where, exit codes, resuming, and an A/B."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import ab, suites
+from bench.commands.run import exit_code
+from bench.exit_codes import Code
+from bench.records import Git, replace
+from bench.storage import machine, results
+from tests.bench.commands.support import Measured, bench
+from tests.bench.support import around, paired, result, row
+from tests.support import HAS_JAX
+
+
+def test_a_run_prints_the_table_on_stdout_and_progress_on_stderr(
+    measured: Measured, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "r.json"
+    assert bench("run", "-o", path, "-t", "mine", "-d", "why", "--seed", 7, "--rounds", 5) == 0
+    out, err = capsys.readouterr()
+    assert f"\n{len(measured)} measured, 0 unstable; all checksums agree.\n" in out
+    assert out.splitlines()[-1].startswith("There is no baseline to compare with")
+    assert out.count("too few samples") == len(measured)
+    assert "[1/" in err
+    assert "results are in" in err
+    assert "CrampedRoom numpy-single" in out
+    found = results.load(path)
+    assert (found.tag, found.description, found.configuration.samples) == ("mine", "why", 5)
+    assert {case.seed for case in measured} == {7}
+    expected = [case for case in suites.quick() if HAS_JAX or case.backend == "numpy"]
+    assert [case.name for case in measured] == [case.name for case in expected]
+
+
+def test_the_toy_is_changed_by_its_options(measured: Measured, tmp_path: Path) -> None:
+    options = ("--agents", 3, "--map-size", 9, "--density", 0.2, "--layout", "Arena", "--backend", "numpy")
+    assert bench("run", "-o", tmp_path / "r.json", *options) == 0
+    assert [dict(case.options) for case in measured] == [
+        {"num_agents": 3, "map_size": 9, "density": 0.2} for _ in range(2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("planted", "code"),
+    [
+        ({}, 0),
+        ({"status": "out of memory", "error": "too large", "samples": [], "checksum": None}, 0),
+        ({"status": "failed", "error": "broken", "samples": [], "checksum": None}, 1),
+        ({"status": "mismatch", "error": "wrong", "samples": [], "checksum": None}, 22),
+    ],
+)
+def test_exit_codes_of_a_run(measured: Measured, tmp_path: Path, planted: dict[str, Any], code: int) -> None:
+    measured.planted = planted
+    assert bench("run", "-o", tmp_path / "r.json", "--backend", "numpy") == code
+
+
+def test_a_run_ends_with_what_changed(
+    measured: Measured, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [*around(1000.0), *around(1000.0)]
+    run, against = ("run", "--backend", "numpy", "-o"), ("--baseline", tmp_path / "a.json")
+    measured.planted = {"samples": many, "counters": {"operations": 100}}
+    assert bench(*run, tmp_path / "a.json", "--strict") == 23, "no baseline"
+    capsys.readouterr()
+    assert bench(*run, tmp_path / "b.json", *against, "--strict") == 0
+    last = "0 slower, 0 faster, 4 same, 0 inconclusive; no counter grew."
+    assert capsys.readouterr().out.splitlines()[-1] == last
+    measured.planted = {"samples": many, "counters": {"operations": 102}}
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    (tmp_path / "summary.md").write_text("# before\n")
+    assert bench(*run, tmp_path / "c.json", *against) == 20
+    assert "operations grew 2.0 %" in capsys.readouterr().out
+    summary = (tmp_path / "summary.md").read_text()
+    assert summary.startswith("# before\n## Benchmarks\n\n| case | verdict |")
+    assert "operations grew 2.0 %" in summary
+    measured.planted = {"samples": [value / 2 for value in many], "counters": {"operations": 100}}
+    assert bench(*run, tmp_path / "d.json", *against, "--strict") == 21
+    assert bench(*run, tmp_path / "e.json", *against) == 0
+    assert "SLOWER than the baseline: 4." in capsys.readouterr().out
+
+
+def test_a_wrong_result_outranks_a_failure() -> None:
+    rows = [row(error="x"), row(error="y", status="mismatch"), row()]
+    assert exit_code(result(rows=rows)) == 22
+    assert exit_code(result(rows=rows[:1])) == 1
+
+
+if HAS_JAX:
+
+    def test_a_device_that_jax_cannot_use_exits_69(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setenv("JAX_PLATFORMS", "abacus")
+        machine._device.cache_clear()
+        try:
+            assert bench("run", "--require-platform", "gpu") == 69
+        finally:
+            machine._device.cache_clear()
+        assert "JAX finds no device (JAX_PLATFORMS='abacus')" in capsys.readouterr().err
+
+
+def test_a_required_platform_that_is_absent_exits_69(
+    measured: Measured, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench("run", "--require-platform", "abacus") == 69
+    assert "the platform is cpu, and abacus was required." in capsys.readouterr().err
+    assert not measured
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "--only", "nothing like it"), "no case fits what was asked for"),
+        (("export", "nowhere.json", "--to", "csv"), "nowhere.json cannot be read"),
+        (("run", "--map-size", "1"), "map_size=1"),
+        (("run", "--layout", "Nowhere"), "--layout 'Nowhere' is unknown: known are Arena-V0, "),
+        (("run", "--layout", "CrampedRoom", "--agents", "3"), "toy arena, which is not selected"),
+        (("run", "--tag", "a/b"), "--tag 'a/b' becomes a part of a file's name"),
+        (("run", "--resume", "--full"), "--resume finishes what was planned, so leave out --full"),
+        (("run", "--output", __file__), "exists already"),
+    ],
+)
+def test_usage_errors_are_one_sentence_and_exit_2(
+    measured: Measured, arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench(*arguments) == 2
+    assert words in capsys.readouterr().err
+    assert not measured
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--batch", "0"), ("--agents", "0"), ("--rounds", "0"), ("--iterations", "-1"), ("--batch", "x")],
+)
+def test_wrong_numbers_are_refused_by_name(
+    option: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        bench("run", *option)
+    assert ended.value.code == 2
+    assert f"argument {option[0]}: '{option[1]}' is not a whole number" in capsys.readouterr().err
+
+
+def test_nothing_to_resume_is_said(
+    measured: Measured, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "r.json"
+    assert bench("run", "--backend", "numpy", "-o", path) == 0
+    assert bench("run", "--resume", "-o", path) == 2
+    assert "there is nothing to resume" in capsys.readouterr().err
+
+
+def test_the_newest_unfinished_file_is_resumed(
+    measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    for name in ("benchmark_1.json", "benchmark_2.json"):
+        assert bench("run", "--backend", "numpy", "-o", tmp_path / name) == 0
+    (tmp_path / "benchmark_3.json").write_text("damaged")
+    found = results.load(tmp_path / "benchmark_1.json")
+    results.write(tmp_path / "benchmark_1.json", replace(found, rows=found.rows[:2]))
+    measured.clear()
+    assert bench("run", "--resume") == 0
+    assert [case.name for case in measured] == [row.name for row in found.rows[2:]]
+    assert results.load(tmp_path / "benchmark_1.json").rows[:2] == found.rows[:2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"fingerprint": "0" * 16}, "another machine or with other versions"),
+        ({"git": None}, "another state of the checkout"),
+    ],
+)
+def test_what_was_measured_elsewhere_is_not_resumed(
+    measured: Measured,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    changes: dict[str, Any],
+    words: str,
+) -> None:
+    path = tmp_path / "r.json"
+    assert bench("run", "--backend", "numpy", "-o", path) == 0
+    results.write(path, replace(results.load(path), rows=[], **changes))
+    measured.clear()
+    assert bench("run", "--resume", "-o", path) == 2
+    assert words in capsys.readouterr().err
+    assert not measured
+
+
+@pytest.mark.parametrize(
+    "option", [["--rounds", 3], ["--seed", 1], ["--full"], ["--resume"], ["--baseline", "f"]]
+)
+def test_an_ab_refuses_what_it_would_ignore(option: list[object], capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("run", "--against", "HEAD", *option) == Code.USAGE
+    assert f"leave out {option[0]}." in capsys.readouterr().err
+
+
+class TestWhatAnAbFound:
+    """The command after a comparison that found what is planted."""
+
+    @pytest.fixture(autouse=True)
+    def planted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        why = "ValueError: no such observation."
+        none = replace(paired(verdict="new", why_new=why), ratio=None, low=None, high=None, smallest=None)
+        new = row(samples=around(100.0), ab=none)
+        monkeypatch.setattr(ab, "run", lambda found, *_: setattr(found, "rows", [new]))
+
+    def test_a_base_that_runs_nothing_is_no_success(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert bench("run", "--against", "HEAD", "-o", tmp_path / "r.json") == Code.USAGE
+        assert "HEAD runs none of the cases: ValueError: no such observation." in capsys.readouterr().err
+
+    def test_a_checkout_that_changed_meanwhile_is_told(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        states = iter([Git(sha="a" * 40, dirty=dirty) for dirty in (False, False, True)])
+        monkeypatch.setattr(machine, "git_state", lambda: next(states))
+        assert bench("run", "--against", "HEAD", "-o", tmp_path / "r.json") == Code.USAGE
+        assert "the checkout changed during the comparison" in capsys.readouterr().err

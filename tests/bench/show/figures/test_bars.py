@@ -1,0 +1,66 @@
+"""The bars: shares of a step, and libraries with their ratios."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.show.figures.bars import libraries, phases
+from tests.bench.show.figures.support import drawn, marks, names, texts
+from tests.bench.support import result, row
+
+
+def test_phases_are_shares_of_the_whole_step_side_by_side() -> None:
+    parts = {"interact": 0.3, "move": 0.9}
+    rows = [
+        row(id="Arena-V0", mode="jax-vmap", measure="profile", samples=[1.0], parts=parts),
+        row(mode="jax-vmap", measure="profile", samples=[1.0], parts=parts),
+        row(id="Arena-V0", mode="numpy-batch", measure="profile", samples=[2.0], parts=parts),
+    ]
+    figure = drawn(phases([result(rows)]))
+    axis = figure.axes[0]
+    assert [tick.get_text() for tick in axis.get_yticklabels()] == [
+        "Arena features numpy-batch@1024",
+        "Arena features jax-vmap@1024",
+        "CrampedRoom features jax-vmap@1024",
+    ]
+    bars = [(patch.get_x(), patch.get_width()) for patch in axis.patches]
+    assert bars == [pytest.approx(bar) for bar in ((0, 15), (15, 45), (0, 30), (30, 90), (0, 30), (30, 90))]
+    assert texts(figure)[:3] == ["15", "45", "2 s a step, phases 60 %"]
+    assert "1 s a step, phases 120 %" in texts(figure)
+    assert set(names(figure)) == {"interact", "move", "the whole step"}
+
+
+def test_a_failed_profile_is_a_cross() -> None:
+    figure = drawn(phases([result([row(measure="profile", error="TypeError: no")])]))
+    assert texts(figure) == ["TypeError: no"]
+    assert len(marks(figure)) == 1
+
+
+def test_libraries_beside_cogrid_with_ratios() -> None:
+    rows = [
+        row(library="slow 1.0", speed=1e5, steps=7),
+        row(library="broken 1.0", error="ImportError: no"),
+        row(library="quick 1.0", speed=4e6),
+        row(speed=2e6),
+        row(speed=1, batch=7),
+        row(library="other 1.0", id="CartPole-v1", options={}, speed=3e6),
+    ]
+    figure = drawn(libraries([result(rows)]))
+    same, other = figure.axes
+    assert same.get_xscale() == "log"
+    assert same.get_title(loc="left") == "CrampedRoom features, jax-scan@1024, cooperative, CPU"
+    assert [tick.get_text() for tick in same.get_yticklabels()] == [
+        "cogrid",
+        "quick 1.0",
+        "slow 1.0",
+        "broken 1.0",
+    ]
+    assert [patch.get_width() for patch in same.patches] == [2e6, 4e6, 1e5]
+    assert texts(figure) == [
+        "2 M steps/s",
+        "4 M steps/s, cogrid is 0.5 × as fast",
+        "100 K steps/s, cogrid is 20 × as fast",
+        "ImportError: no",
+    ]
+    assert [text.get_text() for text in other.texts] == ["3 M steps/s, no matching row of cogrid"]
+    assert same.get_xlim() == other.get_xlim()

@@ -1,0 +1,92 @@
+"""The diff: verdicts, headline and means, in every format, and the same bytes each time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bench.compare.findings import Finding, judge
+from bench.show import diff
+from bench.storage.baselines import Baselines
+from tests.bench.support import around, paired, result, row
+
+
+def findings() -> list[Finding]:
+    rows = [
+        row(name="slow", speed=0.5e6),
+        row(name="same"),
+        row(name="grown", counters={"equations": 153, "flops": 1031, "bytes_accessed": 1000}),
+        row(name="shaky", samples=around(1e6, 0.5)),
+        row(name="fast", mode="numpy-batch", speed=2e6),
+        row(name="fresh"),
+    ]
+    before = [row(name=found.name, mode=found.case.mode, identity=found.identity) for found in rows[:5]]
+    return judge(result(rows), Baselines.of(result(before)))
+
+
+def test_the_terminal_has_verdicts_means_and_a_headline() -> None:
+    lines = diff.text(findings()).splitlines()
+    assert [line.split()[0] for line in lines[2:8]] == ["grown", "slow", "shaky", "fresh", "same", "fast"]
+    grown, slow = lines[2:4]
+    assert "flops grew 3.1 %, bytes_accessed fell 50 %" in grown
+    assert "100 % slower" in slow
+    assert "+92 % … +108 %" in slow
+    assert "1 M steps/s" in slow
+    assert "500 K steps/s" in slow
+    assert "jax: 26 % slower in the geometric mean of 3" in lines
+    assert "numpy: 100 % faster in the geometric mean of 1" in lines
+    assert lines[-3] == (
+        "1 slower, 1 faster, 2 same, 0 inconclusive, 1 unstable, 1 new; counters grew in 1 of 6 cases."
+    )
+    assert lines[-1].startswith("SLOWER than the baseline: 1. ")
+
+
+def test_the_headline_of_a_quiet_day() -> None:
+    found = judge(result([row()]), Baselines.of(result([row()])))
+    assert diff.text(found).splitlines()[-1] == "0 slower, 0 faster, 1 same, 0 inconclusive; no counter grew."
+    found = judge(result([row()], jaxlib="0.11.0"), Baselines.of(result([row()])))
+    assert diff.headline(found) == (
+        "0 slower, 0 faster, 0 same, 0 inconclusive, 1 not comparable; "
+        "no counter grew, those of 1 of 1 cases are not compared."
+    )
+
+
+def test_a_confirmed_regression_needs_no_advice() -> None:
+    found = judge(result([row(ab=paired(1.12, "slower"))]), Baselines())
+    assert diff.text(found).splitlines()[-1].startswith("1 slower, 0 faster, 0 same, 0 inconclusive;")
+    assert "3.0 % would be seen" in diff.text(found)
+
+
+def test_github_gets_a_table_in_which_nothing_is_markup() -> None:
+    found = judge(result([row(name="<b>|@x", error="a|b\n`c`")]), Baselines())
+    lines = diff.text(found, "github").splitlines()
+    assert lines[0] == "| case | verdict |"
+    assert lines[2] == "| &#60;b&#62;&#124;&#64;x | failed: a&#124;b &#96;c&#96; |"
+
+
+def test_json_is_for_programs() -> None:
+    found = json.loads(diff.text(findings(), "json"))
+    assert (found["exit_code"], found["exit_code_strict"]) == (20, 20)
+    assert found["headline"].startswith("1 slower, 1 faster")
+    assert found["means"]["numpy"]["cases"] == 1
+    grown, slow = found["findings"][:2]
+    assert grown["changes"][0] == {
+        "name": "flops",
+        "before": 1000,
+        "after": 1031,
+        "growth": pytest.approx(0.031),
+        "regression": True,
+    }
+    assert slow["ratio"]["median"] == pytest.approx(2.0)
+    endless = judge(result([row(counters={"x": 1})]), Baselines.of(result([row(counters={"x": 0})])))
+    assert json.loads(diff.text(endless, "json"))["findings"][0]["changes"][0]["growth"] is None
+
+
+@pytest.mark.parametrize("style", diff.FORMATS)
+def test_the_same_findings_give_the_same_bytes(style: str) -> None:
+    assert diff.text(findings(), style) == diff.text(findings(), style)
+
+
+def test_nothing_to_say_is_said() -> None:
+    assert diff.text([]) == "0 slower, 0 faster, 0 same, 0 inconclusive; no counter grew."

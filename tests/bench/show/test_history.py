@@ -1,0 +1,181 @@
+"""The history of a folder: one column for each run, and changes only between what can be compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.exit_codes import UsageError
+from bench.records import Result, Row
+from bench.show.history import history
+from bench.storage import results
+from tests.bench.support import around, result, row
+
+OUT_OF_MEMORY = {"status": "out of memory", "error": "RESOURCE_EXHAUSTED: 9 GB"}
+DAYS = tuple(f"2026-11-{day}T10:30:00+00:00" for day in (10, 11, 12))
+
+
+def write(folder: Path, *found: Result) -> Path:
+    """Files whose names are in the reverse order of time."""
+    for turn, one in enumerate(found):
+        results.write(folder / f"benchmark_{9 - turn}.json", one)
+    return folder
+
+
+def cells(text: str) -> list[list[str]]:
+    """The table's cells, without the line below the header."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    found = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [found[0], *found[2:]]
+
+
+def two(tmp_path: Path, before: Row, after: Row, **changes: Any) -> str:
+    """What the second run's cell says."""
+    folder = write(tmp_path, result([before], created=DAYS[0]), result([after], created=DAYS[1], **changes))
+    return cells(history(folder))[1][2]
+
+
+def test_columns_in_time_order_with_tag_or_date(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path,
+        result([row(name="a", speed=2e6)], created=DAYS[1], tag="second"),
+        result([row(name="a", speed=1e6)], created=DAYS[0]),
+    )
+    assert cells(history(folder)) == [
+        ["case", "2026-11-10 10:30", "second"],
+        ["a", "1 M steps/s", "2 M steps/s, 100 % faster"],
+    ]
+
+
+def test_time_order_minds_the_time_zone(tmp_path: Path) -> None:
+    early, late = "2026-11-10T10:00:00+05:00", "2026-11-10T09:00:00+00:00"
+    folder = write(tmp_path, result(created=late, tag="late"), result(created=early, tag="early"))
+    assert cells(history(folder))[0] == ["case", "early", "late"]
+
+
+def test_a_tag_given_twice_has_its_date(tmp_path: Path) -> None:
+    folder = write(tmp_path, *(result(created=day, tag="again") for day in DAYS[:2]))
+    assert cells(history(folder))[0][1:] == ["again 2026-11-10 10:30", "again 2026-11-11 10:30"]
+
+
+@pytest.mark.parametrize(
+    ("measure", "before", "after", "text"),
+    [
+        ("speed", 112, 100, "12 % slower"),
+        ("reset", 1, 1.12, "12 % slower"),
+        ("speed", 100, 100.2, "the same"),
+    ],
+)
+def test_change_in_words(tmp_path: Path, measure: str, before: float, after: float, text: str) -> None:
+    rows = (row(measure=measure, speed=value) for value in (before, after))
+    assert two(tmp_path, *rows).endswith(f", {text}")
+
+
+def test_another_machine_is_not_compared(tmp_path: Path) -> None:
+    found = two(tmp_path, row(), row(speed=2e6), cpu="another")
+    assert found == "2 M steps/s, not comparable: other cpu"
+
+
+def test_a_run_that_cannot_be_compared_does_not_hide_an_earlier_one(tmp_path: Path) -> None:
+    runs = (
+        result([row(speed=1e6)], created=DAYS[0]),
+        result([row(speed=9e6)], created=DAYS[1], cpu="another"),
+        result([row(speed=1.5e6)], created=DAYS[2]),
+    )
+    assert cells(history(write(tmp_path, *runs)))[1][3] == "1.5 M steps/s, 50 % faster"
+
+
+def test_another_way_to_measure_is_not_compared(tmp_path: Path) -> None:
+    found = two(tmp_path, row(), row(speed=2e6, identity="f" * 12))
+    assert found == "2 M steps/s, not comparable: measured in another way"
+
+
+def test_another_trajectory_is_not_compared(tmp_path: Path) -> None:
+    found = two(tmp_path, row(), row(speed=2e6, checksum="f" * 16))
+    assert found == "2 M steps/s, not comparable: other results than before"
+
+
+def test_unstable_rows_are_not_compared(tmp_path: Path) -> None:
+    shaky = row(samples=around(1e6, 0.5))
+    assert two(tmp_path, row(), shaky) == "1 M steps/s, unstable"
+    assert two(tmp_path, shaky, row()) == "1 M steps/s, not comparable: unstable before"
+    assert cells(history(tmp_path))[1][1] == "1 M steps/s, unstable"
+
+
+def test_the_last_run_that_measured_the_row_counts(tmp_path: Path) -> None:
+    runs = ([row(speed=1e6)], [row(**OUT_OF_MEMORY)], [row(speed=1.5e6)])
+    folder = write(tmp_path, *(result(rows, created=day) for rows, day in zip(runs, DAYS, strict=True)))
+    assert cells(history(folder))[1][1:] == ["1 M steps/s", "out of memory", "1.5 M steps/s, 50 % faster"]
+    name = row().name
+    assert history(folder).splitlines()[-1] == f"2026-11-11 10:30: {name}: RESOURCE_EXHAUSTED: 9 GB"
+
+
+def test_a_run_is_compared_with_the_one_before(tmp_path: Path) -> None:
+    runs = zip((1e6, 2e6, 4e6), DAYS, strict=True)
+    folder = write(tmp_path, *(result([row(speed=speed)], created=day) for speed, day in runs))
+    assert cells(history(folder))[1][3] == "4 M steps/s, 100 % faster"
+
+
+def test_rows_that_come_and_go_have_empty_cells(tmp_path: Path) -> None:
+    runs = ([row(name="gone"), row(name="kept")], [row(name="kept"), row(name="new")])
+    folder = write(tmp_path, *(result(rows, created=day) for rows, day in zip(runs, DAYS, strict=False)))
+    lines = cells(history(folder))[1:]
+    assert [line[0] for line in lines] == ["kept", "new", "gone"]
+    assert lines[1][1] == ""
+    assert lines[2][2] == ""
+
+
+def sweep(mode: str = "jax-scan") -> list[Row]:
+    speeds = ((1, 1e3), (10, 9e3), (100, 25e3))
+    return [row(name=f"{mode}@{batch}", mode=mode, batch=batch, speed=speed) for batch, speed in speeds]
+
+
+def test_batch_size_keeps_the_rows_of_one_batch(tmp_path: Path) -> None:
+    folder = write(tmp_path, result([*sweep(), *sweep("numpy-batch")]))
+    assert [line[0] for line in cells(history(folder, 10))[1:]] == ["jax-scan@10", "numpy-batch@10"]
+    assert history(folder, 77) == f"The results in {folder} hold no rows of batch 77."
+
+
+def test_scaling_shows_sweeps_with_their_efficiency(tmp_path: Path) -> None:
+    alone, failed = row(name="alone", mode="jax-vmap"), row(name="jax-scan@1000", batch=1000, **OUT_OF_MEMORY)
+    folder = write(tmp_path, result([alone, *sweep()[::-1], failed]))
+    assert cells(history(folder, scaling_only=True))[1:] == [
+        ["jax-scan@1", "1 K steps/s, efficiency 100 %"],
+        ["jax-scan@10", "9 K steps/s, efficiency 90 %"],
+        ["jax-scan@100", "25 K steps/s, efficiency 25 %"],
+        ["jax-scan@1000", "out of memory"],
+    ]
+    assert cells(history(folder, 10, True))[1:] == [["jax-scan@10", "9 K steps/s, efficiency 90 %"]]
+
+
+def test_scaling_of_results_without_a_sweep(tmp_path: Path) -> None:
+    folder = write(tmp_path, result([row()]))
+    assert history(folder, scaling_only=True) == f"The results in {folder} hold no batch sweeps."
+
+
+def test_files_that_cannot_be_read_are_named_and_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = {
+        "old.json": json.dumps(json.loads(results.encoded(result())) | {"schema": 0}),
+        "cut.json": "{",
+        "list.json": "[]",
+    }
+    for name, text in damaged.items():
+        (tmp_path / name).write_text(text)
+    found = history(write(tmp_path, result(tag="good")))
+    assert cells(found)[0] == ["case", "good"]
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == len(damaged)
+    for name, text in damaged.items():
+        assert any(name in line for line in lines)
+        assert (tmp_path / name).read_text() == text
+
+
+def test_a_folder_without_results(tmp_path: Path) -> None:
+    assert "holds no result files" in history(tmp_path)
+    with pytest.raises(UsageError, match="is no folder"):
+        history(tmp_path / "missing")

@@ -1,0 +1,148 @@
+"""The report: one file that needs nothing else, whose every text is text."""
+
+from __future__ import annotations
+
+import base64
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.records import Against, Result, Row, replace
+from bench.show import report
+from bench.storage import results
+from bench.storage.baselines import Baselines
+from tests.bench.show.figures.support import ab_run
+from tests.bench.support import around, result, row
+
+EVIL = "<script>alert('&amp;')</script>\" onload=\"x"
+
+
+class Page(HTMLParser):
+    """The tags, their attributes and the text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attributes]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def named(self, name: str) -> list[str]:
+        """All values of an attribute."""
+        return [value for found, value in self.attributes if found == name]
+
+
+def sweep() -> list[Row]:
+    return [row(name=f"sweep {batch}", batch=batch, speed=1e4 * batch) for batch in (1, 10, 100)]
+
+
+def run(*rows: Row, **changes: Any) -> Result:
+    return result([*sweep(), *rows], **{"created": "2026-11-17T10:00:00+00:00", **changes})
+
+
+@pytest.fixture(scope="module")
+def whole() -> str:
+    """A page with all that a page can have."""
+    late = row(name="late", measure="latency", samples=around(1e-3, 0.9), parts={"a": 1e-4})
+    rows = (late, row(name="shaky", samples=around(1e6, 0.9)), row(name="broken", error="no"))
+    before = run(row(name="shaky"), created="2026-11-16T10:00:00+00:00")
+    return report.page([ab_run(), run(*rows)], Baselines.of(before))
+
+
+def test_all_sections_are_there_and_linked(whole: str) -> None:
+    page = Page(whole)
+    names = ["pairs", "baselines", "results", "plots", "noise", "machine", "data"]
+    assert [value for value in page.named("href") if value.startswith("#") and "-" not in value] == [
+        f"#{name}" for name in names
+    ]
+    assert set(names) <= set(page.named("id"))
+    for text in (
+        "1 slower, 1 faster, 1 same, 1 inconclusive, 1 failed, 1 not comparable, 1 new",
+        "the base is main aaaaaaaaaa",
+        "12 % slower, confirmed",
+        "failed: no",
+        "AMD EPYC 7B13",
+        "2026-11-17 10:00:00 UTC",
+        "unstable",
+    ):
+        assert text in page.text, text
+
+
+def test_nothing_is_fetched(whole: str) -> None:
+    page = Page(whole)
+    assert not {"img", "iframe", "object", "embed"} & set(page.tags)
+    assert not page.named("src")
+    assert all(value.startswith(("#", "data:")) for value in page.named("href") + page.named("xlink:href"))
+    assert "@import" not in whole
+    assert not re.findall(r"url\((?!#)", whole)
+    # The names of XML's own vocabularies are no addresses.
+    without = whole.replace("http://www.w3.org/2000/svg", "").replace("http://www.w3.org/1999/xlink", "")
+    assert not re.findall(r"https?://", without)
+
+
+def test_ids_are_unique_and_what_they_are_referred_by_exists(whole: str) -> None:
+    ids = Page(whole).named("id")
+    assert len(ids) == len(set(ids))
+    referred = set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', whole))
+    assert {one or other for one, other in referred} <= set(ids)
+
+
+def downloaded(link: str) -> Result:
+    return results.decoded(base64.b64decode(link.partition("base64,")[2]), Result, "the download")
+
+
+def test_the_raw_data_is_in_the_link(whole: str) -> None:
+    (pairs, found) = (value for value in Page(whole).named("href") if value.startswith("data:application"))
+    assert downloaded(found).rows[-1].name == "broken"
+    assert downloaded(pairs) == ab_run()
+
+
+def test_colours_follow_the_theme(whole: str) -> None:
+    drawings = "".join(re.findall(r"<svg.*?</svg>", whole, flags=re.DOTALL))
+    assert "var(--line-blue)" in drawings
+    assert not re.findall(r"#(?:000000|ffffff)", drawings)
+    assert "prefers-color-scheme: dark" in whole
+
+
+def test_the_same_results_give_the_same_bytes(whole: str) -> None:
+    found = run(row(name="x"))
+    assert report.page([found], Baselines()) == report.page([found], Baselines())
+
+
+def test_text_is_never_markup() -> None:
+    rows = (row(name=EVIL), row(name="b", error=EVIL), row(name="c", measure="reset", parts={EVIL: 1.0}))
+    pairs = ab_run()
+    pairs.rows = [replace(pairs.rows[0], name=EVIL)]
+    pairs.configuration.against = Against(revision=EVIL, sha="a" * 40, head=None)
+    text = report.page([pairs, run(*rows, tag=EVIL, description=EVIL, cpu=EVIL)], Baselines())
+    page = Page(text)
+    assert page.tags.count("script") == 1, "the page's own"
+    assert not page.named("onload")
+    assert page.text.count(EVIL) >= 6
+
+
+def test_a_page_of_little(tmp_path: Path) -> None:
+    text = report.page([run()], Baselines())
+    assert "There is no baseline to compare with." in text
+    assert Page(text).text.count("3 measured, 0 unstable; all checksums agree.") == 2
+    only = report.page([ab_run()], Baselines())
+    assert 'id="results"' not in only
+    assert 'id="pairs"' in only
+    assert report.page([result([row(error="x")])], Baselines())
+
+
+def test_the_newest_run_is_shown() -> None:
+    older = run(row(name="older row"), created="2026-11-01T10:00:00+00:00")
+    text = Page(report.page([older, run(row(name="newer row"))], Baselines())).text
+    assert "newer row" in text
+    assert "older row" not in text

@@ -1,0 +1,53 @@
+"""Tables: speed-ups, noise and trouble are shown."""
+
+from __future__ import annotations
+
+from bench.show import tables
+from tests.bench.support import around, result, row
+
+
+def line(text: str, start: str) -> list[str]:
+    return next(part.split("  ") for part in text.splitlines() if part.startswith(start))
+
+
+def test_speeds_stand_beside_one_numpy_environment() -> None:
+    rows = [
+        row(name="one", mode="numpy-single", batch=1, speed=5000.0),
+        row(name="many", speed=2_000_000.0),
+        row(name="others", speed=2_000_000.0, id="Arena-V0"),
+    ]
+    text = tables.summary(result(rows=rows))
+    cells = [cell.strip() for cell in line(text, "many") if cell.strip()]
+    assert cells[:5] == ["many", "2 M", "1.5 %", "4 M", "1.95 K"]
+    assert "400×" in cells
+    assert "×" not in " ".join(line(text, "others"))
+    assert text.splitlines()[-1] == "3 measured, 0 unstable; all checksums agree."
+
+
+def test_trouble_is_shown() -> None:
+    noise = {"steal": 0.0, "others": 0.9, "pressure": 0.9, "load": 3.0, "dropped": 5, "disturbed": 2}
+    rows = [
+        row(name="wild", samples=around(1e6, 0.9)),
+        row(name="large", error="too large.", status="out of memory"),
+        row(name="wrong", error="differs.", status="mismatch"),
+        row(name="noisy", noise=noise),
+        row(name="late", measure="latency", samples=around(1e-3, 0.9)),
+    ]
+    text = tables.summary(result(rows=rows))
+    assert "unstable" in " ".join(line(text, "wild"))
+    assert "out of memory: too large." in text
+    assert "mismatch: differs." in text
+    assert "2 of 5 samples disturbed" in " ".join(line(text, "noisy"))
+    assert row(noise=noise).doubt == ""
+    assert row(noise={**noise, "disturbed": 3}).doubt == "disturbed"
+    assert row(samples=[1.0]).doubt == "too few samples"
+    assert "unstable" not in " ".join(line(text, "late"))  # single steps may differ
+    assert text.splitlines()[-1] == "5 measured, 1 out of memory, 1 unstable; 1 with WRONG RESULTS."
+
+
+def test_seconds_and_parts() -> None:
+    parts = {"trace": 0.2, "compile": 0.5}
+    cells = line(
+        tables.summary(result(rows=[row(name="c", measure="compile", samples=[0.7], parts=parts)])), "c "
+    )
+    assert "trace 200 ms, compile 500 ms" in "  ".join(cells)

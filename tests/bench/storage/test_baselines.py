@@ -1,0 +1,202 @@
+"""Baselines: what is accepted and what is not, where it goes, and what is wrong with a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import ROOT
+from bench.compare.findings import judge
+from bench.exit_codes import UsageError
+from bench.measure.plan import Plan
+from bench.records import Configuration, Git, Result, Row, replace
+from bench.storage import baselines, machine, results
+from bench.storage.identity import identity
+from tests.bench.support import around, result, row
+
+PLAN = Configuration.of("quick", Plan(), [])
+COUNTS, NUMPY_COUNTS = "counters-0.10.2-cpu.json", "counters-numpy-2.4.0-python-3.11.json"
+
+
+def today(**changes: Any) -> Row:
+    """A row that today's code would measure in the same way."""
+    found = row(**changes)
+    return replace(found, identity=identity(found.case.case, Plan()))
+
+
+def measured(*rows: Row, **changes: Any) -> Result:
+    """A result whose fingerprint is that of its system."""
+    found = result(list(rows), **{"configuration": PLAN, **changes})
+    return replace(found, fingerprint=machine.fingerprint(found.system))
+
+
+def write(path: Path, found: baselines.Baseline) -> Path:
+    results.write(path, found)
+    return path
+
+
+def accept(tmp_path: Path, found: Result, reason: str = "first", **more: Any) -> baselines.Accepted:
+    return baselines.accept([write(tmp_path / "r.json", found)], reason, **more)
+
+
+def test_times_go_by_machine_and_counters_by_version(tmp_path: Path, folder: Path) -> None:
+    found = measured(today(name="a"), today(name="b", mode="numpy-batch"))
+    accepted = accept(tmp_path, found)
+    assert accepted.left_out == []
+    names = sorted([f"{found.fingerprint}.json", COUNTS, NUMPY_COUNTS])
+    assert sorted(path.name for path in accepted.written) == names == sorted(p.name for p in folder.iterdir())
+    times = baselines.load(folder / f"{found.fingerprint}.json")
+    (record,) = times.accepted
+    assert (record.sha, record.dirty, record.reason) == (found.git.sha, False, "first")
+    assert record.rows == ["a", "b"]
+    assert record.when.startswith("20")
+    assert baselines.load(folder / COUNTS).rows[0].counters == row().counters
+    assert [baselines.troubles(path) for path in baselines.files()] == [[], [], []]
+
+
+def test_what_was_accepted_is_what_a_run_is_held_against(tmp_path: Path) -> None:
+    accept(tmp_path, measured(today(name="a", speed=2e6)))
+    after = today(name="a", speed=1e6, counters={"equations": 160, "flops": 1000, "bytes_accessed": 2000})
+    earlier = baselines.committed()
+    (finding,) = judge(measured(after), earlier)
+    assert finding.text == "100 % slower"
+    assert [change.text() for change in finding.grown] == ["equations grew 4.6 %"]
+    (elsewhere,) = judge(measured(after, cpu="another"), earlier)
+    assert elsewhere.text == "not comparable: other cpu"
+    assert elsewhere.grown, "counters do not depend on the processor"
+
+
+def test_newer_rows_replace_older_ones_with_their_record(tmp_path: Path, folder: Path) -> None:
+    accept(tmp_path, measured(today(name="a"), today(name="b")))
+    accept(tmp_path, measured(today(name="b", speed=3e6), today(name="c")), "second")
+    found = baselines.load(folder / f"{measured().fingerprint}.json")
+    assert [one.name for one in found.rows] == ["a", "b", "c"]
+    assert [(one.reason, one.rows) for one in found.accepted] == [
+        ("first", ["a"]),
+        ("second", ["b", "c"]),
+    ]
+    assert found.rows[1].numbers.median == 3e6
+    assert len(found.configuration.planned) == 3
+    accept(tmp_path, measured(today(name="a"), today(name="b"), today(name="c")), "third")
+    (record,) = baselines.load(folder / COUNTS).accepted
+    assert record.reason == "third"
+
+
+def test_doubtful_rows_are_left_out_and_counters_have_no_doubt(tmp_path: Path, folder: Path) -> None:
+    accepted = accept(
+        tmp_path,
+        measured(
+            today(name="fine"),
+            today(name="shaky", samples=around(1e6, 0.5)),
+            today(name="broken", error="no"),
+            today(name="large", error="9 GB", status="out of memory"),
+            row(name="old"),
+        ),
+    )
+    assert accepted.left_out == [
+        "shaky: unstable, its counters were kept.",
+        "broken: failed: no",
+        "large: out of memory: 9 GB",
+        "old: measured by other code than today's.",
+    ]
+    times, counted = (baselines.load(folder / name) for name in (f"{measured().fingerprint}.json", COUNTS))
+    assert [one.name for one in times.rows] == ["fine"]
+    assert [one.name for one in counted.rows] == ["fine", "shaky"]
+
+
+DIRTY = Git(sha="a" * 40, dirty=True)
+
+
+@pytest.mark.parametrize(
+    ("found", "reason", "words"),
+    [
+        (measured(today()), "  ", "--reason is empty"),
+        (measured(today(), git=DIRTY), "why", "had changes or no revision.* --allow-dirty"),
+        (measured(today(), git=None), "why", "had changes or no revision"),
+        (measured(today(name="x", error="no", status="mismatch")), "why", r"wrong results \(x\)"),
+        (measured(today(), flags={"XLA_FLAGS": "--x"}), "why", "measured under XLA_FLAGS"),
+        (measured(today(), configuration=replace(PLAN, iterations=9)), "why", "in a way of its own"),
+        (measured(today(), configuration=replace(PLAN, suite="ab")), "why", "its suite is 'ab'"),
+        (measured(row()), "why", "no row that today's code measured"),
+    ],
+)
+def test_a_result_that_makes_no_baseline_is_refused(
+    tmp_path: Path, folder: Path, found: Result, reason: str, words: str
+) -> None:
+    good = write(tmp_path / "good.json", measured(today()))
+    with pytest.raises(UsageError, match=words):
+        baselines.accept([good, write(tmp_path / "bad.json", found)], reason)
+    assert not list(folder.iterdir()), "all of it or nothing"
+
+
+def test_a_dirty_checkout_can_be_allowed(tmp_path: Path, folder: Path) -> None:
+    accept(tmp_path, measured(today(), git=DIRTY), allow_dirty=True)
+    assert baselines.load(folder / COUNTS).accepted[0].dirty is True
+    accept(tmp_path, measured(today(), git=None), allow_dirty=True)
+    assert baselines.load(folder / COUNTS).accepted[0].sha is None
+
+
+@pytest.mark.parametrize("text", ["{", '{"schema": 0, "key": {}}', '{"schema": 1, "key": {"jaxlib": "1"}}'])
+def test_a_damaged_or_older_baseline_is_left_untouched(tmp_path: Path, folder: Path, text: str) -> None:
+    (folder / COUNTS).write_text(text)
+    with pytest.raises(UsageError, match=f"{COUNTS} (is damaged|has schema version)"):
+        accept(tmp_path, measured(today()))
+    assert (folder / COUNTS).read_text() == text
+    assert [path.name for path in folder.iterdir()] == [COUNTS]
+    (trouble,) = baselines.troubles(folder / COUNTS)
+    assert trouble.startswith(str(folder / COUNTS))
+
+
+def test_check_finds_what_is_wrong_with_a_file(tmp_path: Path, folder: Path) -> None:
+    accept(tmp_path, measured(today()))
+    times = folder / f"{measured().fingerprint}.json"
+    found = baselines.load(times)
+    write(folder / "mine.json", found)
+    assert baselines.troubles(folder / "mine.json") == [
+        f"mine.json should be called {times.name} after what it holds."
+    ]
+    write(times, replace(found, fingerprint="0" * 16))
+    assert "fingerprint of another machine" in baselines.troubles(times)[0]
+    write(times, replace(found, rows=[row(name="a")]))
+    assert baselines.troubles(times) == [
+        f"{times.name} is out of date, 1 of its 1 rows are measured in another way today: a."
+    ]
+    unknown = replace(today(name="a"), case=replace(row().case, workload="jazz"))
+    write(times, replace(found, rows=[unknown]))
+    assert "is out of date" in baselines.troubles(times)[0]
+    write(times, replace(found, accepted=[]))
+    assert "has no record of acceptance" in baselines.troubles(times)[0]
+
+
+def test_the_list_says_what_fits(tmp_path: Path) -> None:
+    accept(tmp_path, measured(today(), today(name="b", mode="numpy-batch")), "why not")
+    here = measured().system
+    lines = [baselines.described(path, here) for path in baselines.files()]
+    assert [line[1:3] for line in sorted(lines, key=lambda line: line[1])] == [
+        ["counters of 1 cases", "fits"],
+        ["counters of 1 cases", "fits"],
+        ["times of 2 cases", "fits"],
+    ]
+    assert lines[0][4:] == ["3fabcf2000", "why not"]
+    other = replace(here, cpu="another", jaxlib="9", numpy="9")
+    assert {baselines.described(path, other)[2] for path in baselines.files()} == {
+        "not comparable: other cpu and numpy and jaxlib",
+        "not comparable: counted for jaxlib 0.10.2, platform cpu",
+        "not comparable: counted for numpy 2.4.0, python 3.11",
+    }
+
+
+def test_the_committed_baselines_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baselines, "FOLDER", ROOT / "bench" / "baselines")
+    for path in baselines.files():
+        baselines.load(path)
+        assert path.name == baselines.file_name(baselines.load(path))
+
+
+def test_files_are_json_with_a_line_for_each_value(tmp_path: Path, folder: Path) -> None:
+    accept(tmp_path, measured(today()))
+    text = (folder / COUNTS).read_text()
+    assert text == json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n"

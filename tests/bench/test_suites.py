@@ -1,0 +1,51 @@
+"""The cases: what the suites hold, and how they are selected."""
+
+from __future__ import annotations
+
+from bench.measure.measures import MEASURES
+from bench.suites import ALL_MODES, KITCHENS, SWEEP, chunk, full, quick, select
+from tests.support import KITCHENS as REGISTERED
+
+
+def test_the_quick_suite_is_one_kitchen_and_the_toy_in_all_modes() -> None:
+    for id in ("Overcooked-CrampedRoom-V0", "Arena-V0"):
+        assert [(c.mode, c.batch) for c in quick() if c.id == id] == list(ALL_MODES)
+
+
+def test_the_full_suite_has_every_kitchen_measure_and_size() -> None:
+    cases = full()
+    assert set(KITCHENS) == set(REGISTERED)
+    for id in KITCHENS:
+        modes = [(c.mode, c.batch) for c in cases if c.id == id and c.workload == "cooperative"]
+        assert modes == list(ALL_MODES)
+    assert {c.measure for c in cases} == set(MEASURES)
+    sweep = [c for c in cases if c.mode == "jax-scan" and c.workload == "random" and not c.options]
+    assert {(batch, chunk(batch)) for batch in SWEEP} <= {(c.batch, c.steps) for c in sweep}
+    assert {dict(c.options).get("observation") for c in cases} == {None, "lossless", "window", "none"}
+    assert any(dict(c.options).get("num_agents") == 16 for c in cases)
+
+
+def test_no_two_cases_share_a_name() -> None:
+    names = [case.name for case in full()]
+    assert len(set(names)) == len(names)
+
+
+def test_chunks_shrink_with_the_batch() -> None:
+    assert [chunk(batch) for batch in SWEEP] == [256, 256, 256, 256, 256, 64, 16, 8]
+
+
+def test_selection() -> None:
+    cases = full()
+    assert {c.id for c in select(cases, layouts=["counter", "ring"])} == {
+        "Overcooked-CounterCircuit-V0",
+        "Overcooked-CoordinationRing-V0",
+    }
+    assert {c.backend for c in select(cases, backend="numpy")} == {"numpy"}
+    assert all("latency" in c.name for c in select(cases, only="LATENCY"))
+    large = select(quick(), batch=100_000)
+    assert {c.batch for c in large} == {100_000}
+    assert {c.mode: c.steps for c in large if c.id != "Arena-V0"} == {
+        "numpy-batch": 16,
+        "jax-vmap": 16,
+        "jax-scan": 64,
+    }
