@@ -12,7 +12,7 @@ import cogrid
 from bench import suites
 from cogrid.benchmarks import modes
 from cogrid.benchmarks.case import MODES, Case
-from cogrid.benchmarks.modes import Mismatch, bytes_per_environment, check, ready
+from cogrid.benchmarks.modes import Mismatch, bytes_per_environment, check, ready, verbs_met
 from tests.support import BACKENDS
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
@@ -73,6 +73,20 @@ def test_a_planted_difference_is_caught(mode: str) -> None:
     spoilt = prepared._replace(path=lambda: path)
     with pytest.raises(Mismatch, match=rf"'obs' of environment {case.lanes - 1} .* after 7 steps"):
         check(case, spoilt, (state, obs, rewards))
+
+
+def test_what_is_compared_step_by_step_meets_every_verb_of_the_game() -> None:
+    """However short the timed pass is: a wrong rule of one verb changes the checksum of every case."""
+    every = {case.spec: case for case in (*suites.quick(), *suites.standard()) if case.id != ARENA}
+    for case in every.values():
+        met = verbs_met(case)
+        assert len(met) == 7
+        assert min(met.values()) > 0, f"{case.name}: {met}"
+    batch = dataclasses.replace(case_of("numpy-batch"), steps=1)
+    prepared = ready(batch)
+    rewards = prepared.path()["rewards"]  # (steps, lanes, n)
+    assert len(rewards) == modes.WATCHED
+    assert (rewards > 0).any(), "deliveries are among them"
 
 
 def test_every_mode_is_made_and_named() -> None:
