@@ -106,8 +106,9 @@ def test_a_loud_machine_is_called_loud_and_no_benchmark_is_blamed(machine: Calla
         verdict = loud.measure(steady, steady, steady).verdict
         outcomes[verdict.outcome] += 1
         if verdict.outcome == "too loud":
-            assert verdict.spread_pct > THRESHOLD
-            assert "the control, which never changes, by up to" in verdict.reason
+            trials = "the control, which never changes, by up to" in verdict.reason
+            assert trials == (verdict.spread_pct > THRESHOLD)
+            assert trials or "may be a leak or noise" in verdict.reason
             assert BUDGET <= loud.now < 1.5 * BUDGET
     assert set(outcomes) == {"agree", "too loud"}
     assert outcomes["too loud"] >= 3
@@ -121,17 +122,19 @@ def test_a_trial_that_takes_twice_as_long_is_found(machine: Callable[..., Machin
         assert verdict.reason.startswith("the 3 trials spread by")
 
 
-def growing() -> Callable[[], float]:
-    """Every pass, of whichever trial, takes longer than the one before, the thirtieth twice as long."""
+def growing(doubled: int) -> Callable[[], float]:
+    """Every pass, of whichever trial, takes longer than the one before; twice as long after so many."""
     passes = iter(range(1000))
-    return lambda: PASS * (1 + next(passes) / 30)
+    return lambda: PASS * (1 + next(passes) / doubled)
 
 
-@pytest.mark.parametrize("noise", [QUIET, BUSY, LOUD])
-def test_a_benchmark_that_grows_slower_is_found(machine: Callable[..., Machine], noise: float) -> None:
+@pytest.mark.parametrize(("noise", "doubled"), [(QUIET, 60), (BUSY, 60), (0.2, 30), (LOUD, 12)])
+def test_a_benchmark_that_grows_slower_is_found(
+    machine: Callable[..., Machine], noise: float, doubled: int
+) -> None:
     for seed in SEEDS:
         made = machine(noise, seed)
-        grown = growing()
+        grown = growing(doubled)
         seconds, verdict = made.measure(grown, grown, grown)
         assert (verdict.outcome, verdict.final) == ("differ", True)
         assert verdict.reason.startswith("the 3 parts of the run spread by")
@@ -141,9 +144,7 @@ def test_a_benchmark_that_grows_slower_is_found(machine: Callable[..., Machine],
 
 
 def test_a_slow_leak_is_found_by_the_passes_that_it_costs(machine: Callable[..., Machine]) -> None:
-    passes = iter(range(1000))
-    quiet = machine(QUIET)
-    leak = lambda: PASS * (1 + next(passes) / 500)  # noqa: E731  # 12 % at the first look
+    quiet, leak = machine(QUIET), growing(500)  # 12 % at the first look
     verdict = quiet.measure(leak, leak, leak).verdict
     assert verdict.outcome == "differ"
     assert quiet.passes > MIN_PASSES
@@ -169,7 +170,7 @@ def test_an_erratic_benchmark_on_a_quiet_machine_is_at_fault(machine: Callable[.
         outcomes[verdict.outcome] += 1
         assert verdict.control_spread_pct < THRESHOLD
     assert outcomes["differ"] > len(SEEDS) / 2
-    assert outcomes["too loud"] == 0
+    assert outcomes["too loud"] <= 1  # trials that agree by luck, and parts that do not
 
 
 def test_a_lucky_look_ends_nothing(machine: Callable[..., Machine]) -> None:
@@ -249,3 +250,15 @@ def test_preparation_is_not_timed_and_no_garbage_is_collected(machine: Callable[
     assert len(collects) == MIN_PASSES
     assert not any(collects)
     assert gc.isenabled()
+
+
+def test_a_leak_that_noise_hides_is_not_passed_over() -> None:
+    draw = np.random.default_rng(0)
+    growth = np.repeat([1.0, 1.25, 1.5], 8)[:, None]  # (rounds, 1)
+    passes = growth * np.exp(np.abs(draw.normal(0, 0.5, (24, 3))))
+    found = spread([part.ravel() for part in np.split(passes, 3)])
+    verdict = judge(Turns(passes, np.ones((24, 3))), (found.low + found.value) / 2)
+    assert (verdict.outcome, verdict.final) == ("too loud", False)
+    assert "may be a leak or noise" in verdict.reason
+    assert judge(Turns(passes, np.ones((24, 3))), found.low - 1).outcome == "differ"
+    assert judge(Turns(passes, np.ones((24, 3))), found.value + 1).outcome == "agree"
