@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import itertools
 import os
 import re
 import subprocess
@@ -69,7 +70,7 @@ FAULTS: dict[str, Callable[[Ready, int], Ready]] = {"allocates": allocates, "twi
 
 def plant(fault: Callable[[Ready, int], Ready]) -> None:
     """Let the vmapped trials of the suite, which is not imported yet, be made with the fault."""
-    sound, trials = modes.ready, iter(range(1000))
+    sound, trials = modes.ready, itertools.count()
 
     def ready(case: Case) -> Ready:
         return fault(sound(case), next(trials)) if case.batch > 1 else sound(case)
