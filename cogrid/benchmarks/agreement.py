@@ -1,0 +1,189 @@
+"""Agreement: whether trials that take turns are equally fast, judged beside a control that never changes.
+
+The trials take turns pass by pass, and after every pass a control is timed: a fixed piece of NumPy work. The
+rate of a trial is one over the lower quartile of the seconds of its passes. Trials *agree* if their rates
+spread by no more than the threshold. Single passes scatter, so a spread is known only within bounds: what it
+would be if all quartiles were off by 1.5 standard errors, in the directions that make it smallest or largest.
+
+The rule, with spreads in per cent of the median rate:
+
+1. *differ*, at once, if the passes spread by more than the threshold on top of the control, even at their
+   lower bound: between the trials (one of them is slower), or between the first, middle and last part of the
+   run (the benchmark grows slower as it runs, which happens to all trials alike, since they take turns).
+   Taking turns spares the trials what the machine does, so there the control counts by its lower bound. A
+   machine that changes its speed does move the parts, and the control with them: there it counts as measured
+   and a quarter more, since the benchmark may feel the change more than the control.
+2. *agree*, at once, if both spreads are within the threshold even at their upper bound. Being within it as
+   measured is not enough to stop: among several looks one would find it so by luck.
+3. Otherwise there are more passes, until the time budget is spent. Then all passes decide. Trials that spread
+   by more than the threshold *differ* if the control, judged like them, is within it even at its upper bound;
+   otherwise the machine is *too loud*. So it is if the parts of the run spread too much, but not clearly: a
+   leak that cannot be told from noise is not passed over in silence. All else is *agree*.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from cogrid.backend.array import Array
+from cogrid.benchmarks import clock
+from cogrid.benchmarks.clock import Pass
+
+# Beside busy neighbours the lower quartile scatters less than the median, which moves with the neighbours,
+# and less than the minimum, since hardly any pass is left alone.
+QUARTILE = 0.25
+STANDARD_ERRORS = 1.5  # of each of two rates, which makes two of their difference
+FEW = 14  # passes say so little about their scatter that the fastest and the slowest are the bounds
+PARTS = 3
+MACHINE_SHARE = 1.25
+# When the first look is taken: after so many passes of each trial that fill so many seconds.
+MIN_PASSES, TRIAL_SECONDS = 20, 1.0
+NEXT_LOOK = 1.5  # times as many passes: few looks, and little time lost after the last that was needed
+
+Outcome = Literal["agree", "differ", "too loud"]
+
+
+class Spread(NamedTuple):
+    """How far apart the rates of several groups of passes are, in per cent of their median."""
+
+    low: float  # what it is at least, but for luck
+    value: float  # what was measured
+    high: float  # what it is at most, but for luck
+
+
+class Turns(NamedTuple):
+    """The seconds of all passes, and of the control after each of them, in the order of time."""
+
+    passes: Array  # (rounds, trials)
+    control: Array  # (rounds, trials)
+
+
+class Verdict(NamedTuple):
+    """What the turns say about the trials, with the reason in one sentence."""
+
+    outcome: Outcome
+    reason: str
+    final: bool  # more passes would not change it, but for luck
+    spread_pct: float
+    control_spread_pct: float
+
+
+class Measured(NamedTuple):
+    """The seconds of a pass of each trial, and whether they agree."""
+
+    seconds: list[float]
+    verdict: Verdict
+
+
+def measure(trials: Sequence[Pass], control: Pass, budget: float, threshold: float) -> Measured:
+    """Let the trials take turns until the verdict is clear or the budget, in seconds, is spent."""
+    rounds: list[list[tuple[float, float]]] = []
+    start, look = time.perf_counter(), 0.0
+    with clock.guarded(any(work.transfers for work in trials)):
+        while True:
+            rounds.append([(_seconds(work), _seconds(control)) for work in trials])
+            passed = time.perf_counter() - start
+            if passed < budget and (len(rounds) < max(look, MIN_PASSES) or passed < TRIAL_SECONDS):
+                continue
+            taken = Turns(*np.moveaxis(np.array(rounds), -1, 0))
+            verdict = judge(taken, threshold)
+            if verdict.final or passed >= budget:
+                return Measured([_quartile(seconds) for seconds in taken.passes.T], verdict)
+            look = NEXT_LOOK * len(rounds)
+
+
+def judge(turns: Turns, threshold: float) -> Verdict:
+    """By the rule of this module."""
+    trials, control = spread(turns.passes.T), spread(turns.control.T)
+    parts, control_parts = (spread(_parts(seconds)) for seconds in turns)
+
+    def verdict(outcome: Outcome, reason: str, final: bool) -> Verdict:
+        return Verdict(outcome, reason, final, trials.value, control.value)
+
+    for what, found, beside, allowed in (
+        (f"{len(turns.passes.T)} trials", trials, control, control.low),
+        (f"{PARTS} parts of the run", parts, control_parts, MACHINE_SHARE * control_parts.value),
+    ):
+        if found.low > threshold + allowed:
+            reason = (
+                f"the {what} spread by {found.value:.1f} %, at least {found.low:.1f} %, "
+                f"while the control spreads by {beside.value:.1f} %."
+            )
+            return verdict("differ", reason, final=True)
+    passes = f"after {len(turns.passes)} passes each"
+    if trials.value > threshold:
+        reason = f"the trials spread by {trials.value:.1f} % {passes}"
+        if control.high > threshold:
+            reason += f", but the control, which never changes, by up to {control.high:.1f} % beside them."
+            return verdict("too loud", reason, final=False)
+        reason += f", while the control spreads by {control.high:.1f} % at most."
+        return verdict("differ", reason, final=False)
+    if parts.value > threshold + control_parts.value:
+        reason = (
+            f"the trials agree, but the {PARTS} parts of the run spread by {parts.value:.1f} % {passes}, "
+            f"and the control by {control_parts.value:.1f} %, which may be a leak or noise."
+        )
+        return verdict("too loud", reason, final=False)
+    reason = f"the trials spread by {trials.value:.1f} %, within {threshold:g} %."
+    return verdict("agree", reason, final=trials.high <= threshold and parts.high <= threshold)
+
+
+def spread(groups: Sequence[Array]) -> Spread:
+    """Of the rates of some groups of passes, given by their seconds."""
+    slow, measured, fast = (
+        np.array([1 / _quartile(seconds, errors) for seconds in groups])
+        for errors in (STANDARD_ERRORS, 0.0, -STANDARD_ERRORS)
+    )
+    scale = 100 / float(np.median(measured))
+    return Spread(
+        low=max(0.0, scale * float(slow.max() - fast.min())),
+        value=scale * float(measured.max() - measured.min()),
+        high=scale * float(fast.max() - slow.min()),
+    )
+
+
+@contextlib.contextmanager
+def control_work() -> Iterator[Pass]:
+    """Lookups in small NumPy tables, some 40 ms, by two threads that wait for each other as those of XLA do.
+
+    It calls nothing of the benchmark. One thread would feel a neighbour on its own core only.
+    """
+    indices = np.arange(1 << 15, dtype=np.int32)
+    table = indices[::-1].copy()
+
+    def look_up(start: Array) -> Array:
+        return table[table[start]]
+
+    with ThreadPoolExecutor(2) as pool:
+
+        def run() -> None:
+            halves = [indices, indices]
+            for _ in range(130):
+                halves = list(pool.map(look_up, halves))
+
+        run()  # starts the threads
+        yield Pass(run)
+
+
+def _seconds(work: Pass) -> float:
+    if work.prepare:
+        work.prepare()
+    return clock.timed(work.run)[0]
+
+
+def _quartile(seconds: Array, errors: float = 0.0) -> float:
+    """The lower quartile, moved by so many of its standard errors; of few passes to the first or the last."""
+    scale = math.sqrt(QUARTILE * (1 - QUARTILE) / len(seconds)) if len(seconds) > FEW else 1.0
+    return float(np.quantile(seconds, min(1.0, max(0.0, QUARTILE + errors * scale))))
+
+
+def _parts(seconds: Array) -> list[Array]:
+    """The passes of all trials by time: (rounds, trials) in a few pieces."""
+    return [part.ravel() for part in np.array_split(seconds, PARTS) if part.size]

@@ -1,0 +1,149 @@
+"""The suite that ships: what it returns and prints, and how its test ends."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+from cogrid.benchmarks import agreement, benchmark_suite
+from cogrid.benchmarks.agreement import Measured, Outcome, Verdict
+from cogrid.benchmarks.case import Case
+from cogrid.benchmarks.clock import Pass
+from cogrid.benchmarks.modes import Mismatch, Ready
+from tests.support import HAS_JAX
+
+RATES = {"numpy-single": [90.0, 100.0, 101.0], "jax-single": [200.0] * 3, "jax-vmap": [1e5, 1.02e5, 1.01e5]}
+
+
+def verdict(outcome: Outcome) -> Verdict:
+    return Verdict(outcome, "the reason.", final=True, spread_pct=2.0, control_spread_pct=3.5)
+
+
+@pytest.fixture
+def outcome(monkeypatch: pytest.MonkeyPatch) -> list[Outcome]:
+    """Nothing is measured; the last of these is the outcome of the vmapped trials."""
+    outcomes: list[Outcome] = ["agree"]
+
+    def measured(case: Case, n_trials: int) -> benchmark_suite._Trials:
+        assert (case.steps, n_trials, case.id) == (500, 3, benchmark_suite.LAYOUT)
+        assert case.batch == (1024 if case.mode == "jax-vmap" else 1)
+        return benchmark_suite._Trials(RATES[case.mode], verdict(outcomes[-1] if case.batch > 1 else "agree"))
+
+    monkeypatch.setattr(benchmark_suite, "_measured", measured)
+    return outcomes
+
+
+def test_what_a_run_returns_and_prints(outcome: list[Outcome], capsys: pytest.CaptureFixture[str]) -> None:
+    results = benchmark_suite.run_benchmark_suite()
+    assert list(results) == ["numpy_single", "jax_single", "jax_vmap_1024"]
+    assert results["numpy_single"] == {
+        "trials": [90.0, 100.0, 101.0],
+        "median": 100.0,
+        "variance_pct": pytest.approx(11.0),
+        "speedup_vs_numpy": 1.0,
+        "verdict": "agree",
+        "reason": "the reason.",
+        "control_variance_pct": 3.5,
+    }
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["CoGrid Benchmark Suite", "======================"]
+    assert (
+        "JAX vmap@1024 (total):         101,000 steps/sec  (1010.0x vs numpy, 505.0x vs JAX single)" in lines
+    )
+    assert lines[-3:] == ["NumPy:      11.0%", "JAX single: 0.0%", "JAX vmap:   2.0%"]
+
+
+def test_the_test_passes_in_silence_where_the_trials_agree(outcome: list[Outcome]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        benchmark_suite.test_benchmark_reproducibility()
+
+
+def test_the_test_fails_with_the_reason_where_they_differ(
+    outcome: list[Outcome], capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome.append("differ")
+    with pytest.raises(AssertionError, match=r"the reason\."):
+        benchmark_suite.test_benchmark_reproducibility()
+    assert "JAX vmap:   2.0%  (the trials differ: the reason.)" in capsys.readouterr().out
+
+
+def test_the_test_passes_with_a_warning_where_it_is_too_loud(
+    outcome: list[Outcome], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also here, where the settings of pytest make errors of all warnings."""
+    outcome.append("too loud")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("error")
+        benchmark_suite.test_benchmark_reproducibility()
+    assert [str(each.message) for each in caught] == ["too loud to tell: the reason."]
+    assert "JAX vmap:   2.0%  (too loud to tell: the reason.)" in capsys.readouterr().out
+
+
+def test_a_batch_slower_than_numpy_fails(outcome: list[Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RATES, "jax-vmap", [50.0] * 3)
+    with pytest.raises(AssertionError):
+        benchmark_suite.test_benchmark_reproducibility()
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[list[Pass]]:
+    """The passes of all trials that were to be measured; each is run once and said to take half a second."""
+    seen: list[list[Pass]] = []
+
+    def measure(trials: list[Pass], control: Pass, budget: float, threshold: float) -> Measured:
+        seen.append(trials)
+        control.run()
+        for work in trials:
+            work.once()
+        assert threshold == benchmark_suite.VARIANCE_THRESHOLD
+        return Measured([0.5] * len(trials), verdict("agree"))
+
+    monkeypatch.setattr(agreement, "measure", measure)
+    return seen
+
+
+def test_trials_are_prepared_apart(measured: list[list[Pass]]) -> None:
+    assert benchmark_suite.benchmark_numpy_single(7, 2) == [14.0, 14.0]
+    first, second = measured[0]
+    assert first.run is not second.run
+
+
+def test_a_wrong_game_is_not_measured(measured: list[list[Pass]], monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = benchmark_suite.ready
+
+    def wrong(case: Case) -> Ready:
+        prepared = sound(case)
+        end = prepared.end
+
+        def scored(output: Any) -> Any:
+            state, obs, rewards = end(output)
+            return state, obs, rewards + 1
+
+        return prepared._replace(end=scored)
+
+    monkeypatch.setattr(benchmark_suite, "ready", wrong)
+    with pytest.raises(Mismatch, match="rewards"):
+        benchmark_suite.benchmark_numpy_single(7, 1)
+    assert measured == []
+
+
+if HAS_JAX:
+
+    def test_jax_counts_the_steps_of_the_whole_batch(measured: list[list[Pass]]) -> None:
+        assert benchmark_suite.benchmark_jax_single(6, 1) == [12.0]
+        assert benchmark_suite.benchmark_jax_vmap(6, 2, 5) == [60.0, 60.0]
+        assert [len(trials) for trials in measured] == [1, 2]
+
+
+def test_a_real_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark_suite, "SINGLE_BUDGET", 0.0)
+    rates = benchmark_suite.benchmark_numpy_single(20, 2)
+    assert len(rates) == 2
+    assert all(rate > 0 for rate in rates)
+
+
+def test_the_variance_is_the_range_in_per_cent_of_the_median() -> None:
+    assert benchmark_suite.compute_variance([90.0, 120.0, 100.0]) == pytest.approx(30.0)
