@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import resource
 import sys
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,6 +12,7 @@ from bench.measure.plan import Plan
 from bench.measure.shadowed import shadowed
 from bench.processes.protocol import serve
 from bench.records import Measurement, ShadowCheck
+from cogrid.benchmarks import clock
 from cogrid.benchmarks.case import Case
 from cogrid.shadow import show_progress
 
@@ -33,7 +31,7 @@ def measured(case: Case, plan: Plan, shadow: bool = False) -> Measurement:
     found = measure(case, plan)
     check = checked(case) if shadow and case.measure == "speed" else None
     wrong = check.first if check else None
-    peaks = {"peak_rss_bytes": _peak_rss(), "device_peak_bytes": _device_peak()}
+    peaks = {"peak_rss_bytes": clock.peak_memory(), "device_peak_bytes": _device_peak()}
     return Measurement(
         agents=case.spec.num_agents,
         status="mismatch" if wrong else "ok",
@@ -60,14 +58,6 @@ def checked(case: Case) -> ShadowCheck:
         ratio=report.ratio,
         first=None if report.first is None else str(report.first),
     )
-
-
-def _peak_rss() -> int:
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def _device_peak() -> int | None:

@@ -7,6 +7,8 @@ would be if all quartiles were off by 1.5 standard errors, in the directions tha
 
 The rule, with spreads in per cent of the median rate:
 
+0. *differ*, if the peak memory of the process still grows after the first part of the run, by more than
+   `LEAK_BYTES`: a benchmark that allocates more and more. No noise touches this.
 1. *differ*, at once, if the passes spread by more than the threshold on top of the control, even at their
    lower bound: between the trials (one of them is slower), or between the first, middle and last part of the
    run (the benchmark grows slower as it runs, which happens to all trials alike, since they take turns).
@@ -43,6 +45,7 @@ STANDARD_ERRORS = 1.5  # of each of two rates, which makes two of their differen
 FEW = 14  # passes say so little about their scatter that the fastest and the slowest are the bounds
 PARTS = 3
 MACHINE_SHARE = 1.25
+LEAK_BYTES = 32 << 20
 # When the first look is taken: after so many passes of each trial that fill so many seconds.
 MIN_PASSES, TRIAL_SECONDS = 20, 1.0
 NEXT_LOOK = 1.5  # times as many passes: few looks, and little time lost after the last that was needed
@@ -63,6 +66,7 @@ class Turns(NamedTuple):
 
     passes: Array  # (rounds, trials)
     control: Array  # (rounds, trials)
+    memory: Sequence[int] = ()  # (rounds,) the peak of the process so far, in bytes
 
 
 class Verdict(NamedTuple):
@@ -85,14 +89,16 @@ class Measured(NamedTuple):
 def measure(trials: Sequence[Pass], control: Pass, budget: float, threshold: float) -> Measured:
     """Let the trials take turns until the verdict is clear or the budget, in seconds, is spent."""
     rounds: list[list[tuple[float, float]]] = []
+    memory: list[int] = []
     start, look = time.perf_counter(), 0.0
     with clock.guarded(any(work.transfers for work in trials)):
         while True:
             rounds.append([(_seconds(work), _seconds(control)) for work in trials])
+            memory.append(clock.peak_memory())
             passed = time.perf_counter() - start
             if passed < budget and (len(rounds) < max(look, MIN_PASSES) or passed < TRIAL_SECONDS):
                 continue
-            taken = Turns(*np.moveaxis(np.array(rounds), -1, 0))
+            taken = Turns(*np.moveaxis(np.array(rounds), -1, 0), memory)
             verdict = judge(taken, threshold)
             if verdict.final or passed >= budget:
                 return Measured([_quartile(seconds) for seconds in taken.passes.T], verdict)
@@ -102,11 +108,14 @@ def measure(trials: Sequence[Pass], control: Pass, budget: float, threshold: flo
 def judge(turns: Turns, threshold: float) -> Verdict:
     """By the rule of this module."""
     trials, control = spread(turns.passes.T), spread(turns.control.T)
-    parts, control_parts = (spread(_parts(seconds)) for seconds in turns)
+    parts, control_parts = (spread(_parts(seconds)) for seconds in (turns.passes, turns.control))
 
     def verdict(outcome: Outcome, reason: str, final: bool) -> Verdict:
         return Verdict(outcome, reason, final, trials.value, control.value)
 
+    if (grown := _growth(turns.memory)) > LEAK_BYTES:
+        reason = f"the peak memory still grew by {grown >> 20} MiB after the first part of the run."
+        return verdict("differ", reason, final=True)
     for what, found, beside, allowed in (
         (f"{len(turns.passes.T)} trials", trials, control, control.low),
         (f"{PARTS} parts of the run", parts, control_parts, MACHINE_SHARE * control_parts.value),
@@ -182,6 +191,11 @@ def _quartile(seconds: Array, errors: float = 0.0) -> float:
     """The lower quartile, moved by so many of its standard errors; of few passes to the first or the last."""
     scale = math.sqrt(QUARTILE * (1 - QUARTILE) / len(seconds)) if len(seconds) > FEW else 1.0
     return float(np.quantile(seconds, min(1.0, max(0.0, QUARTILE + errors * scale))))
+
+
+def _growth(memory: Sequence[int]) -> int:
+    """Bytes by which the peak memory grew after the first part of the run."""
+    return memory[-1] - memory[len(memory) // PARTS] if memory else 0
 
 
 def _parts(seconds: Array) -> list[Array]:

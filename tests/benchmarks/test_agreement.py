@@ -262,3 +262,15 @@ def test_a_leak_that_noise_hides_is_not_passed_over() -> None:
     assert "may be a leak or noise" in verdict.reason
     assert judge(Turns(passes, np.ones((24, 3))), found.low - 1).outcome == "differ"
     assert judge(Turns(passes, np.ones((24, 3))), found.value + 1).outcome == "agree"
+
+
+def test_a_benchmark_that_allocates_more_and_more_is_found_however_loud_the_machine_is() -> None:
+    draw = np.random.default_rng(0)
+    passes, control = draw.lognormal(0, 0.8, (9, 3)), draw.lognormal(0, 0.8, (9, 3))
+    steady = [500 << 20] * 9
+    warming = [(500 + 40 * min(number, 2)) << 20 for number in range(9)]
+    growing = [(500 + 24 * number) << 20 for number in range(9)]
+    found = [judge(Turns(passes, control, memory), THRESHOLD) for memory in (steady, warming, growing)]
+    assert [verdict.outcome == "differ" for verdict in found] == [False, False, True]
+    assert found[2].final
+    assert "peak memory still grew by 120 MiB" in found[2].reason
