@@ -98,7 +98,8 @@ def measure(trials: Sequence[Pass], control: Pass, budget: float, threshold: flo
             passed = time.perf_counter() - start
             if passed < budget and (len(rounds) < max(look, MIN_PASSES) or passed < TRIAL_SECONDS):
                 continue
-            taken = Turns(*np.moveaxis(np.array(rounds), -1, 0), memory)
+            passes, between = np.moveaxis(np.array(rounds), -1, 0)
+            taken = Turns(passes, between, memory)
             verdict = judge(taken, threshold)
             if verdict.final or passed >= budget:
                 return Measured([_quartile(seconds) for seconds in taken.passes.T], verdict)
