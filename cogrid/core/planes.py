@@ -59,6 +59,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
 
 def _crop(rules: Rules) -> np.ndarray[Any, Any]:
     """(cells, side²) the cells around a cell, −1 outside the map."""
+    rules.check_table(f"a window of side {rules.spec.window}", rules.n_cells * rules.spec.window**2)
     reach = np.arange(rules.spec.window) - rules.spec.window // 2
     row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
     rows, columns = row + reach[:, None], column + reach

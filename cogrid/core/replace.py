@@ -185,15 +185,14 @@ def _cells(rules: Rules, state: EnvState, views: dict[str, np.ndarray[Any, Any]]
 
 
 @functools.lru_cache(maxsize=256)
-def _possible(rules: Rules) -> np.ndarray[Any, Any]:
-    """(layouts, cells, things) what each cell can ever hold."""
+def _possible(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """(layouts, cells) the row of each cell, in (rows, things) what such cells can ever hold."""
     number = rules.spec.symbols.number
     begins, which = np.unique(rules.boards, return_inverse=True)
     reach = np.zeros((len(begins), rules.n_things), bool)
     for row, began in enumerate(begins):
         reach[row, [number[thing] for thing in rules.reachable(began)]] = True
-    possible: np.ndarray[Any, Any] = reach[which.reshape(rules.boards.shape)]
-    return possible
+    return which.reshape(rules.boards.shape), reach
 
 
 def check(rules: Rules, state: EnvState) -> None:
@@ -234,7 +233,8 @@ def _check_places(rules: Rules, state: EnvState) -> None:
     """Every thing where it can be, every agent on a cell of its own."""
     cells, pos = (np.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (state.cells, state.pos))
     layout = np.zeros(len(cells), int) if state.layout is None else np.asarray(state.layout).reshape(-1)
-    impossible = ~_possible(rules)[layout[:, None], np.arange(rules.n_cells), cells]
+    which, reach = _possible(rules)
+    impossible = ~reach[which[layout], cells]
     if impossible.any():
         batch, cell = np.argwhere(impossible)[0]
         things, began = rules.spec.symbols.things, rules.boards[layout[batch], cell]
