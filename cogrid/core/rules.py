@@ -89,6 +89,8 @@ class Rules:
         swap = [number[o.held] - number[held] for held, _, o in rows]
         self.swap = np.array(swap, self.agent_dtype)  # (rows,) what changes in the hand, and so in the pose
         self.verb = np.array([self.verbs.index(o.verb) for _, _, o in rows], np.int16)  # (rows,)
+        final = self.spec.game.final_verbs
+        self.final = np.array([o.verb in final for _, _, o in rows])  # (rows,) ends the agent's episode
         walkable = self.spec.game.walkable
         #: Some interaction closes a walkable thing, so a cell where an agent stands must be left alone.
         self.guarded = any(walkable(thing) and not walkable(o.thing) for _, thing, o in rows)
