@@ -26,6 +26,7 @@ from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import functions
 from cogrid.envs import registry
+from cogrid.guard import Guard, alone
 from cogrid.reading import MAX_BYTES, check_depth, limited_bytes, strict_json
 
 FORMAT, VERSION = "cogrid replay", 1
@@ -154,10 +155,12 @@ class Recorder(BaseParallelWrapper):
 
     def __init__(self, env: CoGridEnv) -> None:
         super().__init__(env)
+        self._guard = Guard("recorder", env.backend)
         self._tape: _Tape | None = None
         if env.agents:  # from the middle of an episode
             self._begin()
 
+    @alone
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[int, Any], dict[int, dict[str, Any]]]:
@@ -166,6 +169,7 @@ class Recorder(BaseParallelWrapper):
         self._begin(None if seed is None else rng.seed(seed))
         return obs, infos
 
+    @alone
     def step(
         self, actions: Mapping[int, int]
     ) -> tuple[dict[int, Any], dict[int, float], dict[int, bool], dict[int, bool], dict[int, dict[str, Any]]]:
@@ -176,6 +180,7 @@ class Recorder(BaseParallelWrapper):
         self._tape.add(joint, self._frame(rewards))
         return obs, rewards, terminations, truncations, infos
 
+    @alone
     def set_state(self, snapshot_: Mapping[str, Any] | EnvState) -> None:
         """Continue from a snapshot or a state; the recording begins there."""
         self.env.set_state(snapshot_)

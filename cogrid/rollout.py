@@ -89,6 +89,7 @@ def rollout(
     sizes = {"num_envs": num_envs, "num_steps": num_steps, "chunk": chunk}
     saving = {"checkpoint": checkpoint is not None, "checkpoint_every": checkpoint_every}
     _check(env, policy, keep, checkpoint, {**sizes, "checkpoint_every": checkpoint_every})
+    env.rules.backend.check_process()
     words = env.rules.backend.words(rng.key(int(key)) if isinstance(key, (int, np.integer)) else key)
     if words.shape != (2,):
         raise ValueError(f"rollout takes one key and splits it, not keys of shape {words.shape}.")

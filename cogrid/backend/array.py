@@ -77,6 +77,9 @@ class Backend(Protocol):
     def register(self, state_type: type) -> None:
         """Tell the backend about a state class."""
 
+    def check_process(self) -> None:
+        """Raise a RuntimeError if this process is a fork in which the backend would hang."""
+
 
 def lift(constant: np.ndarray[Any, Any], ndim: int) -> np.ndarray[Any, Any]:
     """The constant with leading axes of one, so that it meets a batch without implicit rank promotion."""
