@@ -12,7 +12,7 @@ import numpy as np
 from pettingzoo import ParallelEnv
 
 from cogrid.backend import rng
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, as_array
 from cogrid.backend.env_state import EnvState
 from cogrid.core import profiling, snapshot
 from cogrid.core.actions import ACTION_SETS
@@ -427,7 +427,8 @@ def _revive(
 
 
 def _integer(agent: int, action: Any) -> int:
-    number = np.asarray(action)
+    name = f"action {action!r} of agent {agent}"
+    number = as_array(name, action)
     if number.dtype.kind not in "iu" or number.ndim:
-        raise TypeError(f"action {action!r} of agent {agent} is not an integer.")
+        raise TypeError(f"{name} is not an integer.")
     return int(number)

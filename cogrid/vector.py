@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from cogrid.backend import rng
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, as_array
 from cogrid.backend.env_state import EnvState
 from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
@@ -145,7 +145,7 @@ class VectorEnv:
         """Step all; who ends begins anew at once (same-step) or by the next step (next-step)."""
         if self._state is None:
             raise ValueError("step before reset: call reset() first.")
-        actions = actions if hasattr(actions, "dtype") else np.asarray(actions)
+        actions = as_array("actions", actions)
         if actions.shape != (self.num_envs, self.spec.num_agents):
             raise ValueError(
                 f"actions have shape {actions.shape}, but {self.num_envs} environments of "

@@ -88,6 +88,19 @@ def lift(constant: np.ndarray[Any, Any], ndim: int) -> np.ndarray[Any, Any]:
     return constant.reshape((1,) * (ndim - constant.ndim) + constant.shape)
 
 
+def as_array(name: str, value: Any) -> Array:
+    """NumPy's and JAX's arrays as they are, anything else, such as a tensor, by way of NumPy."""
+    if isinstance(getattr(value, "dtype", None), np.dtype):
+        return value
+    try:
+        return np.asarray(value)
+    except Exception as error:  # whatever the other library raises for a tensor on another device
+        raise TypeError(
+            f"{name} of type {type(value).__name__} cannot become a NumPy array ({error}): "
+            "convert it first, by tensor.detach().cpu().numpy() or the like."
+        ) from None
+
+
 def get_backend(name: str) -> Backend:
     """The backend of that name; imports JAX only for `"jax"`."""
     if name not in BACKENDS:
