@@ -130,15 +130,20 @@ def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> A
     things = lookup(scarcity.balance, rules.pick(before.cells, scarcity.cells))  # (*B, cells)
     hands = lookup(scarcity.in_hand, before.pose)  # (*B, n)
     change = lookup(scarcity.change, row)  # (*B, n)
-    balance = [things.sum(axis=-1, keepdims=True) + hands.sum(axis=-1, keepdims=True)]
+    total: Any = {"axis": -1, "keepdims": True, "dtype": np.int32}  # which JAX_ENABLE_X64 would widen
+    balance = [things.sum(**total) + hands.sum(**total)]
     for i in range(rules.n_agents - 1):
         balance.append(balance[i] + change[..., i : i + 1])
     return rules.xp.concatenate(balance, axis=-1) < 0
 
 
 def exact_weight(weight: float | Array) -> Array:
-    """A shaping weight rounded to 16 significant bits: its product with up to 8-bit points is exact."""
+    """A shaping weight rounded to 16 significant bits: its product with up to 8-bit points is exact.
+
+    Numbers too small for a full exponent become 0, as XLA takes them.
+    """
     if isinstance(weight, (int, float)):
         weight = np.asarray(weight)
     bits = weight.astype(np.float32).view(np.uint32) + np.uint32(0x80)
-    return (bits & np.uint32(0xFFFFFF00)).view(np.float32)
+    normal = (bits & np.uint32(0x7F800000)) != 0
+    return (bits * normal.astype(np.uint32) & np.uint32(0xFFFFFF00)).view(np.float32)

@@ -14,6 +14,8 @@ from cogrid.core.game import Event, Item, Thing
 from cogrid.core.layout import FLOOR
 from cogrid.core.spec import Spec
 
+MAX_TABLE = 2**25  # numbers
+
 
 class Rules:
     """Immutable; two of the same spec and backend are equal, and usually the same object.
@@ -87,6 +89,8 @@ class Rules:
         swap = [number[o.held] - number[held] for held, _, o in rows]
         self.swap = np.array(swap, self.agent_dtype)  # (rows,) what changes in the hand, and so in the pose
         self.verb = np.array([self.verbs.index(o.verb) for _, _, o in rows], np.int16)  # (rows,)
+        final = self.spec.game.final_verbs
+        self.final = np.array([o.verb in final for _, _, o in rows])  # (rows,) ends the agent's episode
         walkable = self.spec.game.walkable
         #: Some interaction closes a walkable thing, so a cell where an agent stands must be left alone.
         self.guarded = any(walkable(thing) and not walkable(o.thing) for _, thing, o in rows)
@@ -158,6 +162,14 @@ class Rules:
         """A plain function of an event as a table over the rows; 0 where nothing happens."""
         rows = self.spec.symbols.rows
         return np.array([function(Event(o.verb, h, t, o.value)) if o.verb else 0 for h, t, o in rows], dtype)
+
+    def check_table(self, what: str, numbers: int) -> None:
+        """Raise a ValueError, before it is built, if a table would have too many numbers."""
+        if numbers > MAX_TABLE:
+            raise ValueError(
+                f"{what} of a board of {self.height} × {self.width} cells takes a table of {numbers:,} "
+                f"numbers: at most {MAX_TABLE:,} fit, so draw a smaller board or choose another observation."
+            )
 
     def cells_where(self, test: Callable[[Thing], bool]) -> np.ndarray[Any, Any]:
         """The cells that can ever hold a thing that passes the test, in any of the layouts."""
