@@ -16,7 +16,6 @@ import argparse
 import dataclasses
 import json
 import math
-import os
 import platform
 import sys
 import time
@@ -34,7 +33,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 import cogrid
-from cogrid import distributed
+from cogrid import distributed, files
 from cogrid.backend import rng
 from cogrid.core.difference import Difference
 from cogrid.core.snapshot import fingerprint
@@ -356,11 +355,9 @@ def save(path: Path, options: Options, run: Run, past: Past) -> None:
             "spec": fingerprint(kitchen(options).rules),
         }
     )
-    temporary = path.with_suffix(".partial")
-    with temporary.open("wb") as file:
-        arrays: dict[str, Any] = {name: np.asarray(leaf) for name, leaf in named(run)}
+    arrays: dict[str, Any] = {name: np.asarray(leaf) for name, leaf in named(run)}
+    with files.replacing(path) as file:
         np.savez(file, told=np.array(told), **arrays)
-    os.replace(temporary, path)
 
 
 def load(path: Path) -> Checkpoint:
@@ -578,7 +575,8 @@ def write_plot(path: Path, options: Options, past: Past) -> None:
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     axes.legend(loc="lower right")
-    figure.savefig(path, dpi=120)
+    with files.replacing(path) as file:
+        figure.savefig(file, dpi=120)
 
 
 def write_results(path: Path, options: Options, past: Past, points: Array) -> dict[str, Any]:
@@ -603,7 +601,7 @@ def write_results(path: Path, options: Options, past: Past, points: Array) -> di
         },
         "curve": np.round(past.scores, 2).tolist(),  # (chunks, seeds)
     }
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    files.write(path, json.dumps(content, indent=1) + "\n")
     return content
 
 
@@ -755,7 +753,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             finish(options, out, run, past)
         if jax.process_count() > 1:
             distributed.agree("end")  # nobody ends while process 0 is at that
-    except CheckpointError as error:
+    except (CheckpointError, OSError) as error:  # such as a full disk
         print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:

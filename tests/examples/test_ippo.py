@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support import HAS_JAX
+from tests.support import HAS_JAX, full_disk
 
 if not HAS_JAX:
     pytest.skip("JAX is not installed", allow_module_level=True)
@@ -117,6 +117,26 @@ def test_a_kill_while_saving_leaves_the_checkpoint_before(
     with pytest.raises(KeyboardInterrupt):
         ippo.save(path, options, ippo.Run(*[np.zeros(1)] * 6), past)
     assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patched:
+        stop_after(patched, 1)
+        assert ippo.main([*SMALL, "--out", str(tmp_path)]) == 130
+    before = (tmp_path / "checkpoint.npz").read_bytes()
+    capsys.readouterr()
+    with monkeypatch.context() as patched:
+        patched.setattr(ippo, "save", full_disk(1000)(ippo.save))
+        assert ippo.main(["--out", str(tmp_path), "--resume"]) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.endswith(f": [Errno 27] File too large: '{tmp_path / 'checkpoint.npz'}'")
+    assert (tmp_path / "checkpoint.npz").read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["checkpoint.npz"]
+    assert ippo.main(["--out", str(tmp_path), "--resume"]) == 0
+    assert (tmp_path / "results.json").is_file()
 
 
 @pytest.mark.parametrize(
