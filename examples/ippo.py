@@ -16,6 +16,7 @@ import argparse
 import dataclasses
 import json
 import math
+import os
 import platform
 import sys
 import time
@@ -44,7 +45,7 @@ from cogrid.shadow import Mismatch, Shadow, ShadowReport, show_progress, wanted
 EPISODES = 100  # of every seed, for the score
 RECORDED = 8  # environments of every seed whose steps are replayed on NumPy, with --shadow
 OBSERVATIONS = ("features", "lossless", "window")
-CHECKPOINT = "checkpoint.npz"
+CHECKPOINT, PREVIOUS = "checkpoint.npz", "checkpoint.previous.npz"
 # Exit codes: a mistake or a file that cannot be used, NumPy played anything differently, Ctrl-C.
 USAGE, MISMATCH, INTERRUPTED = 2, 22, 130
 
@@ -343,7 +344,10 @@ class CheckpointError(ValueError):
 
 
 def save(path: Path, options: Options, run: Run, past: Past) -> None:
-    """One file without pickles; it takes the old one's place when it is whole, so a kill damages nothing."""
+    """One file without pickles; it takes the old one's place when it is whole, so a kill damages nothing.
+
+    The old one stays beside it, for the day on which the disk damages the new one.
+    """
     run = distributed.gather(run)
     if jax.process_index() > 0:
         return
@@ -356,8 +360,19 @@ def save(path: Path, options: Options, run: Run, past: Past) -> None:
         }
     )
     arrays: dict[str, Any] = {name: np.asarray(leaf) for name, leaf in named(run)}
+    keep_previous(path, path.with_name(PREVIOUS))
     with files.replacing(path) as file:
         np.savez(file, told=np.array(told), **arrays)
+
+
+def keep_previous(path: Path, previous: Path) -> None:
+    """A second name for the file at `path`, which will get another; a copy where the disk has no links."""
+    if path.is_file():
+        previous.unlink(missing_ok=True)
+        try:
+            os.link(path, previous)
+        except OSError:
+            files.write(previous, path.read_bytes())
 
 
 def load(path: Path) -> Checkpoint:
@@ -377,6 +392,22 @@ def load(path: Path) -> Checkpoint:
         raise CheckpointError(
             f"{path} is no checkpoint of this program, or a damaged one ({type(error).__name__})."
         ) from None
+
+
+def newest(paths: Sequence[Path]) -> Checkpoint:
+    """The first of the files that is whole, and a word about those that are not."""
+    damaged: list[CheckpointError] = []
+    for path in paths:
+        try:
+            kept = load(path)
+        except CheckpointError as error:
+            damaged.append(error)
+            continue
+        if damaged:
+            told = f"The run goes on from {path.name}, after {len(kept.past.scores)} chunks."
+            print(f"{damaged[0]} {told}", file=sys.stderr)
+        return kept
+    raise damaged[0]
 
 
 def report_of(told: dict[str, Any] | None) -> ShadowReport | None:
@@ -666,10 +697,12 @@ def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, Checkpoint | 
     out, resume, shadow = given.pop("out"), given.pop("resume"), given.pop("shadow")
     join(parser, given.pop("join"))
     out = out or Path("runs") / f"ippo-{given.get('id', Options.id)}"
-    kept = None
+    kept, there = None, [file for file in (out / CHECKPOINT, out / PREVIOUS) if file.is_file()]
     if resume:
-        kept = resumed(parser, out / CHECKPOINT, given)
-    elif (out / CHECKPOINT).exists():
+        if not there:
+            parser.error(f"there is no checkpoint in {out}: start without --resume.")
+        kept = resumed(parser, there, given)
+    elif there:
         parser.error(f"{out} holds a run already: add --resume to go on with it, or choose another --out.")
     options = kept.options if kept else Options(**given)
     if wrong := refused(options):
@@ -679,7 +712,9 @@ def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, Checkpoint | 
     shadow = wanted(shadow or None)
     if jax.process_count() > 1:
         try:
-            distributed.agree("ippo", resume=resume, shadow=shadow, **dataclasses.asdict(options))
+            chunks = len(kept.past.scores) if kept else 0
+            facts = {"resume": resume, "chunks": chunks, "shadow": shadow}
+            distributed.agree("ippo", **facts, **dataclasses.asdict(options))
         except ValueError as error:
             parser.error(str(error))
     return options, out, kept, shadow
@@ -701,12 +736,10 @@ def join(parser: argparse.ArgumentParser, words: list[str] | None) -> None:
         parser.error(str(error))
 
 
-def resumed(parser: argparse.ArgumentParser, path: Path, given: dict[str, Any]) -> Checkpoint:
+def resumed(parser: argparse.ArgumentParser, paths: list[Path], given: dict[str, Any]) -> Checkpoint:
     """The run as it was kept; the options that are given again must be the same."""
-    if not path.is_file():
-        parser.error(f"there is no checkpoint in {path.parent}: start without --resume.")
     try:
-        kept = load(path)
+        kept = newest(paths)
     except CheckpointError as error:
         parser.error(str(error))
     for name, now in given.items():

@@ -117,7 +117,8 @@ def test_a_kill_while_saving_leaves_the_checkpoint_before(
     with pytest.raises(KeyboardInterrupt):
         ippo.save(path, options, ippo.Run(*[np.zeros(1)] * 6), past)
     assert path.read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert {one.name for one in tmp_path.iterdir()} == {path.name, "checkpoint.previous.npz"}
+    assert (tmp_path / "checkpoint.previous.npz").read_bytes() == before
 
 
 def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
@@ -134,7 +135,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
     told = capsys.readouterr().err.splitlines()[-1]
     assert told.endswith(f": [Errno 27] File too large: '{tmp_path / 'checkpoint.npz'}'")
     assert (tmp_path / "checkpoint.npz").read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == ["checkpoint.npz"]
+    assert {one.name for one in tmp_path.iterdir()} == {"checkpoint.npz", "checkpoint.previous.npz"}
     assert ippo.main(["--out", str(tmp_path), "--resume"]) == 0
     assert (tmp_path / "results.json").is_file()
 
@@ -218,6 +219,26 @@ def test_a_damaged_checkpoint_gets_a_sentence(
     err = capsys.readouterr().err
     assert f"error: {path} is no checkpoint of this program, or a damaged one (" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("kind", ["cut", "flipped", "missing"])
+def test_the_checkpoint_before_a_damaged_one_is_used(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    path, previous = tmp_path / "checkpoint.npz", tmp_path / "checkpoint.previous.npz"
+    previous.write_bytes((whole / previous.name).read_bytes())
+    if kind != "missing":
+        path.write_bytes(DAMAGED[kind]((whole / path.name).read_bytes()))
+    assert ippo.main(["--out", str(tmp_path), "--resume"]) == 0
+    sentence = f"The run goes on from {previous.name}, after 2 chunks."
+    told = [line for line in capsys.readouterr().err.splitlines() if line.endswith(sentence)]
+    assert len(told) == (kind != "missing")
+    assert all(
+        line.startswith(f"{path} is no checkpoint of this program, or a damaged one (") for line in told
+    )
+    expected = arrays(whole)
+    for name, value in arrays(tmp_path).items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name, strict=True)
 
 
 def test_another_game_or_another_network_is_not_resumed(
