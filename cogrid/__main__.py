@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from cogrid import interrupt
 from cogrid.cogrid_env import RENDER_FPS, CoGridEnv
 from cogrid.core.layout import DIGITS, FLOOR
 from cogrid.envs.registry import make, registered
@@ -44,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
     except (ValueError, TypeError, OSError) as error:
+        if interrupt.is_closed_output(error):
+            raise
         print(f"python -m cogrid {options.command}: {error}", file=sys.stderr)
         return 2
     return 0
@@ -227,4 +230,4 @@ def _played(options: argparse.Namespace, still: bool) -> Episode:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interrupt.run(main))

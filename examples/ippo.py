@@ -12,13 +12,19 @@ of a seed share one network. The kitchen's shaping reward helps in the beginning
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # The imports take seconds: until they are done, Ctrl-C ends it with a line.
+    signal.signal(signal.SIGINT, lambda *_: (os.write(2, b"\nInterrupted.\n"), os._exit(130)))
+
 import argparse
 import dataclasses
 import json
 import math
-import os
 import platform
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -34,7 +40,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 import cogrid
-from cogrid import distributed, files
+from cogrid import distributed, files, interrupt
 from cogrid.backend import rng
 from cogrid.core.difference import Difference
 from cogrid.core.snapshot import fingerprint
@@ -46,8 +52,8 @@ EPISODES = 100  # of every seed, for the score
 RECORDED = 8  # environments of every seed whose steps are replayed on NumPy, with --shadow
 OBSERVATIONS = ("features", "lossless", "window")
 CHECKPOINT, PREVIOUS = "checkpoint.npz", "checkpoint.previous.npz"
-# Exit codes: a mistake or a file that cannot be used, NumPy played anything differently, Ctrl-C.
-USAGE, MISMATCH, INTERRUPTED = 2, 22, 130
+# Exit codes: a mistake or a file that cannot be used, NumPy played anything differently.
+USAGE, MISMATCH = 2, 22
 
 KINDS: dict[str, Any] = {"str": str, "int": int, "float": int | float}  # of options
 
@@ -787,6 +793,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if jax.process_count() > 1:
             distributed.agree("end")  # nobody ends while process 0 is at that
     except (CheckpointError, OSError) as error:  # such as a full disk
+        if interrupt.is_closed_output(error):
+            raise
         print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
@@ -794,11 +802,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not (out / CHECKPOINT).exists():
             advice = "There was no checkpoint yet."
         print(f"\nStopped. {advice}", file=sys.stderr)
-        code = INTERRUPTED
+        code = interrupt.INTERRUPTED
     if report := whole(kept.past.shadow if kept else None, watch):
         print(report)
     return MISMATCH if report and report.mismatches else code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.exit(interrupt.run(main))

@@ -21,6 +21,7 @@ LAYERS = {
     "cogrid.core": ("numpy", "cogrid.backend", "cogrid.core"),
     "cogrid.envs": ("numpy", "cogrid.backend", "cogrid.core", "cogrid.envs"),
     "cogrid.files": (),
+    "cogrid.interrupt": (),
     "cogrid.render": ("numpy", "cogrid.backend", "cogrid.core", "cogrid.files", "cogrid.render"),
     "cogrid": ("numpy", "gymnasium", "pettingzoo", "cogrid"),
     "cogrid.benchmarks": ("numpy", "cogrid"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.episodes import ROOT
+from tests.interrupts import stopped_at, unread
 from tests.support import HAS_JAX, full_disk
 
 if not HAS_JAX:
@@ -263,6 +266,29 @@ def test_nothing_is_resumed_before_the_first_checkpoint(
     monkeypatch.setattr(ippo, "train", interrupted)
     assert ippo.main([*SMALL, "--out", str(tmp_path)]) == 130
     assert capsys.readouterr().err == "\nStopped. There was no checkpoint yet.\n"
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        *("cogrid", "jax", "equinox", "matplotlib.figure", "rich.progress"),
+        *("jax._src.compiler:compile_or_get_cached", "jax._src.interpreters.pxla:lower_sharding_computation"),
+    ],
+)
+def test_ctrl_c_is_one_line_from_the_first_import_on(where: str, tmp_path: Path) -> None:
+    command = (str(ROOT / "examples/ippo.py"), *SMALL, "--out", str(tmp_path / "out"))
+    done = stopped_at(tmp_path, where, *command)
+    assert done.returncode == 130, done.stderr
+    (line,) = done.stderr.split("\n")[1:-1]
+    assert line in ("Interrupted.", "Stopped. There was no checkpoint yet.")
+    assert done.stdout == ""
+
+
+def test_a_reader_that_goes_away_is_no_matter(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "out")
+    code, told = unread(str(ROOT / "examples/ippo.py"), "--out", str(tmp_path / "out"), "--resume")
+    assert (code, told.strip()) == (141, "")
+    assert unread(str(ROOT / "examples/ippo.py"), "--help")[1] == ""
 
 
 def test_advantages_are_sums_of_discounted_errors() -> None:
