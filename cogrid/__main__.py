@@ -6,13 +6,15 @@ import argparse
 import asyncio
 import contextlib
 import dataclasses
+import signal
 import sys
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 from cogrid import interrupt
 from cogrid.cogrid_env import RENDER_FPS, CoGridEnv
@@ -141,8 +143,41 @@ def _play(options: argparse.Namespace) -> None:
     leads: AbstractContextManager[str | None] = contextlib.nullcontext()
     if not options.no_open:
         leads = _leading_to(server.address)
-    with contextlib.suppress(KeyboardInterrupt), leads as url:
-        asyncio.run(server.run(lambda: _open(url) if url else None))
+    with _terminable(), leads as url:
+        stopped = asyncio.run(_until_stopped(server.run(lambda: _open(url) if url else None)))
+    if stopped == signal.SIGINT:
+        raise KeyboardInterrupt
+    if stopped:
+        sys.exit(128 + stopped)
+
+
+async def _until_stopped(run: Coroutine[Any, Any, None]) -> int:
+    """Serve; the number of the signal that ended it, or 0. Nothing is in the midst of a step then."""
+    loop, serving, numbers = asyncio.get_running_loop(), asyncio.ensure_future(run), [0]
+
+    def stop(number: int) -> None:
+        numbers.append(number)
+        serving.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # Windows; a thread
+            loop.add_signal_handler(number, stop, number)
+    with contextlib.suppress(asyncio.CancelledError):
+        await serving
+    return numbers[-1]
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM unwinds, so that temporary files are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager
