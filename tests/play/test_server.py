@@ -249,6 +249,7 @@ def test_the_end_waits_for_nobody(kind) -> None:
         else:
             idle = held.enter_context(socket.create_connection((place.hostname, place.port)))
             idle.sendall(b"GET / HTTP/1.1\r\n" if kind != "idle" else b"")
+        assert get(server, place.path)[0] == 200  # it has accepted those before
 
 
 @pytest.mark.parametrize("names", [0, 2, 3])
