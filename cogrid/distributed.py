@@ -41,7 +41,9 @@ def start(
     """Join the processes of this run; call it in each of them, before anything else of JAX.
 
     Under SLURM, Open MPI, Kubernetes and on cloud TPUs JAX finds out by itself who belongs together.
-    Elsewhere `address` is "host:port" of process 0, and the processes are numbered from 0.
+    Elsewhere `address` is "host:port" of process 0, and the processes are numbered from 0. Process 0 listens
+    there and nowhere else; JAX_COORDINATOR_BIND_ADDRESS is for hosts whose own address is another one.
+    Nothing is encrypted and there is no password: whoever reaches the ports of a run must be trusted.
 
     A process waits for the others for `wait` seconds. Later, one that gives no sign of life for `heartbeat`
     seconds (100 by default) ends all others. So does one that ends so long before them.
@@ -59,6 +61,7 @@ def start(
         options["heartbeat_timeout_seconds"] = heartbeat
     if address is not None and process_id == 0:
         _port_is_free(address)
+        options["coordinator_bind_address"] = _own(os.environ.get("JAX_COORDINATOR_BIND_ADDRESS", address))
     _join(address, num_processes, process_id, wait, options)
     _Watch(heartbeat or JAX_HEARTBEAT).begin()
     if len(jax.devices()) != jax.process_count() * jax.local_device_count():
@@ -157,6 +160,24 @@ def _port_is_free(address: str) -> None:
         except OSError as error:  # any other, such as a host without IPv6, is for JAX to meet
             if error.errno == errno.EADDRINUSE:
                 raise RuntimeError(f"port {port} of {address!r} is taken: choose another one.") from None
+
+
+def _own(address: str) -> str:
+    """The address, if process 0 can listen there: where it cannot, JAX ends with a segmentation fault."""
+    host, _, port = address.rpartition(":")
+    try:
+        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+        for family, *_, place in found:
+            with contextlib.suppress(OSError), socket.socket(family) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(place)
+                return address
+    except (OSError, ValueError):  # an unknown name
+        pass
+    raise RuntimeError(
+        f"process 0 cannot listen at {address!r}, which is no address of this machine: "
+        "give one that is, or set JAX_COORDINATOR_BIND_ADDRESS to one."
+    )
 
 
 def _join(address: str | None, count: int | None, process: int | None, wait: int, options: Any) -> None:
