@@ -85,8 +85,14 @@ def raises() -> None:
 
 
 def left() -> None:
-    """Process `FOLDER / "victim"` leaves by `sys.exit`, and the other one waits for it."""
+    """Process `FOLDER / "victim"` leaves by `sys.exit`, and the other one waits for it.
+
+    With `FOLDER / "delay"` the thread that hears of it comes to speak so many seconds later.
+    """
     start(wait=120, heartbeat=HEARTBEAT // 2)
+    if (FOLDER / "delay").exists():
+        delay, who_died = float((FOLDER / "delay").read_text()), distributed._who_died
+        distributed._who_died = lambda text: time.sleep(delay) or who_died(text)
     if int((FOLDER / "victim").read_text()) == PROCESS:
         sys.exit(3)
     distributed.agree("left")
