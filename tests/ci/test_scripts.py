@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -132,6 +133,24 @@ def test_summary_is_green_only_if_every_job_is(result: str, code: int) -> None:
 
 # The runner's hook.
 
+OURS = "owner/cogrid"
+GOOD = {
+    "GITHUB_EVENT_NAME": "workflow_dispatch",
+    "GITHUB_REPOSITORY": OURS,
+    "GITHUB_REF": "refs/heads/main",
+    "GITHUB_WORKFLOW_REF": f"{OURS}/.github/workflows/gpu.yml@refs/heads/main",
+}
+
+
+def hook(
+    folder: Path, repository: str | None = f"{OURS}\n", **event: str
+) -> subprocess.CompletedProcess[str]:
+    """The hook as it is installed: a copy with the repository's name beside it."""
+    shutil.copy(ROOT / "ci/runner_hook.sh", folder)
+    if repository is not None:
+        (folder / "repository").write_text(repository, encoding="utf-8")
+    return start("bash", str(folder / "runner_hook.sh"), **event)
+
 
 @pytest.mark.parametrize(
     ("event", "code"),
@@ -144,8 +163,8 @@ def test_summary_is_green_only_if_every_job_is(result: str, code: int) -> None:
         *((event, 1) for event in ("", "schedule2", "Schedule", "repository_dispatch", "merge_group")),
     ],
 )
-def test_hook_refuses_untrusted_events(event: str, code: int) -> None:
-    done = start("bash", "ci/runner_hook.sh", GITHUB_EVENT_NAME=event)
+def test_hook_refuses_untrusted_events(event: str, code: int, tmp_path: Path) -> None:
+    done = hook(tmp_path, **{**GOOD, "GITHUB_EVENT_NAME": event})
     assert done.returncode == code
     assert done.stderr == (
         f"This runner refuses the event '{event}': it runs on schedule and workflow_dispatch only.\n"
@@ -154,7 +173,48 @@ def test_hook_refuses_untrusted_events(event: str, code: int) -> None:
     )
 
 
-def test_hook_refuses_without_an_event_and_explains_itself() -> None:
-    assert start("bash", "ci/runner_hook.sh").returncode == 1
+OTHER = "refs/heads/other"
+# What a dispatch of a branch that nobody has read, of a fork or of another workflow says.
+FOREIGN: list[tuple[str, dict[str, str]]] = [
+    ("ref", {"GITHUB_REF": OTHER, "GITHUB_WORKFLOW_REF": f"{OURS}/.github/workflows/gpu.yml@{OTHER}"}),
+    ("ref", {"GITHUB_REF": OTHER}),
+    ("ref", {"GITHUB_REF": "refs/tags/main"}),
+    ("ref", {"GITHUB_REF": "refs/pull/1/merge"}),
+    ("ref", {"GITHUB_REF": "refs/heads/main2"}),
+    ("ref", {"GITHUB_REF": ""}),
+    ("repository", {"GITHUB_REPOSITORY": "stranger/cogrid"}),
+    ("repository", {"GITHUB_REPOSITORY": f"{OURS}2"}),
+    ("repository", {"GITHUB_REPOSITORY": "*"}),
+    ("repository", {"GITHUB_REPOSITORY": ""}),
+    ("workflow", {"GITHUB_WORKFLOW_REF": f"{OURS}/.github/workflows/gpu.yml@{OTHER}"}),
+    ("workflow", {"GITHUB_WORKFLOW_REF": f"{OURS}/.github/workflows/mine.yml@refs/heads/main"}),
+    ("workflow", {"GITHUB_WORKFLOW_REF": "stranger/x/.github/workflows/gpu.yml@refs/heads/main"}),
+    ("workflow", {"GITHUB_WORKFLOW_REF": ""}),
+]
+
+
+@pytest.mark.parametrize("event", ["schedule", "workflow_dispatch"])
+@pytest.mark.parametrize(("what", "changes"), FOREIGN)
+def test_hook_refuses_what_nobody_has_read(
+    event: str, what: str, changes: dict[str, str], tmp_path: Path
+) -> None:
+    done = hook(tmp_path, **{**GOOD, "GITHUB_EVENT_NAME": event, **changes})
+    assert (done.returncode, done.stdout) == (1, "")
+    value = changes.get(f"GITHUB_{'WORKFLOW_REF' if what == 'workflow' else what.upper()}", "")
+    assert done.stderr.startswith(f"This runner refuses the {what} '{value}': it runs jobs of '")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("repository", [None, "", "cogrid", "*/*", f"{OURS}\nstranger/cogrid"])
+def test_hook_refuses_everything_until_it_knows_its_repository(
+    repository: str | None, tmp_path: Path
+) -> None:
+    done = hook(tmp_path, repository, **GOOD)
+    assert done.returncode == 1
+    assert done.stderr.startswith("This runner refuses every job: ")
+
+
+def test_hook_refuses_without_an_event_and_explains_itself(tmp_path: Path) -> None:
+    assert hook(tmp_path).returncode == 1
     assert start("bash", "ci/runner_hook.sh", "--help").returncode == 0
     assert os.access(ROOT / "ci/runner_hook.sh", os.X_OK)
