@@ -231,6 +231,13 @@ def browser(session: nox.Session) -> None:
 
 
 @nox.session(tags=["nightly"])
+def audit(session: nox.Session) -> None:
+    """Look for known vulnerabilities in what we depend on, and write an SBOM; 75 without the service."""
+    install(session, "audit", extra="train,render,play,checkpoint")
+    run_through(session, "python", "ci/audit.py", *session.posargs)
+
+
+@nox.session(tags=["nightly"])
 def mutants(session: nox.Session) -> None:
     """Plant wrong rules in a copy and see the tests catch each; what follows -- goes to ci/mutants.py."""
     row = MATRIX["jax-cpu"]
