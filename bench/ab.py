@@ -62,7 +62,6 @@ def compare(
 
 
 def judged(samples: CaseSamples, cases: int) -> Judged | None:
-    """The verdict on one of so many cases; None where it cannot be compared."""
     return ab_statistics.judge(samples.first, samples.second, cases) if samples.is_compared else None
 
 
@@ -89,7 +88,6 @@ def _environment(cache: Path) -> dict[str, str]:
 
 
 def ab_row(samples: CaseSamples, plan: Plan, cases: int) -> Row:
-    """A row of the result: head's speed, and how it compares."""
     seconds = samples.alone + [head for pair in samples.first + samples.second for _, head in pair]
     failure = samples.failure or (None if seconds else ("failed", "it was never measured."))
     agents = samples.case.spec.num_agents
@@ -108,7 +106,6 @@ def ab_row(samples: CaseSamples, plan: Plan, cases: int) -> Row:
 
 
 def _comparison(samples: CaseSamples, cases: int) -> Comparison:
-    """The verdict with every sample."""
     found = judged(samples, cases)
     before, after = samples.base.get("counters", {}), samples.head.get("counters", {})
     numbers = found._asdict() if found else dict.fromkeys(Judged._fields) | {"confirmed": False}

@@ -59,7 +59,6 @@ def missing(result: Result) -> list[Case]:
 
 
 def row_of(case: Case, plan: Plan, measurement: Measurement) -> Row:
-    """A whole row."""
     return Row.of(
         measurement,
         name=case.name,

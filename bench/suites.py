@@ -39,7 +39,6 @@ def chunk(batch: int) -> int:
 
 
 def toy(overrides: Options) -> list[Case]:
-    """The arena with many agents, in all modes."""
     return [Case(ARENA, mode, batch, 8, options=options(**overrides)) for mode, batch in ALL_MODES]
 
 
@@ -77,7 +76,6 @@ def profile(ids: Sequence[str], batch: int) -> list[Case]:
 
 
 def full(arena: Options = TOY) -> list[Case]:
-    """Everything."""
     kinds = ("lossless", "window", "none")
     resets = (("numpy-single", 1), ("numpy-batch", 1024), ("jax-single", 1), ("jax-vmap", 1024))
     return [

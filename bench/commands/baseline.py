@@ -16,7 +16,6 @@ EXAMPLE = 'python -m bench baseline accept bench/results/FILE.json --reason "tic
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Three commands of its own."""
     commands = parser.add_subparsers(required=True, metavar="show | accept | check")
 
     def command(name: str, function: object, text: str) -> argparse.ArgumentParser:
@@ -33,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The one that was named."""
     code: int = options.action(options)
     return code
 

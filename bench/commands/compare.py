@@ -14,13 +14,11 @@ EXAMPLE = "python -m bench compare bench/results --batch-size 1024"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     parser.add_argument("folder", type=Path, nargs="?", default=RESULTS, help="default: bench/results")
     parser.add_argument("--batch-size", type=at_least(1), metavar="N", help="only rows of this batch")
     parser.add_argument("--scaling-only", action="store_true", help="only sweeps, with their efficiency")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Oldest first."""
     print(history.history(options.folder, options.batch_size, options.scaling_only))
     return Code.FINE

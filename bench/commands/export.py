@@ -16,14 +16,12 @@ FORMATS = {"csv": to_csv, "pyperf": to_pyperf}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     parser.add_argument("file", type=Path)
     parser.add_argument("--to", choices=sorted(FORMATS), required=True)
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="default: print it")
 
 
 def run(options: argparse.Namespace) -> int:
-    """The whole result."""
     text = FORMATS[options.to](results.load(options.file))
     refuse_existing(options.output)
     if options.output:

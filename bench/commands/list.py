@@ -13,12 +13,10 @@ EXAMPLE = "python -m bench list --full --only lossless"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     add_selection(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """One name a line."""
     for case in selected(options, suites.full if options.full else suites.quick):
         print(case.name)
     return Code.FINE

@@ -16,8 +16,6 @@ from cogrid.benchmarks.case import Case
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """A whole number from the command line."""
-
     def number(text: str) -> int:
         if not text.removeprefix("-").isdigit() or int(text) < least:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
@@ -27,7 +25,6 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Which cases."""
     suite = parser.add_mutually_exclusive_group()
     suite.add_argument("--quick", action="store_true", help="CrampedRoom and the toy arena (default)")
     suite.add_argument("--full", action="store_true", help="everything, up to 5,000,000 environments")
@@ -46,14 +43,12 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    """Where the result goes, and what it is called."""
     parser.add_argument("--tag", "-t", "--phase", default="", help="a word in the file's name")
     parser.add_argument("--description", "-d", default="", help="a sentence kept in the file")
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="default: in bench/results")
 
 
 def add_strict(parser: argparse.ArgumentParser) -> None:
-    """What counts as a failure."""
     parser.add_argument("--strict", action="store_true", help="exit 21 or 23 for what is in doubt")
 
 
@@ -64,7 +59,6 @@ def new_result(
     options: argparse.Namespace,
     against: Against | None = None,
 ) -> tuple[Path, Result]:
-    """An empty result, and the path that it will be written to."""
     refuse_existing(options.output)
     if not re.fullmatch(r"[\w.-]*", options.tag):
         raise UsageError(
@@ -76,7 +70,6 @@ def new_result(
 
 
 def refuse_existing(path: Path | None) -> None:
-    """Nothing is overwritten."""
     if path and path.exists():
         raise UsageError(f"{path} exists already: choose another name.")
 

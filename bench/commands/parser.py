@@ -36,7 +36,6 @@ GROUPS: dict[str, tuple[ModuleType, ...]] = {
 
 
 def parse(arguments: list[str] | None) -> tuple[ModuleType, argparse.Namespace]:
-    """The command that was asked for, and its options."""
     options = parser().parse_args(arguments)
     return options.command, options
 
@@ -69,7 +68,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def name(module: ModuleType) -> str:
-    """What a person types."""
     return module.__name__.rpartition(".")[2]
 
 

@@ -13,7 +13,6 @@ EXAMPLE = "python -m bench plot bench/evidence/throughput.json --folder /tmp/plo
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="result files")
     parser.add_argument(
         "--folder", type=Path, default=results.RESULTS / "plots", help="default: bench/results/plots"
@@ -21,7 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the files that were written."""
     from bench.show.figures import files  # matplotlib takes a second to import
 
     drawn = files.draw_all([results.load(file) for file in options.files], options.folder)

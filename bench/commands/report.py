@@ -13,7 +13,6 @@ EXAMPLE = "python -m bench report bench/results --html report.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     parser.add_argument(
         "folder", type=Path, nargs="?", default=results.RESULTS, help="default: bench/results"
     )
@@ -21,7 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the file that was written."""
     from bench.show import report  # matplotlib takes a second to import
 
     found = [result for result in results.all_in(options.folder) if result.rows]

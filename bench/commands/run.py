@@ -32,7 +32,6 @@ EXAMPLE = "python -m bench run --layout CrampedRoom --backend jax --tag before"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     add_selection(parser)
     parser.add_argument("--against", metavar="REV", help="compare with this revision, by turns (A/B)")
     sampling = parser.add_argument_group("sampling (by default as many steps as fill the time)")
@@ -60,7 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, write the file, print the table and what changed."""
     if options.require_platform and (found := machine.system().platform) != options.require_platform:
         raise NoDevice(f"the platform is {found}, and {options.require_platform} was required.")
     if options.against:
@@ -86,7 +84,6 @@ def _planned(options: argparse.Namespace) -> tuple[Path, Result]:
 
 
 def measure(path: Path, result: Result) -> None:
-    """Everything that is planned, with progress."""
     try:
         with Progress() as progress:
             runner.run(result, path, progress)
@@ -102,7 +99,6 @@ def exit_code(result: Result) -> Code:
 
 
 def _judged(result: Result, earlier: Baselines, strict: bool) -> Code:
-    """Print what changed, also for GitHub; the exit code."""
     found = findings.judge(result, earlier)
     if earlier.timings or earlier.counters or result.is_ab:
         print(f"\n{diff.text(found)}")
@@ -116,7 +112,6 @@ def _judged(result: Result, earlier: Baselines, strict: bool) -> Code:
 
 
 def _against(options: argparse.Namespace) -> int:
-    """The gate of a pull request."""
     refuse_shadow("--against")
     sha = checkout.sha_of(options.against)
     if other := sorted(_given(options) & {"resume", "full", "baseline", *SAMPLING}):
@@ -179,7 +174,6 @@ def _same_place(path: Path, result: Result) -> Result:
 
 
 def _given(options: argparse.Namespace) -> set[str]:
-    """The options that were given a value of their own."""
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     defaults = vars(parser.parse_args([]))

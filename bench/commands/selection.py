@@ -18,7 +18,6 @@ from cogrid.shadow import VARIABLE as SHADOW
 
 
 def selected(options: argparse.Namespace, suite: suites.Suite) -> list[Case]:
-    """The cases of a suite that fit the selection options."""
     arena = {"num_agents": options.agents, "map_size": options.map_size, "density": options.density}
     _refuse_unknown(options)
     with cogrid_errors():
@@ -32,7 +31,6 @@ def selected(options: argparse.Namespace, suite: suites.Suite) -> list[Case]:
 
 
 def _refuse_unknown(options: argparse.Namespace) -> None:
-    """A layout that nobody knows, a backend that is not there."""
     known = cogrid.registered()
     for name in options.layout or ():
         if not any(name.lower() in id.lower() for id in known):

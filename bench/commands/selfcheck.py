@@ -17,7 +17,6 @@ EXAMPLE = "python -m bench selfcheck bench/evidence/selfcheck.jsonl --replay"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     log = RESULTS / "selfcheck.jsonl"
     parser.add_argument(
         "log", type=Path, nargs="?", default=log, help="is continued; default: in bench/results"
@@ -37,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The campaign, or the recompilations, and a summary."""
     refuse_shadow("selfcheck")
     with Progress() as progress:
         if options.recompilations:

@@ -10,7 +10,6 @@ EXAMPLE = "python -m bench validate soak"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     parser.add_argument(
         "size",
         type=validation.size_of,
@@ -21,5 +20,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the table; progress goes to stderr."""
     return validation.run(options.size)

@@ -39,8 +39,6 @@ COMPARED = ("slower", "faster", "same", "inconclusive")
 
 
 class Finding(NamedTuple):
-    """What is said of one row."""
-
     name: str
     backend: str
     verdict: str
@@ -56,12 +54,10 @@ class Finding(NamedTuple):
 
     @property
     def grown(self) -> list[Change]:
-        """The counters that are a regression."""
         return [change for change in self.changes if change.grew]
 
     @property
     def codes(self) -> set[Code]:
-        """The verdict's and those of the counters."""
         found = {self.code}
         if self.grown:
             found.add(Code.REGRESSION)
@@ -227,5 +223,4 @@ def means(findings: Iterable[Finding]) -> dict[str, tuple[float, int]]:
 
 
 def codes(findings: Iterable[Finding]) -> set[Code]:
-    """All that apply."""
     return {code for finding in findings for code in finding.codes}

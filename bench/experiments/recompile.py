@@ -25,7 +25,6 @@ class Recompiled(NamedTuple):
 
     @property
     def text(self) -> str:
-        """In a sentence."""
         return (
             f"{self.compilations} compilations of the step with {len(OBSERVATIONS)} kinds of observation: "
             f"the counters changed in {self.changed}, {self.alarms} alarms."

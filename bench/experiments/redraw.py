@@ -41,7 +41,6 @@ Rule = Callable[[Sequence[RecordedPair], Mapping[str, float], random.Random], li
 
 
 def recorded_pairs(runs: Sequence[Run]) -> list[RecordedPair]:
-    """Those of the A/A runs beside the hog."""
     pairs = [
         {name: case.first[number] for name, case in run.cases.items()}
         for run in runs
@@ -126,8 +125,6 @@ FACTORS = (1.0, 1.1, 1.2)
 
 
 class Score(NamedTuple):
-    """How a rule did in the suites that were drawn."""
-
     rule: str
     factor: float
     suites: int

@@ -34,7 +34,6 @@ class Game:
         self._steps = 0
 
     def handle(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Do what is asked for."""
         tasks: dict[str, Callable[..., dict[str, Any]]] = {
             "prepare": self._prepare,
             "play": self._play,

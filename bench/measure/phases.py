@@ -38,12 +38,10 @@ class Parts(NamedTuple):
 
     @property
     def whole(self) -> float:
-        """The median of the samples."""
         return statistics.median(self.wholes)
 
     @property
     def total(self) -> float:
-        """The sum of the parts."""
         return sum(self.seconds.values())
 
 
@@ -240,7 +238,6 @@ def _profiling() -> Iterator[None]:
 
 
 def profile(case: Case, plan: Plan) -> Measured:
-    """Seconds of a step, in one piece and by phases."""
     batch = None if case.mode.endswith("single") else case.batch
     how = numpy_phases if case.backend == "numpy" else jax_phases
     found = how(case.spec, batch, workload=case.workload, seed=case.seed)
@@ -248,7 +245,6 @@ def profile(case: Case, plan: Plan) -> Measured:
 
 
 def features(case: Case, plan: Plan) -> Measured:
-    """Seconds of the flat observation, in one piece and by its parts."""
     batch = None if case.mode.endswith("single") else case.batch
     found = feature_parts(case.spec, case.backend, batch, workload=case.workload, seed=case.seed)
     return Measured("s", found.wholes, parts=found.seconds)

@@ -22,17 +22,14 @@ def scan(id: str = CRAMPED, batch: int = 1024, steps: int = 256, **overrides: An
 
 
 def single(mode: str, steps: int = 256, **overrides: Any) -> Case:
-    """One environment, the same tape."""
     return Case(CRAMPED, mode, 1, steps, "cooperative", options=options(**overrides))
 
 
 def cogrid(case: Case, way: str = "play", env: Mapping[str, str] | None = None, **facts: Any) -> PeerCase:
-    """cogrid at a case."""
     return PeerCase(COGRID, way, case, env or {}, facts)
 
 
 def beside(
     peer: Peer, way: str, case: Case, cogrid_way: str = "play", **facts: Any
 ) -> tuple[PeerCase, PeerCase]:
-    """cogrid and a peer at the same case."""
     return cogrid(case, cogrid_way, **facts), PeerCase(peer, way, case, facts=facts)

@@ -42,12 +42,10 @@ class Found(NamedTuple):
 
     @property
     def failure(self) -> Row | None:
-        """The first row that has no samples."""
         return next((row for row in self.rows if not row.is_ok), None)
 
     @property
     def figures(self) -> list[float]:
-        """One for each round."""
         if self.failure:
             return []
         rounds = zip(*(row.samples for row in self.rows), strict=True)
@@ -55,12 +53,10 @@ class Found(NamedTuple):
 
     @property
     def interval(self) -> Interval | None:
-        """Of the figures."""
         return interval(self.figures) if self.figures else None
 
     @property
     def verdict(self) -> str:
-        """In words."""
         if self.failure:
             wrong = self.failure.status == "mismatch"
             return f"{'WRONG RESULTS' if wrong else 'not measured'}: {self.failure.error}"
@@ -68,7 +64,6 @@ class Found(NamedTuple):
 
 
 def select(only: str | None) -> list[Target]:
-    """The targets whose name contains the text."""
     chosen = [target for target in TARGETS if only is None or only.lower() in target.name.lower()]
     if not chosen:
         known = "\n".join(f"  {target.name}" for target in TARGETS)
@@ -188,7 +183,6 @@ def _row(case: PeerCase, library: str, measurement: Measurement) -> Row:
 
 
 def identity(library: str, case: Parameters) -> str:
-    """12 hex digits: another identity was measured in another way."""
     facts = [library, results.encoded(case).decode(), (PEERS / "limit.c").read_text()]
     return hashed(facts, code_of(*(ROOT / name for name in MEASURING), *sorted(CODE)))
 
@@ -217,7 +211,6 @@ def _add(result: Result, found: Found) -> None:
 
 
 def _outcome(found: Found) -> str:
-    """A target as the progress shows it."""
     numbers = Statistics.of(found.figures)
     if found.failure or not numbers:
         return found.verdict

@@ -20,7 +20,6 @@ from cogrid.shadow import show_progress
 
 
 def handle(request: dict[str, Any]) -> dict[str, Any]:
-    """A case and a plan become a measurement."""
     case, plan = Case.of(request["case"]), Plan(**request["plan"])
     if request["shadow"]:
         show_progress()
@@ -29,7 +28,6 @@ def handle(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def measured(case: Case, plan: Plan, shadow: bool = False) -> Measurement:
-    """The numbers of a case; raises what goes wrong."""
     found = measure(case, plan)
     check = checked(case) if shadow and case.measure == "speed" else None
     wrong = check.first if check else None

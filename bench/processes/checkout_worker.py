@@ -20,8 +20,6 @@ from cogrid.benchmarks.workloads import checksum
 
 
 class Prepared:
-    """The case that was prepared last."""
-
     def __init__(self) -> None:
         self._cores = os.sched_getaffinity(0) if sys.platform == "linux" else set()
         self._stack = contextlib.ExitStack()
@@ -51,7 +49,6 @@ class Prepared:
 
 
 def _checked(case: Case, prepared: Ready | training.Update) -> dict[str, Any]:
-    """What both checkouts must agree on."""
     if isinstance(prepared, training.Update):
         training.check(case, prepared)
         return {"checksum": None, "counters": prepared.counters}

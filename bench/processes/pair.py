@@ -28,7 +28,6 @@ class Checkout(NamedTuple):
     env: dict[str, str]
 
     def start(self) -> Worker:
-        """A process that runs the code of this folder."""
         return Worker(COMMAND, self.env, self.folder)
 
     def prove(self, answer: Answer) -> None:

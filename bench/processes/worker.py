@@ -70,7 +70,6 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked."""
         return self._process.poll() is None
 
     def ask(self, request: Any = None) -> dict[str, Any]:
@@ -107,7 +106,6 @@ class Worker:
         return WorkerFailed(f"the process ended {how}{f': {last}' if last else '.'}", worker=self)
 
     def close(self) -> None:
-        """End the process."""
         assert self._process.stdin
         assert self._process.stdout
         with contextlib.suppress(BrokenPipeError):

@@ -45,7 +45,6 @@ class Git(Record):
 
     @property
     def short(self) -> str:
-        """For people."""
         return f"{self.sha[:10]}{' with changes' if self.dirty else ''}"
 
 
@@ -73,13 +72,11 @@ class Configuration(Record):
     def of(
         cls, suite: str, plan: Plan, planned: Sequence[Case], against: Against | None = None
     ) -> Configuration:
-        """A suite with its cases and how they are sampled."""
         cases = [Parameters.of(case) for case in planned]
         return cls(suite=suite, **plan._asdict(), planned=cases, against=against)
 
     @property
     def plan(self) -> Plan:
-        """How the cases are sampled."""
         return Plan(*(getattr(self, name) for name in Plan._fields))
 
 
@@ -133,12 +130,10 @@ class Result(Record):
 
     @property
     def when(self) -> datetime:
-        """The time at which the run was made."""
         return datetime.fromisoformat(self.created)
 
     @property
     def is_ab(self) -> bool:
-        """Whether it is an A/B run."""
         return any(row.ab for row in self.rows)
 
 
@@ -153,7 +148,6 @@ class CountedRow(Record):
 
     @classmethod
     def of(cls, row: Row) -> CountedRow:
-        """The part of a row that no noise touches."""
         return cls(**{name: getattr(row, name) for name in cls.__struct_fields__})
 
 

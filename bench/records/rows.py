@@ -30,7 +30,6 @@ class Record(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def replace(record: Kind, **changes: Any) -> Kind:
-    """A copy of a record with some fields changed."""
     return msgspec.structs.replace(record, **changes)
 
 
@@ -48,7 +47,6 @@ class Parameters(Record):
 
     @classmethod
     def of(cls, case: Case) -> Parameters:
-        """What a file says of a case."""
         return cls(**case.parameters())
 
     @property
@@ -60,7 +58,6 @@ class Parameters(Record):
 
     @property
     def backend(self) -> str:
-        """numpy or jax."""
         return self.mode.partition("-")[0]
 
     @property
@@ -173,7 +170,6 @@ class Row(Measurement, kw_only=True):
 
     @property
     def is_ok(self) -> bool:
-        """Whether it has numbers."""
         return self.status == "ok"
 
     @property

@@ -56,7 +56,6 @@ def changes(earlier: Sequence[Result], run: Result) -> Cells:
 
 
 def median(row: Row) -> str:
-    """With its unit, or why there is none."""
     return engineering(row.numbers.median, row.unit) if row.is_ok else row.status
 
 

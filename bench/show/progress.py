@@ -38,7 +38,6 @@ class Progress:
             self._bar.stop()
 
     def start(self, name: str, number: int, total: int) -> None:
-        """A case begins."""
         self._where = f"[{number + 1}/{total}]"
         if not self._console.is_terminal:
             return
@@ -48,7 +47,6 @@ class Progress:
         self._bar.update(self._task, description=name, completed=number, refresh=True)
 
     def finish(self, name: str, outcome: str) -> None:
-        """It has ended, with this outcome."""
         line = f"{self._where} {name}: {outcome}"
         if self._task is None:
             print(line, file=sys.stderr, flush=True)

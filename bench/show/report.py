@@ -66,7 +66,6 @@ def page(found: Sequence[Result], baselines: Baselines) -> str:
 
 
 def comparison(run: Result, baselines: Baselines) -> Section:
-    """The run beside the committed baselines."""
     if not (baselines.timings or baselines.counters):
         none = paragraph("There is no baseline to compare with.")
         return Section("baselines", "Against the baselines", none, tables.headline(run))
@@ -75,7 +74,6 @@ def comparison(run: Result, baselines: Baselines) -> Section:
 
 
 def ab_section(result: Result, figure: str) -> Section:
-    """What an A/B run found."""
     against = result.configuration.against
     base = " ".join(filter(None, [against.revision, against.sha[:10]])) if against else ""
     how = f"Both sides were measured by turns on this machine; the base is {base or 'unknown'}."
@@ -85,7 +83,6 @@ def ab_section(result: Result, figure: str) -> Section:
 
 
 def verdicts(findings: Sequence[Finding]) -> str:
-    """The diff."""
     rows = []
     for finding in findings:
         name, _, span, before, after, counters, remark = diff.cells(finding)
@@ -129,7 +126,6 @@ def measurements(result: Result) -> Section:
 
 
 def speed(row: Row) -> list[Cell]:
-    """A row in steps/s."""
     if not row.is_ok:
         return [text(row.name), *4 * [number(None, "")], note(in_short(row))]
     median, rss = row.numbers.median, row.memory.get("peak_rss_bytes")
@@ -145,7 +141,6 @@ def speed(row: Row) -> list[Cell]:
 
 
 def time(row: Row) -> list[Cell]:
-    """A row in seconds."""
     if not row.is_ok:
         return [text(row.name), *3 * [number(None, "")], text(""), note(in_short(row))]
     times = (row.numbers.median, row.numbers.p95, row.numbers.p99)
@@ -158,7 +153,6 @@ def time(row: Row) -> list[Cell]:
 
 
 def noise(result: Result) -> Section:
-    """What disturbed the machine, row by row."""
     how = (
         "Steal is the share of the cores' time that the hypervisor took, others are the cores that other "
         f"processes used. A row that varies by more than {percent(UNSTABLE)} is unstable, and is "
@@ -190,7 +184,6 @@ def variation(row: Row) -> Cell:
 
 
 def machine(result: Result) -> str:
-    """Where the numbers of a run come from."""
     git = result.git
     lines = {
         "measured": f"{result.when:%Y-%m-%d %H:%M:%S %Z}",

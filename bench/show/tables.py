@@ -79,7 +79,6 @@ def machine(result: Result) -> str:
 
 
 def headline(result: Result) -> str:
-    """How it went, in numbers."""
     rows = result.rows
     counts = {status: sum(row.status == status for row in rows) for status in ("failed", "out of memory")}
     unstable = sum(row.doubt == "unstable" for row in rows)
@@ -145,7 +144,6 @@ def _note(row: Row) -> str:
 
 
 def _numpy_single(row: Row, rows: Sequence[Row]) -> float | None:
-    """The speed of one NumPy environment of the same kind."""
     kind = _kind(row)
     for other in rows:
         if other.case.mode == "numpy-single" and other.is_ok and other is not row and _kind(other) == kind:

@@ -35,22 +35,17 @@ Baseline = Result | CounterSet
 
 
 class Baselines(NamedTuple):
-    """What a result is held against."""
-
     timings: Sequence[Result] = ()
     counters: Sequence[CounterSet] = ()
 
     @classmethod
     def of(cls, *found: Baseline) -> Baselines:
-        """Of files; a result brings its counters along."""
         timings = [one for one in found if isinstance(one, Result)]
         sets = [one for one in found if isinstance(one, CounterSet)]
         return cls(timings, sets + [part for one in timings for part in counter_sets(one)])
 
 
 class Accepted(NamedTuple):
-    """The files that were written, and what was left out of them, in words."""
-
     written: list[Path]
     left_out: list[str]
 
@@ -64,7 +59,6 @@ def load(path: Path) -> Baseline:
 
 
 def files() -> list[Path]:
-    """The committed ones."""
     return sorted(FOLDER.glob("*.json"))
 
 
@@ -74,7 +68,6 @@ def committed(paths: Iterable[Path] | None = None) -> Baselines:
 
 
 def file_name(baseline: Baseline) -> str:
-    """The name that follows from what is inside."""
     if isinstance(baseline, Result):
         return f"{machine.fingerprint(baseline.system)}.json"
     key = baseline.key
@@ -87,12 +80,10 @@ def file_name(baseline: Baseline) -> str:
 
 
 def has_counters(row: Row) -> bool:
-    """Whether the row has counters of ours."""
     return bool(row.is_ok and row.counters and row.library == "cogrid")
 
 
 def key_of(system: System, backend: str) -> CounterKey:
-    """What the counters of a backend depend on, beside the code."""
     if backend == "numpy":  # the instructions of this Python are counted
         return {"numpy": system.numpy, "python": ".".join(system.python.split(".")[:2])}
     flags = {name: value for name, value in system.flags.items() if name in COMPILING}
@@ -100,7 +91,6 @@ def key_of(system: System, backend: str) -> CounterKey:
 
 
 def describe_key(key: CounterKey) -> str:
-    """The key in words."""
     return ", ".join(f"{name} {value}" for name, value in key.items())
 
 

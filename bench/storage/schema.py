@@ -23,7 +23,6 @@ def schema() -> dict[str, Any]:
 
 
 def text() -> str:
-    """As it is committed."""
     return json.dumps(schema(), indent=1) + "\n"
 
 

@@ -29,7 +29,6 @@ def process(way: str, case: Case, resources: Resources) -> Process:
 
 
 def program(folder: Path) -> Path:
-    """The compiled program."""
     made = folder / "limit"
     if made.exists():
         return made

@@ -101,7 +101,6 @@ TARGETS = (
 
 
 def prepare(way: str, case: Case) -> Prepared:
-    """A case, in one of the ways below."""
     return _WAYS[way](case)
 
 
@@ -207,27 +206,23 @@ def _drawn(case: Case, staggered: bool = False) -> Prepared:
 
 
 def _vmapped(case: Case) -> tuple[Any, Any, Any]:
-    """The vmapped `step_env` and arguments for it."""
     game = _game(case)
     return _stepper(game), _start(game, case), np.zeros((case.batch, len(AGENTS)), np.int32)
 
 
 def _compile(case: Case) -> Prepared:
-    """Seconds until the vmapped `step_env` is compiled."""
     from bench.peers import compiled
 
     return _prepared("s", compiled.compilation(clock, *_vmapped(case)))
 
 
 def _counted(name: str, unit: str, case: Case) -> Prepared:
-    """A counter of the compiled vmapped `step_env`."""
     from bench.peers import compiled
 
     return _prepared(unit, compiled.counter(name, *_vmapped(case)))
 
 
 def _state_bytes(case: Case) -> Prepared:
-    """Bytes of a state."""
     import jax
 
     size = sum(leaf.nbytes for leaf in jax.tree.leaves(_start(_game(case), case))) // case.batch

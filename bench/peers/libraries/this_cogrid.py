@@ -24,7 +24,6 @@ COGRID = Peer("cogrid", python_module(__name__))
 
 
 def prepare(way: str, case: Case) -> Prepared:
-    """A case, in one of the ways below."""
     return _WAYS[way](case)
 
 
@@ -142,7 +141,6 @@ def _empty(case: Case) -> Prepared:
 
 
 def _vmapped(case: Case) -> tuple[Any, Any, Any]:
-    """The vmapped step and arguments for it."""
     import jax
 
     env = CoGridEnv(case.spec, "jax")
@@ -151,14 +149,12 @@ def _vmapped(case: Case) -> tuple[Any, Any, Any]:
 
 
 def _compile(case: Case) -> Prepared:
-    """Seconds until the vmapped step is compiled."""
     from bench.peers import compiled
 
     return _prepared("s", compiled.compilation(clock, *_vmapped(case)))
 
 
 def _counted(name: str, unit: str, case: Case) -> Prepared:
-    """A counter of the compiled vmapped step."""
     from bench.peers import compiled
 
     return _prepared(unit, compiled.counter(name, *_vmapped(case)))

@@ -105,12 +105,10 @@ def same_work(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def is_peer(row: Row) -> bool:
-    """Whether another library was measured."""
     return row.library != "cogrid"
 
 
 def library_bars(axis: Axes, group: Sequence[Row]) -> None:
-    """A bar for each library, with its speed and how cogrid compares."""
     cogrid = next((row.numbers.median for row in group if not is_peer(row) and row.is_ok), None)
     for y, row in enumerate(group):
         if not row.is_ok:

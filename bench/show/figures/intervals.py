@@ -87,6 +87,5 @@ def draw(axis: Axes, lines: Sequence[Line]) -> None:
 
 
 def draw_interval(axis: Axes, y: int, ratio: Interval, style: Style) -> None:
-    """One case."""
     axis.plot([ratio.low, ratio.high], [y, y], color=style["color"], linewidth=1.8, solid_capstyle="butt")
     axis.plot([ratio.median], [y], linestyle="", markersize=6, **style)

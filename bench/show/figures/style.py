@@ -88,7 +88,6 @@ class Styles:
 
 
 def spread(row: Row) -> Spread:
-    """Median, least and greatest sample."""
     return row.numbers.median, row.numbers.min, row.numbers.max
 
 
@@ -112,7 +111,6 @@ def columns(
 
 
 def with_heading(figure: Figure, found: Sequence[tuple[Panel, Any]], title: str) -> Figure:
-    """The title above and the machines below."""
     figure.suptitle(title, fontweight="bold", x=0.01, ha="left")
     machines = "\n".join(f"{panel.title}: {panel.machine}" for panel, _ in found)
     figure.supxlabel(machines, fontsize=SMALL, x=0.01, ha="left")
@@ -173,7 +171,6 @@ def failed_bar(axis: Axes, y: int, row: Row) -> None:
 
 
 def beside(axis: Axes, text: str, point: tuple[float, float], shift: int = 6) -> None:
-    """Small text right of a point."""
     axis.annotate(text, point, (shift, 0), textcoords="offset points", va="center", fontsize=SMALL)
 
 

@@ -32,12 +32,10 @@ Place = Callable[[Row], int]  # where on the axis
 
 
 def batch_of(row: Row) -> int:
-    """A place on the axis of batches."""
     return row.case.batch
 
 
 def chunk_of(row: Row) -> int:
-    """A place on the axis of chunks."""
     return row.case.steps
 
 
@@ -157,5 +155,4 @@ def peaks(axis: Axes, sweeps: Sweeps, styles: Styles, x: Place) -> None:
 
 
 def failures(axis: Axes, sweeps: Sweeps, styles: Styles, x: Place) -> None:
-    """A cross for each row that failed."""
     crosses(axis, [(x(row), row, styles(row)) for sweep in sweeps for row in sweep if not row.is_ok])
