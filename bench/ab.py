@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from bench import ROOT
 from bench.compare import ab_statistics
 from bench.compare.ab_statistics import FIRST_PAIRS, ROUNDS, SECOND_PAIRS, Judged
@@ -14,7 +16,7 @@ from bench.measure.plan import Plan
 from bench.processes.checkout import checkout_of
 from bench.processes.pair import CaseSamples, Checkout, Pair
 from bench.processes.turns import noise_of
-from bench.records import Comparison, Measurement, Result, Row, replace
+from bench.records import Comparison, Measurement, Result, Row
 from bench.runner import row_of
 from bench.show.progress import Progress
 from bench.storage import results

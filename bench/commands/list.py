@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from bench import suites
-from bench.commands.options import add_selection
-from bench.commands.selection import selected
+from bench.commands.options import add_selection, selected
 from bench.exit_codes import Code
 
 EXAMPLE = "python -m bench list --full --only lossless"

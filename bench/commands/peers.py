@@ -8,8 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bench.commands.options import add_file, at_least, new_result, short
-from bench.commands.selection import refuse_shadow
+from bench.commands.options import add_file, at_least, new_result, refuse_shadow, short
 from bench.measure.plan import Plan
 from bench.peers import run as peers
 from bench.peers import table

@@ -6,9 +6,8 @@ import argparse
 
 import cogrid
 from bench import suites
-from bench.commands.options import add_file, at_least, new_result
+from bench.commands.options import add_file, at_least, cogrid_errors, installed, new_result
 from bench.commands.run import exit_code, measure
-from bench.commands.selection import cogrid_errors, installed
 from bench.measure.plan import Plan
 from bench.show import tables
 

@@ -12,8 +12,17 @@ import sys
 from pathlib import Path
 
 from bench import ab, runner, suites
-from bench.commands.options import add_file, add_selection, add_strict, at_least, new_result, short
-from bench.commands.selection import cogrid_errors, refuse_shadow, selected
+from bench.commands.options import (
+    add_file,
+    add_selection,
+    add_strict,
+    at_least,
+    cogrid_errors,
+    new_result,
+    refuse_shadow,
+    selected,
+    short,
+)
 from bench.compare import findings
 from bench.compare.ab_statistics import ROUNDS
 from bench.exit_codes import Code, NoDevice, UsageError, worst

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from bench.records import CountedRow, CounterSet, Result, Row
-from bench.storage.baselines import describe_key, has_counters, key_of
+from bench.records import Result, Row
+from bench.storage.baselines import CountedRow, CounterSet, describe_key, has_counters, key_of
 from bench.units import percent
 
 # Counters have no noise: the limit only lets a trifle pass.

@@ -8,13 +8,28 @@ from typing import Any, NamedTuple
 
 from bench.compare import counters
 from bench.compare.counters import Change
-from bench.compare.describe import in_short
 from bench.compare.intervals import Interval, interval
 from bench.exit_codes import Code
 from bench.records import Comparison, Result, Row
 from bench.storage.baselines import Baselines
 from bench.storage.machine import differing
-from bench.units import pace, percent
+from bench.units import engineering, pace, percent
+
+
+def environment_share(row: Row) -> str:
+    """Of training: how much of its time the environment takes, "" for other rows."""
+    if row.case.measure != "train" or not row.parts:
+        return ""
+    return f"environment {percent(row.parts['environment'] / row.parts['update'])} of the time"
+
+
+def in_short(row: Row) -> str:
+    """Its median and spread, or why it has none."""
+    if not row.is_ok:
+        return f"{row.status}: {row.error}"
+    known = f"{engineering(row.numbers.median, row.unit)} ± {percent(row.numbers.cv)}"
+    return ", ".join(filter(None, [known, environment_share(row), row.doubt]))
+
 
 # Runs of the same code in different hours differ by a third on a shared machine: less says nothing (008).
 MARGIN = 0.50

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from bench import ab
 from bench.compare import ab_statistics
@@ -22,7 +23,7 @@ from bench.compare.ab_statistics import Pair
 from bench.exit_codes import UsageError
 from bench.processes.checkout import checkout_of, clean_sha
 from bench.processes.pair import CaseSamples
-from bench.records import Record, replace
+from bench.records import Record
 from bench.show.progress import Progress
 from bench.storage import machine
 from bench.storage.results import decoded

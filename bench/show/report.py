@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
-from bench.compare.describe import environment_share, in_short
-from bench.compare.findings import VERDICTS, Finding, judge
+from bench.compare.findings import VERDICTS, Finding, environment_share, in_short, judge
 from bench.records import UNSTABLE, Result, Row
 from bench.show import diff, tables
 from bench.show.figures import files

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from bench.compare.describe import environment_share, in_short
+from bench.compare.findings import environment_share, in_short
 from bench.compare.sweeps import same_but
 from bench.measure.phases import Parts
 from bench.measure.phases import table as phases_table

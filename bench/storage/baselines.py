@@ -5,23 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from bench import ROOT
 from bench.exit_codes import UsageError
 from bench.measure.plan import Plan
-from bench.records import (
-    SCHEMA_VERSION,
-    Acceptance,
-    CountedRow,
-    CounterKey,
-    CounterSet,
-    Parameters,
-    Result,
-    Row,
-    System,
-    replace,
-)
+from bench.records import SCHEMA_VERSION, Acceptance, Hex12, Hex16, Parameters, Record, Result, Row, System
 from bench.storage import machine, results
 from bench.storage.identity import identity
 from cogrid.shadow import VARIABLE as SHADOW
@@ -30,6 +22,33 @@ FOLDER = ROOT / "bench" / "baselines"
 COLUMNS = ("baseline", "holds", "here", "accepted", "revision", "because")
 # Of the environment variables that a result names: those that change what is compiled.
 COMPILING = ("XLA_FLAGS", "JAX_ENABLE_X64", "JAX_NUM_CPU_DEVICES")
+
+#: Which jaxlib and platform, or which NumPy and Python, counters belong to.
+CounterKey = Annotated[dict[str, str], msgspec.Meta(min_length=1)]
+
+
+class CountedRow(Record):
+    """The counters of a case."""
+
+    name: str
+    identity: Hex12
+    case: Parameters
+    checksum: Hex16 | None
+    counters: Annotated[dict[str, int], msgspec.Meta(min_length=1)]
+
+    @classmethod
+    def of(cls, row: Row) -> CountedRow:
+        return cls(**{name: getattr(row, name) for name in cls.__struct_fields__})
+
+
+class CounterSet(Record):
+    """Counters of one key; with `accepted` it is a baseline of counters."""
+
+    schema: Literal[1]
+    key: CounterKey
+    rows: list[CountedRow]
+    accepted: list[Acceptance] = msgspec.field(default_factory=list)
+
 
 Baseline = Result | CounterSet
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from bench.records import CounterSet, Result
+from bench.records import Result
+from bench.storage.baselines import CounterSet
 
 FILE = Path(__file__).parent / "schema.json"
 

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
+from msgspec.structs import replace
 
 from bench.compare.sweeps import batch_sweeps, chunk_sweeps, per_environment
-from bench.records import Result, Row, replace
+from bench.records import Result, Row
 from bench.show.figures.style import (
     GUIDE,
     Spread,

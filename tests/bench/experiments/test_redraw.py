@@ -8,13 +8,13 @@ import pytest
 
 from bench.compare.ab_statistics import FIRST_PAIRS, ROUNDS
 from bench.exit_codes import UsageError
-from bench.experiments import redraw
+from bench.experiments import selfcheck
 from bench.experiments.campaign import Run
 from tests.bench.experiments.support import run
 
 
 def shares(runs: list[Run]) -> dict[tuple[str, float], float]:
-    scores = redraw.redraw(redraw.recorded_pairs(runs), suites=200)
+    scores = selfcheck.redraw(selfcheck.recorded_pairs(runs), suites=200)
     return {(score.rule, score.factor): score.hits / score.suites for score in scores}
 
 
@@ -34,25 +34,25 @@ def test_rules_that_measure_one_after_the_other_raise_false_alarms_where_the_mac
 
 def test_rules_judge_by_their_own_limits() -> None:
     before, after = [1.0] * ROUNDS, [1.08] * ROUNDS
-    assert not redraw.median_of_three(before, after)
-    assert redraw.means(before, after)
-    assert not redraw.asv(before, after)
-    assert redraw.asv(before, [1.2] * ROUNDS)
-    assert redraw.median_of_three(before, [1.2] * 3 + [9.0] * 5)
+    assert not selfcheck.median_of_three(before, after)
+    assert selfcheck.means(before, after)
+    assert not selfcheck.asv(before, after)
+    assert selfcheck.asv(before, [1.2] * ROUNDS)
+    assert selfcheck.median_of_three(before, [1.2] * 3 + [9.0] * 5)
 
 
 def test_suites_are_drawn_from_a_a_runs_beside_the_hog_only() -> None:
     runs = [run(0), run(1, factor=1.1, slowed="one"), run(2, hog=0.0)]
-    assert len(redraw.recorded_pairs(runs)) == FIRST_PAIRS
+    assert len(selfcheck.recorded_pairs(runs)) == FIRST_PAIRS
     with pytest.raises(UsageError, match="no A/A run"):
-        redraw.recorded_pairs(runs[1:])
+        selfcheck.recorded_pairs(runs[1:])
 
 
 def test_a_drawn_suite_slows_the_named_case_only() -> None:
-    recorded = redraw.recorded_pairs([run(seed) for seed in range(3)])
-    assert redraw.this_ab(recorded, {"two": 1.3}, random.Random(1)) == ["two"]
+    recorded = selfcheck.recorded_pairs([run(seed) for seed in range(3)])
+    assert selfcheck.this_ab(recorded, {"two": 1.3}, random.Random(1)) == ["two"]
 
 
 def test_a_score_has_its_bound() -> None:
-    assert redraw.Score("a", 1.0, 2000, 0).text == "0.0 % (≤ 0.15 %)"
-    assert redraw.Score("a", 1.1, 2000, 2000).text == "100.0 % (≥ 99.9 %)"
+    assert selfcheck.Score("a", 1.0, 2000, 0).text == "0.0 % (≤ 0.15 %)"
+    assert selfcheck.Score("a", 1.1, 2000, 2000).text == "100.0 % (≥ 99.9 %)"

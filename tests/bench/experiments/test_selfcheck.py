@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from bench import ROOT
 from bench.experiments import campaign, selfcheck
-from bench.records import replace
 from tests.bench.experiments.support import run
 
 
@@ -21,7 +22,7 @@ def test_summary_counts_found_cases_and_false_alarms() -> None:
 
 def test_the_documented_tables_are_those_of_the_committed_log() -> None:
     runs = campaign.load(ROOT / "bench" / "evidence" / "selfcheck.jsonl")
-    text = selfcheck.summary(runs, 2000, "github")
+    text = selfcheck.summary(runs, 2000)
     page = (ROOT / "docs" / "selfcheck.md").read_text(encoding="utf-8")
     assert len(text.split("\n\n")) == 3
     for table in text.split("\n\n"):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from bench.records import replace
 from bench.storage import machine
 from tests.bench.support import result
 

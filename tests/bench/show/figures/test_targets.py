@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.records import TargetResult, replace
-from bench.show.figures.targets import targets
+from msgspec.structs import replace
+
+from bench.records import TargetResult
+from bench.show.figures.bars import targets
 from tests.bench.show.figures.support import drawn, texts
 from tests.bench.support import result, row
 

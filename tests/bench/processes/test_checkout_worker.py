@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from bench.measure.slowdown import slowed
+from bench.processes.checkout_worker import slowed
 from cogrid.benchmarks.clock import Pass
 
 
