@@ -119,7 +119,6 @@ def training(short: bool = False) -> list[Case]:
 
 
 def checked(cases: list[Case]) -> list[Case]:
-    """The cases; raises what is wrong with them, before anything is measured."""
     return list({case: (case.spec, named(case.measure)) for case in cases})
 
 

@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from bench.commands.options import at_least
-from bench.exit_codes import Code
 from bench.show import history
 from bench.storage.results import RESULTS
 
@@ -19,6 +18,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scaling-only", action="store_true", help="only sweeps, with their efficiency")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     print(history.history(options.folder, options.batch_size, options.scaling_only))
-    return Code.FINE

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from bench.commands.options import refuse_existing, short
-from bench.exit_codes import Code
 from bench.show.export import to_csv, to_pyperf
 from bench.storage import results
 
@@ -21,12 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="default: print it")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     text = FORMATS[options.to](results.load(options.file))
     refuse_existing(options.output)
     if options.output:
-        results.write_text(options.output, text)
+        results.write_bytes(options.output, text.encode())
         print(f"bench: written to {short(options.output)}", file=sys.stderr)
     else:
         print(text, end="")
-    return Code.FINE

@@ -6,7 +6,6 @@ import argparse
 
 from bench import suites
 from bench.commands.options import add_selection, selected
-from bench.exit_codes import Code
 
 EXAMPLE = "python -m bench list --full --only lossless"
 
@@ -15,7 +14,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     for case in selected(options, suites.full if options.full else suites.quick):
         print(case.name)
-    return Code.FINE

@@ -38,15 +38,11 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", metavar="TEXT", help="cases whose name contains this")
     parser.add_argument("--layout", action="append", metavar="NAME", help="only this environment; repeatable")
     parser.add_argument("--backend", choices=("numpy", "jax"))
-    parser.add_argument(
-        "--batch", type=at_least(1), metavar="N", help="run the batched cases with N environments"
-    )
-    toy = parser.add_argument_group("the toy arena")
-    toy.add_argument(
-        "--agents", type=at_least(1), default=suites.TOY["num_agents"], help="default: %(default)s"
-    )
-    toy.add_argument("--map-size", type=int, default=suites.TOY["map_size"], help="default: %(default)s")
-    toy.add_argument("--density", type=float, default=suites.TOY["density"], help="default: %(default)s")
+    parser.add_argument("--batch", type=at_least(1), metavar="N", help="environments of the batched cases")
+    toy, arena = suites.TOY, parser.add_argument_group("the toy arena")
+    arena.add_argument("--agents", type=at_least(1), default=toy["num_agents"], help="default: %(default)s")
+    arena.add_argument("--map-size", type=int, default=toy["map_size"], help="default: %(default)s")
+    arena.add_argument("--density", type=float, default=toy["density"], help="default: %(default)s")
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:

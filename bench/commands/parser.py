@@ -1,7 +1,7 @@
 """The parser: the commands in groups, each module of this folder one of them.
 
 A command is a module whose docstring is its description, with an EXAMPLE, `add_arguments(parser)` and
-`run(options)`, which returns the exit code.
+`run(options)`, which returns the exit code, or nothing where it is 0.
 """
 
 from __future__ import annotations

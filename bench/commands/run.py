@@ -43,27 +43,19 @@ EXAMPLE = "python -m bench run --layout CrampedRoom --backend jax --tag before"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     parser.add_argument("--against", metavar="REV", help="compare with this revision, by turns (A/B)")
-    sampling = parser.add_argument_group("sampling (by default as many steps as fill the time)")
-    plan = Plan()
-    sampling.add_argument(
+    plan, group = Plan(), parser.add_argument_group("sampling (by default as many steps as fill the time)")
+    group.add_argument(
         "--rounds", type=at_least(1), default=plan.samples, help="samples; default: %(default)s"
     )
-    sampling.add_argument(
-        "--iterations",
-        type=at_least(0),
-        default=plan.iterations,
-        help="environment steps of a sample, at least",
+    group.add_argument(
+        "--iterations", type=at_least(0), default=plan.iterations, help="steps of a sample, at least"
     )
-    sampling.add_argument(
-        "--warmup", type=at_least(0), default=plan.warmup_iterations, help="environment steps before it"
-    )
-    sampling.add_argument("--seed", type=int, default=42, help="of the action tapes; default: %(default)s")
+    group.add_argument("--warmup", type=at_least(0), default=plan.warmup_iterations, help="steps before it")
+    group.add_argument("--seed", type=int, default=42, help="of the action tapes; default: %(default)s")
     add_file(parser)
     parser.add_argument("--resume", action="store_true", help="finish the newest file that lacks rows")
     parser.add_argument("--require-platform", metavar="NAME", help="exit 69 unless JAX runs on it")
-    parser.add_argument(
-        "--baseline", type=Path, nargs="+", metavar="FILE", help="default: the committed ones"
-    )
+    parser.add_argument("--baseline", type=Path, nargs="+", metavar="FILE", help="default: those committed")
     add_strict(parser)
 
 

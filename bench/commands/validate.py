@@ -10,13 +10,8 @@ EXAMPLE = "python -m bench validate soak"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "size",
-        type=validation.size_of,
-        nargs="?",
-        default="smoke",
-        help="smoke, soak, or so many comparisons",
-    )
+    known = "smoke, soak, or so many comparisons"
+    parser.add_argument("size", type=validation.size_of, nargs="?", default="smoke", help=known)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -99,7 +99,6 @@ class Judged(NamedTuple):
 
 
 def judge(first: Sequence[Pair], second: Sequence[Pair], cases: int) -> Judged:
-    """The verdict on one of so many cases; there may be no second look."""
     return judge_evidence(evidence(first), evidence(second) if second else None, cases)
 
 

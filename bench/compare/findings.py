@@ -24,7 +24,6 @@ def environment_share(row: Row) -> str:
 
 
 def in_short(row: Row) -> str:
-    """Its median and spread, or why it has none."""
     if not row.is_ok:
         return f"{row.status}: {row.error}"
     known = f"{engineering(row.numbers.median, row.unit)} ± {percent(row.numbers.cv)}"

@@ -97,7 +97,6 @@ def _free_port() -> int:
 
 @contextmanager
 def team(shape: Shape) -> Iterator[Team]:
-    """The processes of a shape, which end with the block."""
     env = {
         "JAX_ENABLE_COMPILATION_CACHE": "0",
         "JAX_PLATFORMS": "cpu",
@@ -110,7 +109,6 @@ def team(shape: Shape) -> Iterator[Team]:
 
 
 def run(rounds: int = ROUNDS, batch: int = BATCH, steps: int = STEPS) -> Code:
-    """Measure, count, and print both tables; the exit code."""
     with ExitStack() as stack:
         teams = [stack.enter_context(team(shape)) for shape in SHAPES]
         for one in teams:

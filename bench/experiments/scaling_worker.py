@@ -26,8 +26,6 @@ ARRAY = re.compile(r"\b(?:pred|[a-z]+?(\d+))\[([\d,]*)\]")  # a pred takes a byt
 
 
 class Game:
-    """A rollout that was prepared, and goes on from play to play."""
-
     def __init__(self) -> None:
         self._program: Any = None
         self._carry: Any = None

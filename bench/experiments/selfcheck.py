@@ -1,4 +1,4 @@
-"""The self-check: how often this machine's A/B raises a false alarm and what it misses, also in suites drawn again."""
+"""The self-check: how often this machine's A/B raises a false alarm, and what it misses."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ def recorded_pairs(runs: Sequence[Run]) -> list[RecordedPair]:
 
 
 def this_ab(recorded: Sequence[RecordedPair], factors: Mapping[str, float], draw: random.Random) -> list[str]:
-    """The rule of `bench run --against`."""
     first, second = (draw.choices(recorded, k=count) for count in (FIRST_PAIRS, SECOND_PAIRS))
     slower = []
     for name in recorded[0].estimates:
@@ -161,7 +160,6 @@ DRAWN = ("A/A suites with an alarm", "10 % found", "20 % found")
 
 
 def summary(runs: Sequence[Run], suites: int) -> str:
-    """The real runs, the noise of every case, and the drawn suites by every rule."""
     runs = [run.judged_again() for run in runs]
     recorded = recorded_pairs(runs)
     tables = (

@@ -47,8 +47,6 @@ Scene = tuple[str, str]  # an id and a kind of observation
 
 
 class Run(NamedTuple):
-    """Something to play under a shadow, and its report."""
-
     path: str
     scene: str
     play: Callable[[], ShadowReport]
@@ -214,7 +212,6 @@ def first_mismatch(outcome: Outcome) -> str:
 
 
 def table(outcomes: list[Outcome]) -> str:
-    """Sums by path and backend, then what was found wrong."""
     groups: dict[tuple[str, str], list[ShadowReport]] = {}
     for path, _, report, _ in sorted(outcomes, key=lambda one: (one.path, one.report.backend)):
         groups.setdefault((path, report.backend), []).append(report)
@@ -236,7 +233,6 @@ def _sums(reports: list[ShadowReport]) -> tuple[int, int]:
 
 
 def size_of(text: str) -> int:
-    """A number of comparisons, by its name or as it is; for argparse."""
     if text in SIZES:
         return SIZES[text]
     if not text.replace("_", "").isdigit() or int(text) < 1:

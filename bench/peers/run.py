@@ -12,9 +12,8 @@ from typing import NamedTuple
 from bench import ROOT
 from bench.compare.intervals import Interval, interval
 from bench.exit_codes import Code, UsageError, worst
-from bench.peers.libraries.this_cogrid import COGRID
 from bench.peers.start import ReadyPeer, Resources
-from bench.peers.target import PeerCase, Target
+from bench.peers.target import COGRID, PeerCase, Target
 from bench.peers.targets import TARGETS
 from bench.processes.turns import Sample, in_turns, noise_of
 from bench.processes.worker import WorkerFailed
@@ -29,7 +28,7 @@ ROUNDS, QUICK_ROUNDS = 20, 6  # six are the fewest that have an interval
 PEERS = ROOT / "bench" / "peers"
 #: What stands between a case and the numbers of a peer, beside what every case needs.
 CODE = (
-    *(PEERS / f"{name}.py" for name in ("compiled", "peer_worker", "tapes")),
+    *(PEERS / f"{name}.py" for name in ("cases", "compiled", "peer_worker")),
     *PEERS.glob("libraries/*.py"),
 )
 
@@ -199,9 +198,7 @@ def _add(result: Result, found: Found) -> None:
         rows=[row.name for row in found.rows],
         samples=[row.samples for row in found.rows],
         figures=found.figures,
-        median=middle.median if middle else None,
-        low=middle.low if middle else None,
-        high=middle.high if middle else None,
+        **(middle._asdict() if middle else dict.fromkeys(Interval._fields)),
         verdict=found.verdict,
         enough=target.enough,
         stretch=None if target.stretch == math.inf else target.stretch,  # JSON has no infinity

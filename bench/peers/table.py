@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from bench.peers.libraries.this_cogrid import COGRID
 from bench.peers.run import Found
-from bench.peers.target import alone, exponent
+from bench.peers.target import COGRID, alone, exponent
 from bench.records import Result
 from bench.show.tables import machine
 from bench.units import engineering

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.peers.start import Launch, ReadyPeer, Resources
+from bench.peers.start import Launch, ReadyPeer, Resources, python_module
 from bench.records import Parameters
 from bench.units import engineering
 from cogrid.benchmarks.case import Case
@@ -23,6 +23,9 @@ Figure = Callable[["Target", Sequence[float]], float]
 class Peer:
     name: str  # as long as it has not told its version
     launch: Launch
+
+
+COGRID = Peer("cogrid", python_module("bench.peers.libraries.this_cogrid"))
 
 
 @dataclasses.dataclass(frozen=True)

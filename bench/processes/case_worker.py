@@ -41,20 +41,12 @@ def measured(case: Case, plan: Plan, shadow: bool = False) -> Measurement:
         agents=case.spec.num_agents,
         status="mismatch" if wrong else "ok",
         error=f"{wrong}." if wrong else None,
-        unit=found.unit,
-        samples=[] if wrong else found.samples,
-        counters=dict(found.counters),
-        memory={**found.memory, **peaks},
-        noise=dict(found.noise),
-        checksum=found.checksum,
-        parts=dict(found.parts),
-        verbs=dict(found.verbs),
         shadow=check,
+        **found._replace(samples=[] if wrong else found.samples, memory={**found.memory, **peaks})._asdict(),
     )
 
 
 def checked(case: Case) -> ShadowCheck:
-    """The case once more, with the other backend beside it."""
     report = shadowed(case)
     return ShadowCheck(
         beside=report.shadow,

@@ -57,7 +57,6 @@ def averages(findings: Sequence[Finding]) -> str:
 
 
 def headline(findings: Sequence[Finding]) -> str:
-    """How many of each verdict, and what became of the counters."""
     counted = Counter(finding.verdict for finding in findings)
     others = [verdict for verdict in VERDICTS if verdict not in COMPARED and counted[verdict]]
     parts = [f"{counted[verdict]} {verdict}" for verdict in (*COMPARED, *others)]

@@ -85,7 +85,6 @@ def scaling(run: Result) -> Cells:
 
 
 def failures(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
-    """A line for each row that has no number, with its error."""
     found = [
         f"{label}: {row.name}: {row.error}"
         for label, run in zip(labels(runs), runs, strict=True)

@@ -47,7 +47,6 @@ def note(value: str) -> Cell:
 
 
 def number(value: float | None, shown: str) -> Cell:
-    """A number as people read it, sorted by its value."""
     return Cell(escape(shown), value, "number") if value is not None else Cell("", css_class="number")
 
 

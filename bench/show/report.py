@@ -113,7 +113,6 @@ def tag(finding: Finding) -> Cell:
 
 
 def measurements(result: Result) -> Section:
-    """All rows: speeds, then times."""
     speeds = [row for row in result.rows if row.unit == "steps/s"]
     times = [row for row in result.rows if row.unit != "steps/s"]
     html = paragraph(tables.headline(result))
@@ -208,13 +207,11 @@ def file_name(result: Result) -> str:
 
 
 def raw_data(shown: Sequence[Result]) -> Section:
-    """The result files themselves, inside of the links."""
     links = (f"<li>{download(result)}</li>" for result in shown)
     return Section("data", "Raw data", f"<ul>{''.join(links)}</ul>")
 
 
 def download(result: Result) -> str:
-    """A link that holds its file."""
     data, name = results.encoded(result), escape(file_name(result))
     label = f"{name}, {size(len(data))}: all samples, counters and noise"
     return (

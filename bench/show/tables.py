@@ -21,7 +21,6 @@ PROFILES = {"profile": "phases of a step", "features": "parts of the flat observ
 
 
 def summary(result: Result) -> str:
-    """Every row with its speed-ups and noise, then the headline."""
     speeds = [row for row in result.rows if row.unit == "steps/s"]
     times = [row for row in result.rows if row.unit != "steps/s"]
     parts = [machine(result)]
@@ -47,7 +46,6 @@ def verbs(rows: Sequence[Row]) -> str:
 
 
 def shadows(rows: Sequence[Row]) -> str:
-    """What was compared beside the rows, and the sums."""
     found = [(row.name, row.shadow) for row in rows if row.shadow]
     lines = [
         [name, one.beside, f"{one.comparisons:,}", f"{one.mismatches:,}", _ratio(one.ratio)]
@@ -67,7 +65,6 @@ def _table(rows: list[list[str]], columns: Sequence[str]) -> str:
 
 
 def machine(result: Result) -> str:
-    """One line of where and what."""
     system = result.system
     jax = f"jax {system.jax} on {system.platform}" if system.jax else "without JAX"
     shadow = "; with a shadow, so not compared by time" if VARIABLE in system.flags else ""

@@ -82,7 +82,6 @@ def files() -> list[Path]:
 
 
 def committed(paths: Iterable[Path] | None = None) -> Baselines:
-    """What the files hold, by default all committed ones."""
     return Baselines.of(*map(load, files() if paths is None else paths))
 
 
@@ -114,7 +113,6 @@ def describe_key(key: CounterKey) -> str:
 
 
 def counter_sets(result: Result) -> list[CounterSet]:
-    """A result's counters by their keys."""
     found: dict[str, list[CountedRow]] = {}
     for row in filter(has_counters, result.rows):
         found.setdefault(row.case.backend, []).append(CountedRow.of(row))
@@ -227,7 +225,6 @@ def merge(old: Baseline | None, new: Baseline, record: Acceptance) -> Baseline:
 
 
 def troubles(path: Path) -> list[str]:
-    """What is wrong with a committed file, in sentences."""
     try:
         found = load(path)
     except UsageError as error:
@@ -247,7 +244,6 @@ def troubles(path: Path) -> list[str]:
 
 
 def fit(baseline: Baseline, here: System) -> str:
-    """Whether this machine's numbers can be held against it, in words."""
     if isinstance(baseline, CounterSet):
         fits = baseline.key in [key_of(here, backend) for backend in ("numpy", "jax")]
         return "fits" if fits else f"not comparable: counted for {describe_key(baseline.key)}"

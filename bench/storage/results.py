@@ -64,10 +64,6 @@ def write(path: Path, record: Any) -> None:
     write_bytes(path, data)
 
 
-def write_text(path: Path, text: str) -> None:
-    write_bytes(path, text.encode())
-
-
 def write_bytes(path: Path, data: bytes) -> None:
     """All of it or nothing: a crash or a full disk leaves the old file."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,12 +79,10 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def load(path: Path) -> Result:
-    """A valid result; a UsageError says in one sentence why a file is none."""
     return decoded(read(path), Result, str(path))
 
 
 def read(path: Path) -> bytes:
-    """The bytes of a file that has our version."""
     try:
         if path.exists() and not path.is_file():  # reading a pipe or a device may never end
             raise UsageError(f"{path} is no regular file.")

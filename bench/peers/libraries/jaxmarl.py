@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from bench.peers.cases import COUNTED, LOSSLESS, beside, cogrid, scan
+from bench.peers.cases import COUNTED, LOSSLESS, actions, beside, cogrid, end_of, scan
 from bench.peers.peer_worker import Prepared, speed
 from bench.peers.start import python_module
-from bench.peers.tapes import actions, end_of
 from bench.peers.target import Peer, PeerCase, Target
 from bench.suites import CRAMPED, options
 from cogrid.benchmarks import clock
@@ -164,7 +163,6 @@ def _played(case: Case, run: Callable[[], Any], end: Mapping[str, Any] | None = 
 
 
 def _play(case: Case) -> Prepared:
-    """A scan of `step_env` over the tape."""
     import jax
 
     from bench.peers import compiled
@@ -176,7 +174,6 @@ def _play(case: Case) -> Prepared:
 
 
 def _end(game: Any, case: Case, end: Any) -> dict[str, Any]:
-    """Of the environments that play different tapes."""
     import jax
 
     state, obs, rewards = jax.tree.map(lambda leaf: np.asarray(leaf[: case.lanes]), end)

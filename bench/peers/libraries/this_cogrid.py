@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from bench.peers.cases import actions, end_of, lanes, own_tapes
 from bench.peers.peer_worker import Prepared, speed
-from bench.peers.start import python_module
-from bench.peers.tapes import actions, end_of, lanes, own_tapes
-from bench.peers.target import Peer
+from bench.peers.target import COGRID
 from cogrid.backend.array import Array
 from cogrid.benchmarks import clock, modes
 from cogrid.benchmarks.case import Case
@@ -19,8 +18,6 @@ from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.render.picture import TILE, picture
 from cogrid.render.tiles import tiles_of
-
-COGRID = Peer("cogrid", python_module(__name__))
 
 
 def prepare(way: str, case: Case) -> Prepared:
@@ -34,7 +31,6 @@ def _prepared(
 
 
 def _played(case: Case, run: Callable[[], Any], end: Mapping[str, Any] | None = None) -> Prepared:
-    """The speed of a pass over all steps of all environments."""
     return _prepared("steps/s", speed(clock, clock.Pass(run), case.steps * case.batch), end)
 
 
@@ -48,7 +44,6 @@ def _play(case: Case) -> Prepared:
 
 
 def _end(case: Case, end: modes.End, count: int) -> dict[str, Any]:
-    """Of the first environments."""
     state, obs, rewards = end
     found = [state.pos, state.agent_dir, rewards[..., 0]]
     found += [obs] if case.spec.observation == "lossless" and isinstance(case.spec.game, Kitchen) else []

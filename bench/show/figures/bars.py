@@ -76,7 +76,6 @@ def phase_bar(axis: Axes, y: int, row: Row, styles: Mapping[str, Style]) -> None
 
 
 def libraries(results: Iterable[Result]) -> Figure | None:
-    """The speed of other libraries beside cogrid's at the same work."""
     found = panels(results, same_work)
     if not found:
         return None
@@ -150,7 +149,6 @@ def targets(results: Iterable[Result]) -> Figure | None:
 
 
 def bars_of(result: Result) -> list[Bar]:
-    """The measured targets that ask for a speed and have a goal."""
     return [
         Bar(f"{one.what}\nvs {one.against}", Interval(one.median, one.low, one.high), goal)
         for one in result.targets

@@ -48,7 +48,6 @@ def drawn(results: Sequence[Result]) -> dict[str, Figure]:
 
 
 def draw_all(results: Sequence[Result], folder: Path) -> list[Path]:
-    """Draw every figure that the results have data for, as PNG and SVG; the files that were written."""
     written: list[Path] = []
     for name, figure in drawn(results).items():
         written += [folder / f"{name}.png", folder / f"{name}.svg"]

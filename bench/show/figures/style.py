@@ -92,7 +92,6 @@ def spread(row: Row) -> Spread:
 
 
 def reason(row: Row) -> str:
-    """Why the row has no numbers, in a few words."""
     error = row.error or ""
     if row.status != "failed":
         return row.status
@@ -102,7 +101,6 @@ def reason(row: Row) -> str:
 def columns(
     found: Sequence[tuple[Panel, Any]], title: str, height: float, rows: int = 1, **shared: Any
 ) -> tuple[Figure, Any]:
-    """A figure with a column for each panel, and its axes by row and column."""
     figure = Figure(figsize=(5 * len(found) + 4, 1.3 + height), layout="constrained")
     axes = figure.subplots(rows, len(found), squeeze=False, **shared)
     for axis, (panel, _) in zip(axes[0], found, strict=True):
@@ -136,7 +134,6 @@ def engineering_axis(
 
 
 def curve(axis: Axes, style: Style, points: Sequence[tuple[float, Spread]]) -> None:
-    """A line through the medians with bars from the least to the greatest sample."""
     xs, middle = [x for x, _ in points], [spread[0] for _, spread in points]
     bars = [[mid - low for _, (mid, low, _) in points], [high - mid for _, (mid, _, high) in points]]
     axis.plot(xs, middle, **style)

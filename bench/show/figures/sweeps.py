@@ -63,8 +63,6 @@ def ideal(axis: Axes, sweeps: Sweeps) -> None:
 
 
 def efficiency(results: Iterable[Result]) -> Figure | None:
-    """What is left of an environment's speed in larger batches."""
-
     def share(row: Row, first: Row) -> Spread:
         whole = row.case.batch * per_environment(first) / 100
         middle, least, greatest = spread(row)
@@ -95,7 +93,6 @@ def memory(results: Iterable[Result]) -> Figure | None:
 
 
 def against_batch(results: Iterable[Result], title: str, label: str, unit: str, draw: Draw) -> Figure | None:
-    """A log-log figure of the batch sweeps."""
     found = panels(results, batch_sweeps)
     if not found:
         return None
@@ -115,7 +112,6 @@ def against_batch(results: Iterable[Result], title: str, label: str, unit: str, 
 
 
 def chunks(results: Iterable[Result]) -> Figure | None:
-    """Speed and memory against the length of the scan."""
     found = panels(results, chunk_sweeps)
     if not found:
         return None
