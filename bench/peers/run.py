@@ -7,7 +7,7 @@ import math
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bench import ROOT
 from bench.compare.intervals import Interval, interval
@@ -149,13 +149,13 @@ def _disagreement(cases: Sequence[PeerCase], started: Sequence[Started]) -> Work
 
 
 def _failed(case: PeerCase, failure: WorkerFailed) -> Row:
-    measurement = Measurement(agents=_agents(case), status=failure.status, error=str(failure))
-    return _row(case, case.peer.name + case.label, measurement)
+    return _row(case, case.peer.name + case.label, status=failure.status, error=str(failure))
 
 
 def _measured(case: PeerCase, peer: ReadyPeer, samples: Sequence[Sample]) -> Row:
-    measurement = Measurement(
-        agents=_agents(case),
+    return _row(
+        case,
+        peer.library + case.label,
         status="ok",
         unit=peer.unit,
         samples=[sample.value for sample in samples],
@@ -163,22 +163,12 @@ def _measured(case: PeerCase, peer: ReadyPeer, samples: Sequence[Sample]) -> Row
         checksum=checksum(peer.end) if peer.end else None,
         parts={"start": peer.start_seconds},
     )
-    return _row(case, peer.library + case.label, measurement)
 
 
-def _agents(case: PeerCase) -> int:
-    return case.agents or case.case.spec.num_agents
-
-
-def _row(case: PeerCase, library: str, measurement: Measurement) -> Row:
-    parameters = case.parameters
-    return Row.of(
-        measurement,
-        name=case.name(library),
-        identity=identity(library, parameters),
-        case=parameters,
-        library=library,
-    )
+def _row(case: PeerCase, library: str, **measured: Any) -> Row:
+    measurement = Measurement(agents=case.agents or case.case.spec.num_agents, **measured)
+    about = {"name": case.name(library), "identity": identity(library, case.parameters)}
+    return Row.of(measurement, case=case.parameters, library=library, **about)
 
 
 def identity(library: str, case: Parameters) -> str:

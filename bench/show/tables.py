@@ -142,10 +142,8 @@ def _note(row: Row) -> str:
 
 def _numpy_single(row: Row, rows: Sequence[Row]) -> float | None:
     kind = _kind(row)
-    for other in rows:
-        if other.case.mode == "numpy-single" and other.is_ok and other is not row and _kind(other) == kind:
-            return other.numbers.median
-    return None
+    singles = (one for one in rows if one.case.mode == "numpy-single" and one.is_ok and one is not row)
+    return next((one.numbers.median for one in singles if _kind(one) == kind), None)
 
 
 def _kind(row: Row) -> str:

@@ -29,6 +29,15 @@ JAXMARL = Peer("jaxmarl", python_module(__name__))
 RESETS = scan(steps=EPISODE, max_steps=EPISODE, **LOSSLESS)
 NUMPY_BATCH = Case(CRAMPED, "numpy-batch", 1024, 64, "cooperative", options=options(**LOSSLESS))
 
+
+def _of_step(what: str, way: str, measure: str, **limits: Any) -> Target:
+    """At most so much of what JaxMARL's step takes, of both compiled."""
+    cases = beside(JAXMARL, way, scan(**LOSSLESS), way, measure=measure, mode="jax-vmap")
+    return Target(
+        f"{what} of the vmapped lossless step", "JaxMARL V1 step_env", cases, at_most=True, **limits
+    )
+
+
 TARGETS = (
     Target(
         "JAX scan@1024, lossless, CrampedRoom",
@@ -64,29 +73,9 @@ TARGETS = (
         enough=1.0,
         stretch=2.0,
     ),
-    Target(
-        "trace + compile of the vmapped lossless step",
-        "JaxMARL V1 step_env",
-        beside(JAXMARL, "compile", scan(**LOSSLESS), "compile", measure="compile", mode="jax-vmap"),
-        enough=0.5,
-        stretch=0.3,
-        at_most=True,
-        rounds=10,
-    ),
-    Target(
-        "bytes accessed of the vmapped lossless step",
-        "JaxMARL V1 step_env",
-        beside(JAXMARL, "bytes", scan(**LOSSLESS), "bytes", measure="bytes accessed", mode="jax-vmap"),
-        at_most=True,
-        rounds=COUNTED,
-    ),
-    Target(
-        "fusions of the vmapped lossless step",
-        "JaxMARL V1 step_env",
-        beside(JAXMARL, "fusions", scan(**LOSSLESS), "fusions", measure="fusions", mode="jax-vmap"),
-        at_most=True,
-        rounds=COUNTED,
-    ),
+    _of_step("trace + compile", "compile", "compile", enough=0.5, stretch=0.3, rounds=10),
+    _of_step("bytes accessed", "bytes", "bytes accessed", rounds=COUNTED),
+    _of_step("fusions", "fusions", "fusions", rounds=COUNTED),
     Target(
         "state bytes per environment, CrampedRoom",
         "JaxMARL V1",

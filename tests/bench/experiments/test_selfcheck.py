@@ -15,8 +15,8 @@ def test_summary_counts_found_cases_and_false_alarms() -> None:
         first = [[(base, round(head * 1.2)) for base, head in pair] for pair in slower.cases[name].first]
         slower.cases[name] = replace(slower.cases[name], first=first, second=first * 2)
     text = selfcheck.summary([run(0), run(1), slower], suites=50)
-    real = next(line for line in text.splitlines() if line.startswith("10 % slower"))
-    assert real.split()[3:6] == ["1", "1", "1"]
+    real = next(line for line in text.splitlines() if line.startswith("| 10 % slower"))
+    assert [cell.strip() for cell in real.split("|")][2:5] == ["1", "1", "1"]
     assert text == selfcheck.summary([run(0), run(1), slower], suites=50)
 
 
