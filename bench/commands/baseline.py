@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from msgspec.structs import asdict
 from tabulate import tabulate
 
 from bench.commands.options import short
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     here = machine.system()
-    for name, value in machine.facts(here).items():
+    for name, value in asdict(here).items():
         note = "  (not part of the fingerprint)" if name in machine.UNCOMPARED else ""
         print(f"{name:13} {value}{note}")
     print(f"fingerprint   {machine.fingerprint(here)}\n")

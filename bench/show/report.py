@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from bench.compare.findings import VERDICTS, Finding, environment_share, in_short, judge
 from bench.records import UNSTABLE, Result, Row
 from bench.show import diff, tables
@@ -15,7 +17,6 @@ from bench.show.figures import files
 from bench.show.html import Cell, Section, note, number, paragraph, picture, table, text
 from bench.storage import results
 from bench.storage.baselines import Baselines
-from bench.storage.machine import facts
 from bench.units import engineering, percent, size
 
 TEMPLATE = Path(__file__).parent / "report.html"
@@ -51,7 +52,9 @@ def page(found: Sequence[Result], baselines: Baselines) -> str:
         sections.append(Section("plots", "Plots", "\n".join(figures.values())))
     if run:
         sections.append(noise(run))
-    sections += [Section("machine", "Machine", "".join(map(machine, shown))), raw_data(shown)]
+    links = "".join(f"<li>{download(result)}</li>" for result in shown)
+    sections.append(Section("machine", "Machine", "".join(map(machine, shown))))
+    sections.append(Section("data", "Raw data", f"<ul>{links}</ul>"))
     return string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=escape(f"cogrid benchmarks, {shown[0].when:%Y-%m-%d %H:%M}"),
         headline=escape(sections[0].headline),
@@ -189,7 +192,7 @@ def machine(result: Result) -> str:
         "description": result.description,
         "revision": git.sha + (" with changes" if git.dirty else "") if git else "none",
         "fingerprint": result.fingerprint,
-        **facts(result.system),
+        **asdict(result.system),
         "memory_bytes": size(result.system.memory_bytes),
         "flags": " ".join(f"{name}={value}" for name, value in result.system.flags.items()),
     }
@@ -204,11 +207,6 @@ def machine(result: Result) -> str:
 def file_name(result: Result) -> str:
     """What a run is called, here and on the disk of who downloads it."""
     return f"benchmark_{result.configuration.suite}_{result.when:%Y%m%d_%H%M%S}.json"
-
-
-def raw_data(shown: Sequence[Result]) -> Section:
-    links = (f"<li>{download(result)}</li>" for result in shown)
-    return Section("data", "Raw data", f"<ul>{''.join(links)}</ul>")
 
 
 def download(result: Result) -> str:

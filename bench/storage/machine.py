@@ -12,8 +12,8 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import msgspec
 import psutil
+from msgspec.structs import asdict
 
 from bench import ROOT
 from bench.exit_codes import NoDevice
@@ -46,17 +46,13 @@ def system() -> System:
 
 def fingerprint(machine: System) -> str:
     """16 hex digits: only results of equal fingerprints are compared by time."""
-    lasting = {name: value for name, value in facts(machine).items() if name not in UNCOMPARED}
+    lasting = {name: value for name, value in asdict(machine).items() if name not in UNCOMPARED}
     return hashlib.sha256(json.dumps(lasting, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def facts(machine: System) -> dict[str, object]:
-    return msgspec.structs.asdict(machine)
-
-
 def differing(before: System, after: System) -> list[str]:
-    old = facts(before)
-    return [name for name, value in facts(after).items() if name not in UNCOMPARED and old[name] != value]
+    old = asdict(before)
+    return [name for name, value in asdict(after).items() if name not in UNCOMPARED and old[name] != value]
 
 
 def git_state() -> Git | None:
