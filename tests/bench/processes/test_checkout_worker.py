@@ -1,3 +1,5 @@
+"""The worker of an A/B: a case that is slowed on purpose."""
+
 from __future__ import annotations
 
 import time
