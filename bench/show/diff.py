@@ -98,14 +98,8 @@ def as_data(findings: Sequence[Finding]) -> dict[str, object]:
 
 def _row(finding: Finding) -> dict[str, object]:
     changes = [
-        {
-            "name": change.name,
-            "before": change.before,
-            "after": change.after,
-            "growth": change.growth if math.isfinite(change.growth) else None,
-            "regression": change.grew,
-        }
-        for change in finding.changes
+        {**one._asdict(), "growth": one.growth if math.isfinite(one.growth) else None, "regression": one.grew}
+        for one in finding.changes
     ]
     return {
         **finding._asdict(),

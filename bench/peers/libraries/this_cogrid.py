@@ -19,19 +19,15 @@ from cogrid.envs.overcooked.game import Kitchen
 from cogrid.render.picture import TILE, picture
 from cogrid.render.tiles import tiles_of
 
+_prepared = functools.partial(Prepared, COGRID.name)
+
 
 def prepare(way: str, case: Case) -> Prepared:
     return _WAYS[way](case)
 
 
-def _prepared(
-    unit: str, sample: Callable[[], dict[str, Any]], end: Mapping[str, Any] | None = None
-) -> Prepared:
-    return Prepared(COGRID.name, unit, sample, end or {})
-
-
 def _played(case: Case, run: Callable[[], Any], end: Mapping[str, Any] | None = None) -> Prepared:
-    return _prepared("steps/s", speed(clock, clock.Pass(run), case.steps * case.batch), end)
+    return _prepared("steps/s", speed(clock, clock.Pass(run), case.steps * case.batch), end or {})
 
 
 def _play(case: Case) -> Prepared:
