@@ -13,7 +13,8 @@ EXAMPLE = "python -m bench report bench/results --html report.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=Path, nargs="?", default=results.RESULTS, help="with result files")
+    folder = results.RESULTS
+    parser.add_argument("folder", type=Path, nargs="?", default=folder, help="default: bench/results")
     parser.add_argument("--html", type=Path, required=True, metavar="FILE", help="the file to write")
 
 

@@ -43,15 +43,18 @@ EXAMPLE = "python -m bench run --layout CrampedRoom --backend jax --tag before"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     parser.add_argument("--against", metavar="REV", help="compare with this revision, by turns (A/B)")
-    plan, group = Plan(), parser.add_argument_group("sampling (by default as many steps as fill the time)")
+    group = parser.add_argument_group(
+        "sampling, in steps of one environment (by default what fills the time)"
+    )
+    plan, default = Plan(), "default: %(default)s"
+    group.add_argument("--rounds", type=at_least(1), default=plan.samples, help=f"samples; {default}")
     group.add_argument(
-        "--rounds", type=at_least(1), default=plan.samples, help="samples; default: %(default)s"
+        "--iterations", type=at_least(0), default=plan.iterations, help="of a sample, at least"
     )
     group.add_argument(
-        "--iterations", type=at_least(0), default=plan.iterations, help="steps of a sample, at least"
+        "--warmup", type=at_least(0), default=plan.warmup_iterations, help="before the samples"
     )
-    group.add_argument("--warmup", type=at_least(0), default=plan.warmup_iterations, help="steps before it")
-    group.add_argument("--seed", type=int, default=42, help="of the action tapes; default: %(default)s")
+    group.add_argument("--seed", type=int, default=42, help=f"of the action tapes; {default}")
     add_file(parser)
     parser.add_argument("--resume", action="store_true", help="finish the newest file that lacks rows")
     parser.add_argument("--require-platform", metavar="NAME", help="exit 69 unless JAX runs on it")
