@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     command, options = parse(arguments)
     try:
-        code = int(command.run(options))
+        code = int(command.run(options) or Code.FINE)
         sys.stdout.flush()
         return code
     except UsageError as error:

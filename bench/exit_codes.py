@@ -15,8 +15,6 @@ class NoDevice(UsageError):
 
 
 class Code(enum.IntEnum):
-    """How a command of `python -m bench` ended."""
-
     FINE = 0
     FAILED = 1
     USAGE = 2
@@ -60,5 +58,4 @@ def worst(codes: Iterable[Code], strict: bool = False) -> Code:
 
 
 def described() -> str:
-    """All of them in one line."""
     return ", ".join(f"{code:d} {meaning}" for code, meaning in MEANING.items())

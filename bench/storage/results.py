@@ -25,7 +25,6 @@ Kind = TypeVar("Kind")
 
 
 def new(configuration: Configuration, tag: str = "", description: str = "") -> Result:
-    """A result without rows."""
     here = machine.system()
     return Result(
         schema=SCHEMA_VERSION,
@@ -41,7 +40,6 @@ def new(configuration: Configuration, tag: str = "", description: str = "") -> R
 
 
 def now() -> str:
-    """The time as files have it."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
@@ -56,7 +54,6 @@ def default_path(tag: str = "") -> Path:
 
 
 def encoded(record: Any) -> bytes:
-    """A record as the bytes of its file."""
     return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
 
 
@@ -65,11 +62,6 @@ def write(path: Path, record: Any) -> None:
     data = encoded(record)
     decoded(data, type(record), str(path))
     write_bytes(path, data)
-
-
-def write_text(path: Path, text: str) -> None:
-    """In UTF-8."""
-    write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -87,12 +79,10 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def load(path: Path) -> Result:
-    """A valid result; a UsageError says in one sentence why a file is none."""
     return decoded(read(path), Result, str(path))
 
 
 def read(path: Path) -> bytes:
-    """The bytes of a file that has our version."""
     try:
         if path.exists() and not path.is_file():  # reading a pipe or a device may never end
             raise UsageError(f"{path} is no regular file.")
@@ -113,7 +103,6 @@ def read(path: Path) -> bytes:
 
 
 def decoded(data: bytes, kind: type[Kind], name: str) -> Kind:
-    """A record from the bytes of a file."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, RecursionError) as error:
