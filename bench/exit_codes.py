@@ -24,6 +24,7 @@ class Code(enum.IntEnum):
     NOT_COMPARABLE = 23
     NO_DEVICE = 69
     INTERRUPTED = 130  # as shells have it: 128 + SIGINT
+    CLOSED = 141  # 128 + SIGPIPE: nobody reads the output any more
 
 
 MEANING = {

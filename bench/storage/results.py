@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -17,6 +16,7 @@ from bench.exit_codes import UsageError
 from bench.records import SCHEMA_VERSION, Configuration, Result
 from bench.storage import machine
 from bench.units import size
+from cogrid import files
 
 RESULTS = ROOT / "bench" / "results"
 MAX_BYTES = 2**28  # of a file that is read; the full suite's has a megabyte
@@ -67,15 +67,7 @@ def write(path: Path, record: Any) -> None:
 def write_bytes(path: Path, data: bytes) -> None:
     """All of it or nothing: a crash or a full disk leaves the old file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    files.write(path, data)
 
 
 def load(path: Path) -> Result:
