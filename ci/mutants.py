@@ -24,6 +24,10 @@ BOARDS: tuple[str, ...] = (
 PARITY = ("tests/parity", "-k", "(CrampedRoom and (lossless or window)) or (Arena and window)")
 
 
+#: Boards and counts of the rule language, on small worlds of the tests' own.
+HOOKS = ("tests/core/test_chance.py", "-k", "not jax and not conformance")
+
+
 class Mutant(NamedTuple):
     """One wrong line: `old` becomes `new` in `file`."""
 
@@ -215,6 +219,50 @@ WRONG_BACKENDS = (
 )
 
 
+CHANCE = "cogrid/core/chance.py"
+TICKS = "cogrid/core/ticks.py"
+
+WRONG_HOOKS = (
+    Mutant(
+        "a draw at its bound is still below it", CHANCE, "later = drawn >= lookup", "later = drawn > lookup"
+    ),
+    Mutant("weights are rounded down", CHANCE, "sum_ * SCALE + total // 2", "sum_ * SCALE"),
+    Mutant(
+        "all draws are those of purpose 0",
+        CHANCE,
+        "PURPOSES.index(purpose) * SCALE + which",
+        "0 * SCALE + which",
+    ),
+    Mutant(
+        "draws begin at time 0",
+        "cogrid/backend/rng.py",
+        "time[..., None] + np.uint32(1), low",
+        "time[..., None], low",
+    ),
+    Mutant(
+        "every episode repeats its chance",
+        "cogrid/core/reset.py",
+        "drawn = rules.chance or rules.starting.size > 0 or",
+        "drawn =",
+    ),
+    Mutant(
+        "things start under agents as well",
+        "cogrid/core/reset.py",
+        "rules.xp.where(stood, seen, begun)",
+        "begun",
+    ),
+    Mutant(
+        "all agents share one draw",
+        INTERACTION,
+        "events.drawn[..., me]",
+        "events.drawn[..., :1]",
+    ),
+    Mutant("the first cell is never chosen", TICKS, "ranks == chosen + np.uint32(1)", "ranks == chosen"),
+    Mutant("the lower half of a draw is dropped", TICKS, "+ (low >> np.uint32(12))", ""),
+    Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
+)
+
+
 def wrong_text(mutant: Mutant) -> str:
     """The text of the mutant's file with the wrong line in it."""
     text = (ROOT / mutant.file).read_text(encoding="utf-8")
@@ -264,13 +312,14 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many copies at once")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     options = parser.parse_args()
-    chosen = [(m, BOARDS) for m in WRONG_RULES] + [(m, PARITY) for m in WRONG_BACKENDS]
+    chosen = [(m, BOARDS) for m in WRONG_RULES] + [(m, HOOKS) for m in WRONG_HOOKS]
+    chosen += [(m, PARITY) for m in WRONG_BACKENDS]
     chosen = [(mutant, tests) for mutant, tests in chosen if options.only in mutant.name]
     for mutant, _ in chosen:
         wrong_text(mutant)  # a line that was edited since is told at once, not after an hour
     if options.list:
         for mutant, tests in chosen:
-            print(f"{'both backends' if tests is BOARDS else 'one backend'}: {mutant.name}")
+            print(f"{'one backend' if tests is PARITY else 'both backends'}: {mutant.name}")
         return 0
     for selection in dict.fromkeys(tests for _, tests in chosen):
         passed, last = run_tests(None, selection)

@@ -37,6 +37,7 @@ ORDER = (
     "layout",
     "lettering",
     "look",
+    "chance",
     "game",
     "symbols",
     "spec",

@@ -85,6 +85,10 @@ class JaxBackend:
         """A written copy."""
         return _over_batch(_write, grid.ndim)(grid, index, value)
 
+    def place(self, array: Any, index: np.ndarray[Any, Any], value: Any) -> Any:
+        """One scatter."""
+        return array.at[..., index].set(value, mode=_IN_BOUNDS, unique_indices=True)
+
     def any_other(self, test: Callable[[list[Any], list[Any]], Any], *values: Any) -> Any:
         """One after the other with all: XLA runs that on whole vectors, and a reduced table element-wise."""
         numbers = lift(np.arange(values[0].shape[-1]), values[0].ndim)

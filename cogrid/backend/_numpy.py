@@ -54,6 +54,12 @@ class NumpyBackend:
             out.reshape(-1)[_flat(grid, index)] = value
         return out
 
+    def place(self, array: Any, index: np.ndarray[Any, Any], value: Any) -> Any:
+        """A written copy."""
+        out = array.copy()
+        out[..., index] = value
+        return out
+
     def any_other(self, test: Callable[[list[Any], list[Any]], Any], *values: Any) -> Any:
         """All pairs in one table; of two, the other one is found in the array that is read backwards."""
         n = values[0].shape[-1]

@@ -47,6 +47,9 @@ class Backend(Protocol):
     def put(self, grid: Array, index: Array, value: Array) -> Array:
         """A copy of the grid with `value` written at `index`; equal indices must carry equal values."""
 
+    def place(self, array: Array, index: np.ndarray[Any, Any], value: Array) -> Array:
+        """A copy with `value` (*B, k) written at a constant `index` (k,), without repeats."""
+
     def any_other(self, test: PairTest, *values: Array) -> Array:
         """(*B, n) whether `test(mine, theirs)` is true for each of n and any other one of them.
 

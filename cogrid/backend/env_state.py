@@ -198,7 +198,8 @@ def clock_of(time: Array, done: Array) -> Array:
 class Events(NamedTuple):
     """What happened in one step, per agent; born and dead within the step."""
 
-    row: Array  # (*B, n) which line of the rule tables was played: verb, item, target and value in one number
+    row: Array = None  # (*B, n) the line of the rule tables that was played: verb, item, target and value
     stride: Array = None  # (*B, n) the step that was tried, 0 none
     moved: Array = None  # (*B, n) bool
     wish: Array = None  # (*B, n) the cell that it would be in, were there no other agents
+    drawn: Array = None  # (*B, draws) uint32 of 24 bits: the chance of this step, where the game has any

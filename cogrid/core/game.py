@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from cogrid.backend.env_state import EnvState
+from cogrid.core.chance import SCALE, Chance
 from cogrid.core.layout import FLOOR, WALL, Layout
 from cogrid.core.look import Look, bare_floor, closed_wall, figure, plate, token
 
@@ -52,6 +53,26 @@ class Reward:
     demand: Callable[[Thing], int] | None = None
 
 
+@dataclass(frozen=True)
+class OneCell:
+    """A change of a single cell by chance: it is drawn, each as likely, among those whose thing qualifies.
+
+    Once `since` steps are over it happens with probability `weight / out_of` in a step, if a cell qualifies.
+    """
+
+    qualifies: Callable[[Thing], bool]
+    becomes: Callable[[Thing], Thing]
+    weight: int = 1
+    out_of: int = 1
+    since: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        checked_integer("OneCell's out_of", self.out_of, 1, SCALE)
+        checked_integer("OneCell's weight", self.weight, 1, self.out_of)
+        checked_integer("OneCell's since", self.since, 0, 2**31 - 1)
+
+
 def checked_number(name: str, value: object, low: float, high: float) -> float:
     """The value as a float, or an error that names it; for the options of specs and games."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -86,17 +107,29 @@ class Game:
     #: Adds the family's own views to the state.
     state_type: ClassVar[type[EnvState]] = EnvState
 
-    def interact(self, held: Item, thing: Thing) -> Outcome | None:
+    # Rules. Wherever one returns a value it may return a `Chance` of such values.
+
+    def interact(self, held: Item, thing: Thing) -> Outcome | Chance | None:
         """What the interact action does; None for nothing."""
         return None
 
-    def toggle(self, held: Item, thing: Thing) -> Outcome | None:
+    def toggle(self, held: Item, thing: Thing) -> Outcome | Chance | None:
         """What the toggle action does; None for nothing."""
         return None
 
-    def tick(self, thing: Thing) -> Thing:
+    def tick(self, thing: Thing) -> Thing | Chance:
         """What a thing becomes by itself in one step."""
         return thing
+
+    def start(self, thing: Thing) -> Thing | Chance:
+        """What a letter's thing is when an episode begins; a cell with an agent in it keeps its own."""
+        return thing
+
+    def one_cell(self) -> tuple[OneCell, ...]:
+        """Changes of one cell among those that qualify, made in this order after the ticks."""
+        return ()
+
+    # Names, looks and what is seen
 
     def walkable(self, thing: Thing) -> bool:
         """Whether an agent can stand there."""

@@ -20,7 +20,7 @@ def move(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
 
         want = rules.backend.settle(stop, want, rules.n_agents - 1)
     state = state.evolve(pos=want, pose=state.pose + rules.lookup(rules.turn, choice))
-    return state, Events(events.row, stride, want != pos, wish)
+    return state, Events(events.row, stride, want != pos, wish, events.drawn)
 
 
 def _meet(mine: list[Array], theirs: list[Array]) -> Array:

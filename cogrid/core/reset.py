@@ -11,6 +11,7 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import STRIDES, UP
+from cogrid.core.chance import realised
 from cogrid.core.layout import FLOOR
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
@@ -25,7 +26,8 @@ def reset(rules: Rules, key: Array) -> EnvState:
     index = xp.zeros(batch, np.int32)
     facing = xp.full((*batch, rules.n_agents), UP, rules.agent_dtype)
     if is_random(rules):
-        children = rng.split_words(xp, words, 4)  # (*B, 4, 2) next, layout, starts, scatter
+        # (*B, 4 or 5, 2) next, layout, starts, scatter, things
+        children = rng.split_words(xp, words, 5 if rules.starting.size else 4)
         words = children[..., 0, :]
         if len(rules.boards) > 1:
             index = (rng.bits(children[..., 1, :], 1)[..., 0] % np.uint32(len(rules.boards))).astype(np.int32)
@@ -35,6 +37,8 @@ def reset(rules: Rules, key: Array) -> EnvState:
         pos, facing = _random_starts(rules, children[..., 2, :], index)
     if spec.game.scattered() is not None:
         cells = _scatter(rules, children[..., 3, :], cells, pos)
+    if rules.starting.size:
+        cells = _begun(rules, children[..., 4, :], cells, pos)
     return spec.game.state_type(
         cells=cells,
         pos=pos,
@@ -51,7 +55,8 @@ def reset(rules: Rules, key: Array) -> EnvState:
 def is_random(rules: Rules) -> bool:
     """Whether reset draws anything; if not, every episode begins alike and the key is passed on as it is."""
     spec = rules.spec
-    return spec.random_start or len(rules.boards) > 1 or spec.game.scattered() is not None
+    drawn = rules.chance or rules.starting.size > 0 or spec.game.scattered() is not None
+    return drawn or spec.random_start or len(rules.boards) > 1
 
 
 def _random_starts(rules: Rules, words: Array, index: Array) -> tuple[Array, Array]:
@@ -100,6 +105,23 @@ def _scatter(rules: Rules, words: Array, cells: Array, pos: Array) -> Array:
     draws = rng.bits(words, rules.n_cells) >> np.uint32(8)  # 24 bits
     hit = draws < np.uint32(round(density * 2**24))
     every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
-    stood = (lift(every, pos.ndim + 1) == pos[..., None]).any(axis=-2)  # (*B, cells)
-    hit = hit & (cells == symbols[legend[FLOOR]]) & ~stood
+    hit = hit & (cells == symbols[legend[FLOOR]]) & ~_stood(every, pos)
     return rules.xp.where(hit, np.asarray(symbols[thing], rules.cell_dtype), cells)
+
+
+def _begun(rules: Rules, words: Array, cells: Array, pos: Array) -> Array:
+    """Every letter's thing becomes what `start` makes of it, except where an agent stands."""
+    odds, where = rules.spec.symbols.starts, rules.starting
+    after = odds.table(rules.spec.symbols.number.__getitem__, rules.cell_dtype)
+    seen = rules.pick(cells, where)  # (*B, k)
+    zero = rules.xp.zeros(words.shape[:-1], np.uint32)
+    drawn = rng.draws(words, zero, rules.start_draws.numbers)
+    case = rules.xp.asarray(seen, rules.backend.index_dtype(len(odds.values)))
+    begun = rules.lookup(after, realised(rules.lookup, odds, case, drawn))
+    stood = _stood(where.astype(rules.pos_dtype), pos)
+    return rules.backend.place(cells, where, rules.xp.where(stood, seen, begun))
+
+
+def _stood(cells: np.ndarray[Any, Any], pos: Array) -> Array:
+    """(*B, k) whether an agent stands in each of k cells."""
+    return (lift(cells, pos.ndim + 1) == pos[..., None]).any(axis=-2)

@@ -10,16 +10,18 @@ import numpy as np
 
 from cogrid.backend.array import Array, Backend, get_backend
 from cogrid.core.actions import ACTION_SETS, STRIDES
+from cogrid.core.chance import Draws, branches
 from cogrid.core.game import Event, Item, Thing
 from cogrid.core.layout import FLOOR
 from cogrid.core.spec import Spec
+from cogrid.core.symbols import starts_of, ticks_of
 
 
 class Rules:
     """Immutable; two of the same spec and backend are equal, and usually the same object.
 
     The tables are NumPy constants on every backend. A *row* is one line of the rule tables: the number
-    `(intent · items + item) · things + thing`.
+    `((branch · intents + intent) · items + item) · things + thing`, where only chance has several branches.
     """
 
     def __init__(self, spec: Spec, backend: Backend) -> None:
@@ -41,6 +43,7 @@ class Rules:
         self._compile_rows()
         self._compile_symbols()
         self._compile_boards()
+        self._compile_chance()
 
     def __hash__(self) -> int:
         return self._hash
@@ -98,15 +101,31 @@ class Rules:
         self.lying = np.array([0 if i is None else ids[game.item_name(i)] for i in lying], np.int16)
         self.item_types = np.array([-1, *(ids[game.item_name(i)] for i in symbols.items[1:])], np.int16)
         self.type_ids = ids
-        self.ticked = np.array([symbols.number[game.tick(t)] for t in symbols.things], self.cell_dtype)
+        after = symbols.ticks.values[: self.n_things]  # those of the first branch, and mostly the only one
+        self.ticked = np.array([symbols.number[thing] for thing in after], self.cell_dtype)
 
     def _compile_boards(self) -> None:
         legend, number = self.spec.game.legend, self.spec.symbols.number
         boards = [[number[legend[c]] for row in board for c in row] for board in self.spec.boards]
         self.boards = np.array(boards, self.cell_dtype)  # (layouts, cells)
         self._check_border()
-        self.ticking = self.cells_where(lambda thing: self.spec.game.tick(thing) != thing)  # (k,) cells
+        game = self.spec.game
+        self.ticking = self.cells_where(lambda thing: ticks_of(game, thing)[0][0] != thing)  # (k,) cells
         self.starts = np.array([self._starts(k) for k in range(len(boards))], self.pos_dtype)  # (layouts, n)
+
+    def _compile_chance(self) -> None:
+        """What is drawn in a step, and what at its start."""
+        game, symbols, n = self.spec.game, self.spec.symbols, self.n_agents
+        self.chancy = self.cells_where(lambda thing: len(ticks_of(game, thing)) > 1)  # (k,) cells
+        self.picks = len(game.one_cell())
+        acts = np.arange(n if symbols.outcomes.n_branches > 1 else 0)
+        parts = {"interact": acts, "tick": self.chancy, "one cell": np.arange(2 * self.picks)}
+        self.draws = Draws(parts)
+        self.chance = bool(self.draws.numbers.size)
+        self.drawn_outcomes = bool(acts.size)
+        begins = [symbols.number[t] for t in symbols.begins if starts_of(game, t) != branches(t)]
+        self.starting = np.flatnonzero(np.isin(self.boards, begins).any(axis=0))  # (k,) cells
+        self.start_draws = Draws({"start": self.starting})
 
     def _check_border(self) -> None:
         """No cell of the outer edge may ever open: a step off the map would read another row."""
@@ -168,11 +187,14 @@ class Rules:
 
     def reachable(self, symbol: int) -> frozenset[Thing]:
         """Everything that a cell can become when its layout begins with this symbol."""
-        symbols, scattered = self.spec.symbols, self.spec.game.scattered()
+        symbols, game = self.spec.symbols, self.spec.game
         thing = symbols.things[symbol]
-        if scattered is None or thing != self.spec.game.legend[FLOOR]:
-            return symbols.reachable(thing)
-        return symbols.reachable(thing) | symbols.reachable(scattered[0])
+        begins = (
+            [thing, *(begun for begun, _ in starts_of(game, thing))] if thing in symbols.begins else [thing]
+        )
+        if (scattered := game.scattered()) is not None and thing == game.legend[FLOOR]:
+            begins.append(scattered[0])
+        return frozenset().union(*map(symbols.reachable, begins))
 
     def cells_of(self, kind: str) -> np.ndarray[Any, Any]:
         """(layouts, k) the cells of one kind of thing in reading order, −1 where a layout has fewer."""

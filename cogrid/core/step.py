@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cogrid.backend import rng
 from cogrid.backend.array import Array
-from cogrid.backend.env_state import EnvState
+from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.interaction import interact
 from cogrid.core.movement import move
 from cogrid.core.observation import observe
@@ -20,15 +21,17 @@ from cogrid.core.rules import Rules
 from cogrid.core.termination import awake, finish
 from cogrid.core.ticks import tick
 
+QUIET = Events()  # before anything has happened
 StepResult = tuple[EnvState, Array, Array, Array, dict[str, Array]]
 
 
 def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> StepResult:
     """One step of the world: new state, what every agent sees, rewards, whether all is over, infos."""
     before, choice = state, chosen(rules, state, awake(rules, state, known(rules, state, actions)))
-    state, events = interact(rules, state, choice)  # agents in order; each sees what the earlier one left
+    events = draw(rules, state) if rules.chance else QUIET  # all the chance of this step
+    state, events = interact(rules, state, choice, events)  # in order; each sees what the earlier one left
     state, events = move(rules, state, choice, events)  # turn always; contests and swaps stay in place
-    state = tick(rules, state)  # cooking, clocks
+    state = tick(rules, state, events)  # cooking, clocks, growth
     rewards = score(rules, before, events)
     state, done = finish(rules, state, events)
     return state, observe(rules, state), rewards, done, report(rules, before, state, events) if infos else {}
@@ -54,6 +57,11 @@ def known(rules: Rules, state: EnvState, actions: Array) -> Array:
 def chosen(rules: Rules, state: EnvState, actions: Array) -> Array:
     """(*B, n) action and pose in one number, which the tables over agents take."""
     return actions * rules.n_poses + rules.xp.asarray(state.pose, rules.choice_dtype)
+
+
+def draw(rules: Rules, state: EnvState) -> Events:
+    """What this step draws for its rules: a function of the state's key and time alone."""
+    return Events(drawn=rng.draws(state.words, state.clock.astype(np.uint32), rules.draws.numbers))
 
 
 class Functions(NamedTuple):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from cogrid.core.actions import INTERACT, NOTHING, TOGGLE
+from cogrid.core.chance import Branch, Odds, branches, odds
 from cogrid.core.game import Game, Item, Outcome, Thing
 
 MAX_SYMBOLS = 2**15 - 1
@@ -19,6 +22,7 @@ class Symbols:
     """Numbers for all that can occur. Walkable things come first; item 0 is the empty hand."""
 
     game: Game
+    begins: tuple[Thing, ...]  # the letters' things
     things: tuple[Thing, ...]
     items: tuple[Item, ...]
     intents: tuple[int, ...]  # the intents that can do something, NOTHING first
@@ -42,14 +46,36 @@ class Symbols:
         return tuple(dict.fromkeys(["floor", *names]))
 
     @functools.cached_property
-    def rows(self) -> tuple[tuple[Item, Thing, Outcome], ...]:
-        """Every line of the rule tables, ordered by intent, item and thing."""
-        return tuple(
-            (held, thing, outcome_of(self.game, intent, held, thing))
-            for intent in self.intents
-            for held in self.items
-            for thing in self.things
+    def outcomes(self) -> Odds:
+        """What every intent does with every item and thing, in this order, branch by branch."""
+        return odds(
+            [
+                outcomes_of(self.game, intent, held, thing)
+                for intent in self.intents
+                for held in self.items
+                for thing in self.things
+            ]
         )
+
+    @functools.cached_property
+    def rows(self) -> tuple[tuple[Item, Thing, Outcome], ...]:
+        """Every line of the rule tables, ordered by branch, intent, item and thing."""
+        pairs = [(held, thing) for held in self.items for thing in self.things]
+        blocks = len(self.outcomes.values) // len(pairs)
+        return tuple(
+            (held, thing, outcome)
+            for (held, thing), outcome in zip(pairs * blocks, self.outcomes.values, strict=True)
+        )
+
+    @functools.cached_property
+    def ticks(self) -> Odds:
+        """What every thing becomes by itself."""
+        return odds([ticks_of(self.game, thing) for thing in self.things])
+
+    @functools.cached_property
+    def starts(self) -> Odds:
+        """What every letter's thing is when an episode begins; other things stay what they are."""
+        return odds([starts_of(self.game, t) if t in self.begins else branches(t) for t in self.things])
 
     def reachable(self, thing: Thing) -> frozenset[Thing]:
         """Everything that a cell can become when it begins as this thing."""
@@ -62,29 +88,53 @@ class Symbols:
 
     @functools.cached_property
     def _next(self) -> dict[Thing, set[Thing]]:
-        follow: dict[Thing, set[Thing]] = {thing: {self.game.tick(thing)} for thing in self.things}
+        follow: dict[Thing, set[Thing]] = {thing: set() for thing in self.things}
+        for thing, after in zip(self.things * self.ticks.n_branches, self.ticks.values, strict=True):
+            follow[thing].add(after)
         for _, thing, outcome in self.rows:
             follow[thing].add(outcome.thing)
+        for thing in self.things:
+            follow[thing].update(one.becomes(thing) for one in self.game.one_cell() if one.qualifies(thing))
         return follow
 
 
-def outcome_of(game: Game, intent: int, held: Item, thing: Thing) -> Outcome:
-    """The game's answer, with "nothing happens" spelled out."""
-    answer = None
+def asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
+    """The branches of the game's answer; an error of the author's own says what was asked."""
     try:
-        if intent == INTERACT:
-            answer = game.interact(held, thing)
-        elif intent == TOGGLE:
-            answer = game.toggle(held, thing)
-    except Exception as error:  # the author's own, whatever it is: said where, and raised again
-        error.add_note(f"{type(game).__name__} was asked about hand {held!r} and thing {thing!r}")
+        answer = hook(*about.values())
+    except Exception as error:
+        words = " and ".join(f"{name} {value!r}" for name, value in about.items())
+        error.add_note(f"{type(game).__name__}.{hook.__name__} was asked about {words}")
         raise
+    return branches(answer)
+
+
+def ticks_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
+    """What a thing becomes by itself."""
+    return asked(game, game.tick, thing=thing)
+
+
+def starts_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
+    """What a letter's thing is when an episode begins."""
+    return asked(game, game.start, thing=thing)
+
+
+def outcomes_of(game: Game, intent: int, held: Item, thing: Thing) -> tuple[Branch, ...]:
+    """The game's answers, with "nothing happens" spelled out."""
+    if intent == NOTHING:
+        return branches(Outcome(held, thing, ""))
+    hook = {INTERACT: game.interact, TOGGLE: game.toggle}[intent]
+    answers = asked(game, hook, hand=held, thing=thing)
+    return tuple((_checked(game, hook, held, thing, answer), below) for answer, below in answers)
+
+
+def _checked(game: Game, hook: Callable[..., Any], held: Item, thing: Thing, answer: Any) -> Outcome:
     if answer is None:
         return Outcome(held, thing, "")
     if not isinstance(answer, Outcome) or not answer.verb or not math.isfinite(answer.value):
         raise TypeError(
-            f"{type(game).__name__} answers {answer!r} for hand {held!r} and thing {thing!r}: "
-            "an interaction returns None or an Outcome with a verb and a finite value."
+            f"{type(game).__name__}.{hook.__name__} answers {answer!r} for hand {held!r} and thing "
+            f"{thing!r}: an interaction returns None or an Outcome with a verb and a finite value."
         )
     return answer
 
@@ -95,20 +145,25 @@ def close(game: Game, letters: frozenset[str]) -> Symbols:
     intents = [NOTHING, INTERACT]
     if type(game).toggle is not Game.toggle:
         intents.append(TOGGLE)
-    scattered = game.scattered()
-    first = [game.legend[letter] for letter in sorted(letters)] + ([scattered[0]] if scattered else [])
-    things: dict[Thing, None] = dict.fromkeys(first)  # a dict keeps the order in which they were found
+    scattered, begins = game.scattered(), tuple(game.legend[letter] for letter in sorted(letters))
+    # A dict keeps the order in which they were found.
+    things: dict[Thing, None] = dict.fromkeys([*begins, *([scattered[0]] if scattered else [])])
     items: dict[Item, None] = {None: None}
     met_things: list[Thing] = []  # every pair is tried once: when the later of the two is met
     met_items: list[Item] = []
 
     def meet(held: Item, thing: Thing) -> None:
         for intent in intents[1:]:
-            outcome = outcome_of(game, intent, held, thing)
-            for found, kind in ((things, outcome.thing), (items, outcome.held)):
-                if kind not in found:
-                    found[kind] = None
-                    todo.append((found is items, kind))
+            for outcome, _ in outcomes_of(game, intent, held, thing):
+                note(outcome.thing)
+                if outcome.held not in items:
+                    items[outcome.held] = None
+                    todo.append((True, outcome.held))
+
+    def note(thing: Thing) -> None:
+        if thing not in things:
+            things[thing] = None
+            todo.append((False, thing))
 
     todo = [(True, None), *((False, thing) for thing in things)]
     for is_item, new in todo:  # grows while it is walked
@@ -122,13 +177,15 @@ def close(game: Game, letters: frozenset[str]) -> Symbols:
         met_things.append(new)
         for held in met_items:
             meet(held, new)
-        after = game.tick(new)
-        if after not in things:
-            things[after] = None
-            todo.append((False, after))
+        for after, _ in (*ticks_of(game, new), *(starts_of(game, new) if new in begins else ())):
+            note(after)
+        for one in game.one_cell():
+            if one.qualifies(new):
+                note(one.becomes(new))
     ordered = sorted(things, key=lambda thing: not game.walkable(thing))  # stable: walkable first
     _check_ticks(game, ordered)
-    return Symbols(game, tuple(ordered), tuple(items), tuple(intents), sum(map(game.walkable, ordered)))
+    n_walkable = sum(map(game.walkable, ordered))
+    return Symbols(game, begins, tuple(ordered), tuple(items), tuple(intents), n_walkable)
 
 
 def _too_large(game: Game, things: list[Thing], n_items: int) -> str:
@@ -140,10 +197,12 @@ def _too_large(game: Game, things: list[Thing], n_items: int) -> str:
 
 
 def _check_ticks(game: Game, things: list[Thing]) -> None:
-    for thing in things:
-        after = game.tick(thing)
-        if game.walkable(thing) and not game.walkable(after):
-            raise ValueError(
-                f"{type(game).__name__}.tick turns {thing!r}, where an agent may stand, into {after!r}, "
-                "where none can: let an interaction close it."
-            )
+    for thing in filter(game.walkable, things):
+        changes = [("tick", after) for after, _ in ticks_of(game, thing)]
+        changes += [("one_cell", one.becomes(thing)) for one in game.one_cell() if one.qualifies(thing)]
+        for hook, after in changes:
+            if not game.walkable(after):
+                raise ValueError(
+                    f"{type(game).__name__}.{hook} turns {thing!r}, where an agent may stand, into "
+                    f"{after!r}, where none can: let an interaction close it."
+                )
