@@ -25,7 +25,7 @@ PARITY = ("tests/parity", "-k", "(CrampedRoom and (lossless or window)) or (Aren
 
 
 #: Boards and counts of the rule language, on small worlds of the tests' own.
-HOOKS = ("tests/core/test_chance.py", "-k", "not jax and not conformance")
+HOOKS = ("tests/core/test_chance.py", "tests/core/test_hands.py", "-k", "not jax and not conformance")
 
 
 class Mutant(NamedTuple):
@@ -220,6 +220,7 @@ WRONG_BACKENDS = (
 
 
 CHANCE = "cogrid/core/chance.py"
+RULES = "cogrid/core/rules.py"
 TICKS = "cogrid/core/ticks.py"
 
 WRONG_HOOKS = (
@@ -242,7 +243,7 @@ WRONG_HOOKS = (
     Mutant(
         "every episode repeats its chance",
         "cogrid/core/reset.py",
-        "drawn = rules.chance or rules.starting.size > 0 or",
+        "drawn = rules.chance or rules.start_draws.numbers.size > 0 or",
         "drawn =",
     ),
     Mutant(
@@ -259,6 +260,21 @@ WRONG_HOOKS = (
     ),
     Mutant("the first cell is never chosen", TICKS, "ranks == chosen + np.uint32(1)", "ranks == chosen"),
     Mutant("the lower half of a draw is dropped", TICKS, "+ (low >> np.uint32(12))", ""),
+    Mutant("a hand that cannot move turns", RULES, "after = np.where(can_move, after, facing)", "pass"),
+    Mutant(
+        "a hand that cannot move walks",
+        RULES,
+        "for a in actions])[:, None] & can_move",
+        "for a in actions])[:, None]",
+    ),
+    Mutant("a hand that cannot act acts", RULES, "np.where(can_act, rows[:, None], 0)", "rows[:, None]"),
+    Mutant("hands stay as they are", TICKS, "[_hands(rules)] if rules.live_hands else []", "[]"),
+    Mutant(
+        "all begin with the first agent's hand",
+        "cogrid/core/reset.py",
+        "agents = np.arange(rules.n_agents,",
+        "agents = np.zeros(rules.n_agents,",
+    ),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
 )
 

@@ -125,6 +125,22 @@ class Game:
         """What a letter's thing is when an episode begins; a cell with an agent in it keeps its own."""
         return thing
 
+    def hand(self, agent: int) -> Item | Chance:
+        """What an agent holds when an episode begins: a role, a level, a tool."""
+        return None
+
+    def tick_hand(self, held: Item) -> Item | Chance:
+        """What a hand becomes by itself in one step."""
+        return held
+
+    def can_move(self, held: Item) -> bool:
+        """Whether an agent with this hand can turn and walk."""
+        return True
+
+    def can_act(self, held: Item) -> bool:
+        """Whether an agent with this hand can do anything else."""
+        return True
+
     def one_cell(self) -> tuple[OneCell, ...]:
         """Changes of one cell among those that qualify, made in this order after the ticks."""
         return ()

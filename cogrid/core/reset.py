@@ -23,11 +23,12 @@ def reset(rules: Rules, key: Array) -> EnvState:
     words = rules.backend.words(key)  # (*B, 2)
     batch = words.shape[:-1]
     layout: Array = None
+    drawn: Array = None
     index = xp.zeros(batch, np.int32)
     facing = xp.full((*batch, rules.n_agents), UP, rules.agent_dtype)
     if is_random(rules):
-        # (*B, 4 or 5, 2) next, layout, starts, scatter, things
-        children = rng.split_words(xp, words, 5 if rules.starting.size else 4)
+        # (*B, 4 or 5, 2) next, layout, starts, scatter, things and hands
+        children = rng.split_words(xp, words, 5 if rules.start_draws.numbers.size else 4)
         words = children[..., 0, :]
         if len(rules.boards) > 1:
             index = (rng.bits(children[..., 1, :], 1)[..., 0] % np.uint32(len(rules.boards))).astype(np.int32)
@@ -37,12 +38,17 @@ def reset(rules: Rules, key: Array) -> EnvState:
         pos, facing = _random_starts(rules, children[..., 2, :], index)
     if spec.game.scattered() is not None:
         cells = _scatter(rules, children[..., 3, :], cells, pos)
+    if rules.start_draws.numbers.size:
+        drawn = rng.draws(children[..., 4, :], xp.zeros(batch, np.uint32), rules.start_draws.numbers)
     if rules.starting.size:
-        cells = _begun(rules, children[..., 4, :], cells, pos)
+        cells = _begun(rules, drawn, cells, pos)
+    pose = facing * rules.n_items
+    if rules.handed:
+        pose = pose + _first_hands(rules, drawn, batch)
     return spec.game.state_type(
         cells=cells,
         pos=pos,
-        pose=facing * rules.n_items,  # with empty hands
+        pose=pose,
         clock=xp.zeros(batch, np.int32),
         words=words,
         weight=xp.full(batch, exact_weight(spec.shaping), np.float32) if spec.shaping else None,
@@ -55,7 +61,7 @@ def reset(rules: Rules, key: Array) -> EnvState:
 def is_random(rules: Rules) -> bool:
     """Whether reset draws anything; if not, every episode begins alike and the key is passed on as it is."""
     spec = rules.spec
-    drawn = rules.chance or rules.starting.size > 0 or spec.game.scattered() is not None
+    drawn = rules.chance or rules.start_draws.numbers.size > 0 or spec.game.scattered() is not None
     return drawn or spec.random_start or len(rules.boards) > 1
 
 
@@ -109,17 +115,26 @@ def _scatter(rules: Rules, words: Array, cells: Array, pos: Array) -> Array:
     return rules.xp.where(hit, np.asarray(symbols[thing], rules.cell_dtype), cells)
 
 
-def _begun(rules: Rules, words: Array, cells: Array, pos: Array) -> Array:
+def _begun(rules: Rules, drawn: Array, cells: Array, pos: Array) -> Array:
     """Every letter's thing becomes what `start` makes of it, except where an agent stands."""
     odds, where = rules.spec.symbols.starts, rules.starting
     after = odds.table(rules.spec.symbols.number.__getitem__, rules.cell_dtype)
     seen = rules.pick(cells, where)  # (*B, k)
-    zero = rules.xp.zeros(words.shape[:-1], np.uint32)
-    drawn = rng.draws(words, zero, rules.start_draws.numbers)
     case = rules.xp.asarray(seen, rules.backend.index_dtype(len(odds.values)))
-    begun = rules.lookup(after, realised(rules.lookup, odds, case, drawn))
+    begun = rules.lookup(after, realised(rules.lookup, odds, case, rules.start_draws.of("start", drawn)))
     stood = _stood(where.astype(rules.pos_dtype), pos)
     return rules.backend.place(cells, where, rules.xp.where(stood, seen, begun))
+
+
+def _first_hands(rules: Rules, drawn: Array, batch: tuple[int, ...]) -> Array:
+    """(*B, n) the item that every agent begins with."""
+    odds, xp = rules.first_hands, rules.xp
+    items = odds.table(rules.spec.symbols.item_number.__getitem__, rules.agent_dtype)
+    agents = np.arange(rules.n_agents, dtype=rules.backend.index_dtype(len(items)))
+    case = xp.broadcast_to(xp.asarray(agents), (*batch, rules.n_agents))
+    if odds.n_branches > 1:
+        case = realised(rules.lookup, odds, case, rules.start_draws.of("hand", drawn))
+    return rules.lookup(items, case)
 
 
 def _stood(cells: np.ndarray[Any, Any], pos: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from cogrid.backend.array import Array, Backend, get_backend
 from cogrid.core.actions import ACTION_SETS, STRIDES
-from cogrid.core.chance import Draws, branches
+from cogrid.core.chance import Draws, branches, odds
 from cogrid.core.game import Event, Item, Thing
 from cogrid.core.layout import FLOOR
 from cogrid.core.spec import Spec
@@ -63,6 +63,7 @@ class Rules:
         A *pose* is the number `facing · items + item`, a *choice* is `action · poses + pose`.
         """
         actions, strides = ACTION_SETS[self.action_set], [r * self.width + c for r, c in STRIDES]
+        game = self.spec.game
         self.n_actions, self.noop = len(actions), len(actions) - 1
         self.n_poses = 4 * self.n_items
         self.agent_dtype = self.backend.index_dtype(self.n_poses)
@@ -72,12 +73,14 @@ class Rules:
         self.ahead = np.array(strides, self.pos_dtype)  # (4,) by facing
         self.front = self.ahead[facing]  # (poses,)
         after = np.array([[a.facing_after(d) for d in facing] for a in actions])  # (actions, poses)
-        walks = np.array([a.walks for a in actions])[:, None]
+        can_move, can_act = (self.items(can, bool)[held] for can in (game.can_move, game.can_act))
+        after = np.where(can_move, after, facing)
+        walks = np.array([a.walks for a in actions])[:, None] & can_move
         self.stride = np.where(walks, self.ahead[after], 0).astype(self.pos_dtype).reshape(-1)  # (choices,)
         self.turn = ((after - facing) * self.n_items).astype(self.agent_dtype).reshape(-1)  # (choices,)
         intents, block = self.spec.symbols.intents, self.n_items * self.n_things
         rows = np.array([intents.index(a.intent) * block if a.intent in intents else 0 for a in actions])
-        hand = rows[:, None] + held * self.n_things
+        hand = np.where(can_act, rows[:, None], 0) + held * self.n_things
         self.hand = hand.astype(self.row_dtype).reshape(-1)  # (choices,) the row, but for the thing
         self.nothing = np.zeros(self.n_agents, np.float32)  # (n,) what all are paid after the end
 
@@ -119,13 +122,26 @@ class Rules:
         self.chancy = self.cells_where(lambda thing: len(ticks_of(game, thing)) > 1)  # (k,) cells
         self.picks = len(game.one_cell())
         acts = np.arange(n if symbols.outcomes.n_branches > 1 else 0)
-        parts = {"interact": acts, "tick": self.chancy, "one cell": np.arange(2 * self.picks)}
-        self.draws = Draws(parts)
+        hands = symbols.hand_ticks
+        self.live_hands = hands.values != symbols.items
+        self.draws = Draws(
+            {
+                "interact": acts,
+                "tick": self.chancy,
+                "one cell": np.arange(2 * self.picks),
+                "tick hand": np.arange(n if hands.n_branches > 1 else 0),
+            }
+        )
         self.chance = bool(self.draws.numbers.size)
+        #: More happens at the end of a step than that some things become others.
+        self.lively = bool(self.chancy.size or self.picks or self.live_hands)
         self.drawn_outcomes = bool(acts.size)
         begins = [symbols.number[t] for t in symbols.begins if starts_of(game, t) != branches(t)]
         self.starting = np.flatnonzero(np.isin(self.boards, begins).any(axis=0))  # (k,) cells
-        self.start_draws = Draws({"start": self.starting})
+        self.first_hands = odds(symbols.hands)
+        self.handed = any(item is not None for item in self.first_hands.values)
+        by_chance = self.first_hands.n_branches > 1
+        self.start_draws = Draws({"start": self.starting, "hand": np.arange(n if by_chance else 0)})
 
     def _check_border(self) -> None:
         """No cell of the outer edge may ever open: a step off the map would read another row."""

@@ -78,7 +78,8 @@ class Spec:
     @functools.cached_property
     def symbols(self) -> Symbols:
         """All things and items that can occur."""
-        return close(self.game, frozenset("".join(row for board in self.boards for row in board)))
+        letters = frozenset("".join(row for board in self.boards for row in board))
+        return close(self.game, letters, self.num_agents)
 
     @property
     def boards(self) -> tuple[tuple[str, ...], ...]:

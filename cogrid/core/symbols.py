@@ -25,6 +25,7 @@ class Symbols:
     begins: tuple[Thing, ...]  # the letters' things
     things: tuple[Thing, ...]
     items: tuple[Item, ...]
+    hands: tuple[tuple[Branch, ...], ...]  # of every agent, what it holds when an episode begins
     intents: tuple[int, ...]  # the intents that can do something, NOTHING first
     n_walkable: int
 
@@ -73,6 +74,11 @@ class Symbols:
         return odds([ticks_of(self.game, thing) for thing in self.things])
 
     @functools.cached_property
+    def hand_ticks(self) -> Odds:
+        """What every item becomes by itself in a hand."""
+        return odds([hand_ticks_of(self.game, item) for item in self.items])
+
+    @functools.cached_property
     def starts(self) -> Odds:
         """What every letter's thing is when an episode begins; other things stay what they are."""
         return odds([starts_of(self.game, t) if t in self.begins else branches(t) for t in self.things])
@@ -114,6 +120,11 @@ def ticks_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
     return asked(game, game.tick, thing=thing)
 
 
+def hand_ticks_of(game: Game, held: Item) -> tuple[Branch, ...]:
+    """What a hand becomes by itself."""
+    return asked(game, game.tick_hand, hand=held)
+
+
 def starts_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
     """What a letter's thing is when an episode begins."""
     return asked(game, game.start, thing=thing)
@@ -140,32 +151,31 @@ def _checked(game: Game, hook: Callable[..., Any], held: Item, thing: Thing, ans
 
 
 @functools.lru_cache(maxsize=256)
-def close(game: Game, letters: frozenset[str]) -> Symbols:
-    """The closure of the game's rules over the letters' things and an empty hand."""
+def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
+    """The closure of the game's rules over the letters' things, the agents' first hands and an empty hand."""
     intents = [NOTHING, INTERACT]
     if type(game).toggle is not Game.toggle:
         intents.append(TOGGLE)
     scattered, begins = game.scattered(), tuple(game.legend[letter] for letter in sorted(letters))
     # A dict keeps the order in which they were found.
     things: dict[Thing, None] = dict.fromkeys([*begins, *([scattered[0]] if scattered else [])])
-    items: dict[Item, None] = {None: None}
+    hands = tuple(asked(game, game.hand, agent=agent) for agent in range(n_agents))
+    items: dict[Item, None] = dict.fromkeys([None, *(item for hand in hands for item, _ in hand)])
     met_things: list[Thing] = []  # every pair is tried once: when the later of the two is met
     met_items: list[Item] = []
 
     def meet(held: Item, thing: Thing) -> None:
         for intent in intents[1:]:
             for outcome, _ in outcomes_of(game, intent, held, thing):
-                note(outcome.thing)
-                if outcome.held not in items:
-                    items[outcome.held] = None
-                    todo.append((True, outcome.held))
+                note(things, outcome.thing)
+                note(items, outcome.held)
 
-    def note(thing: Thing) -> None:
-        if thing not in things:
-            things[thing] = None
-            todo.append((False, thing))
+    def note(found: dict[Any, None], new: Any) -> None:
+        if new not in found:
+            found[new] = None
+            todo.append((found is items, new))
 
-    todo = [(True, None), *((False, thing) for thing in things)]
+    todo = [*((True, item) for item in items), *((False, thing) for thing in things)]
     for is_item, new in todo:  # grows while it is walked
         if len(things) > MAX_SYMBOLS or len(things) * len(items) > MAX_ROWS:
             raise ValueError(_too_large(game, list(things), len(items)))
@@ -173,19 +183,21 @@ def close(game: Game, letters: frozenset[str]) -> Symbols:
             met_items.append(new)
             for thing in met_things:
                 meet(new, thing)
+            for after, _ in hand_ticks_of(game, new):
+                note(items, after)
             continue
         met_things.append(new)
         for held in met_items:
             meet(held, new)
         for after, _ in (*ticks_of(game, new), *(starts_of(game, new) if new in begins else ())):
-            note(after)
+            note(things, after)
         for one in game.one_cell():
             if one.qualifies(new):
-                note(one.becomes(new))
+                note(things, one.becomes(new))
     ordered = sorted(things, key=lambda thing: not game.walkable(thing))  # stable: walkable first
     _check_ticks(game, ordered)
     n_walkable = sum(map(game.walkable, ordered))
-    return Symbols(game, begins, tuple(ordered), tuple(items), tuple(intents), n_walkable)
+    return Symbols(game, begins, tuple(ordered), tuple(items), hands, tuple(intents), n_walkable)
 
 
 def _too_large(game: Game, things: list[Thing], n_items: int) -> str:

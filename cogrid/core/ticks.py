@@ -9,27 +9,30 @@ import numpy as np
 
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events
-from cogrid.core.chance import SCALE, realised
+from cogrid.core.chance import SCALE, odds, realised
 from cogrid.core.game import OneCell
 from cogrid.core.rules import Rules
+from cogrid.core.symbols import hand_ticks_of
 
-Change = Callable[[Array, EnvState, Array], Array]  # cells, the state as the phase began, its draws -> cells
+#: The state so far, the state as the phase began, the draws -> the state.
+Change = Callable[[EnvState, EnvState, Array], EnvState]
 
 
 def tick(rules: Rules, state: EnvState, events: Events) -> EnvState:
     """Every thing becomes what its tick makes of it; some cells can never hold one that ticks."""
-    cells = state.cells
+    before = state
     if rules.ticking.size:
-        cells = rules.backend.lookup_at(rules.ticked, cells, rules.ticking)
-    for change in changes(rules) if rules.chance else ():
-        cells = change(cells, state, events.drawn)
-    return state if cells is state.cells else state.evolve(cells=cells)
+        state = state.evolve(cells=rules.backend.lookup_at(rules.ticked, state.cells, rules.ticking))
+    for change in changes(rules) if rules.lively else ():
+        state = change(state, before, events.drawn)
+    return state
 
 
 @functools.lru_cache(maxsize=256)
 def changes(rules: Rules) -> tuple[Change, ...]:
-    """What chance does after the sure ticks, in its order; nothing for most games."""
+    """What else happens, in its order: things and hands whose ticks are drawn, single cells."""
     found = [_by_chance(rules)] if rules.chancy.size else []
+    found += [_hands(rules)] if rules.live_hands else []
     return (*found, *(_one_cell(rules, k, one) for k, one in enumerate(rules.spec.game.one_cell())))
 
 
@@ -39,10 +42,27 @@ def _by_chance(rules: Rules) -> Change:
     dtype = rules.backend.index_dtype(len(odds.values))
     after = odds.table(rules.spec.symbols.number.__getitem__, rules.cell_dtype)
 
-    def change(cells: Array, state: EnvState, drawn: Array) -> Array:
-        case = rules.xp.asarray(rules.pick(state.cells, rules.chancy), dtype)  # (*B, k)
+    def change(state: EnvState, before: EnvState, drawn: Array) -> EnvState:
+        case = rules.xp.asarray(rules.pick(before.cells, rules.chancy), dtype)  # (*B, k)
         index = realised(rules.lookup, odds, case, rules.draws.of("tick", drawn))
-        return rules.backend.place(cells, rules.chancy, rules.lookup(after, index))
+        return state.evolve(cells=rules.backend.place(state.cells, rules.chancy, rules.lookup(after, index)))
+
+    return change
+
+
+def _hands(rules: Rules) -> Change:
+    """Every hand becomes what its tick makes of it; a table over branches and poses tells the change."""
+    symbols = rules.spec.symbols
+    by_pose = odds([hand_ticks_of(rules.spec.game, symbols.items[item]) for item in rules.held])
+    held = np.tile(rules.held, by_pose.n_branches)
+    swap = by_pose.table(symbols.item_number.__getitem__, rules.agent_dtype) - held  # (branches · poses,)
+    dtype = rules.backend.index_dtype(len(swap))
+
+    def change(state: EnvState, before: EnvState, drawn: Array) -> EnvState:
+        case = rules.xp.asarray(state.pose, dtype)
+        if by_pose.n_branches > 1:
+            case = realised(rules.lookup, by_pose, case, rules.draws.of("tick hand", drawn))
+        return state.evolve(pose=state.pose + rules.lookup(swap, case))
 
     return change
 
@@ -50,22 +70,23 @@ def _by_chance(rules: Rules) -> Change:
 def _one_cell(rules: Rules, number: int, one: OneCell) -> Change:
     """One of the cells that qualify, each as likely, changes: the draw, times their number, is its rank."""
     xp, symbols = rules.xp, rules.spec.symbols
-    cells_ = rules.cells_where(one.qualifies)  # (k,)
+    where = rules.cells_where(one.qualifies)  # (k,)
     qualifies = rules.symbols(one.qualifies, np.uint32)
-    after = rules.symbols(
-        lambda t: symbols.number[one.becomes(t) if one.qualifies(t) else t], rules.cell_dtype
-    )
+    changed = [one.becomes(t) if one.qualifies(t) else t for t in symbols.things]
+    after = np.array([symbols.number[thing] for thing in changed], rules.cell_dtype)
     bound = np.uint32((one.weight * SCALE + one.out_of // 2) // one.out_of)
 
-    def change(cells: Array, state: EnvState, drawn: Array) -> Array:
+    def change(state: EnvState, before: EnvState, drawn: Array) -> EnvState:
         mine = rules.draws.of("one cell", drawn)[..., 2 * number : 2 * number + 2]  # (*B, 2) whether, which
-        seen = rules.pick(cells, cells_)
-        ranks = rules.lookup(qualifies, seen).cumsum(axis=-1, dtype=np.uint32)  # (*B, k) from 1 on
+        seen = rules.pick(state.cells, where)
+        marks = rules.lookup(qualifies, seen)  # (*B, k)
+        ranks = marks.cumsum(axis=-1, dtype=np.uint32)  # from 1 on
         count, draw = ranks[..., -1:], mine[..., 1:]
         low = (draw & np.uint32(0xFFF)) * count  # the product has up to 39 bits, so in two parts
         chosen = ((draw >> np.uint32(12)) * count + (low >> np.uint32(12))) >> np.uint32(12)  # (*B, 1)
         happens = (mine[..., :1] < bound) & (state.clock[..., None] >= np.int32(one.since))
-        hit = happens & (ranks == chosen + np.uint32(1)) & (rules.lookup(qualifies, seen) > 0)
-        return rules.backend.place(cells, cells_, xp.where(hit, rules.lookup(after, seen), seen))
+        hit = happens & (ranks == chosen + np.uint32(1)) & (marks > 0)
+        cells = rules.backend.place(state.cells, where, xp.where(hit, rules.lookup(after, seen), seen))
+        return state.evolve(cells=cells)
 
     return change

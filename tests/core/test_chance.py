@@ -12,7 +12,7 @@ import pytest
 import cogrid
 from cogrid import replay
 from cogrid.backend import rng
-from cogrid.core.chance import Chance, branches
+from cogrid.core.chance import Chance, branches, odds, realised
 from cogrid.core.game import Game, OneCell, Outcome
 from cogrid.core.spec import Spec
 from cogrid.testing import check_env, state_fields
@@ -267,7 +267,18 @@ def test_episodes_differ_and_seeds_repeat() -> None:
 def test_probabilities_are_shares_of_two_to_the_24() -> None:
     assert branches(Chance(("a", 1), ("b", 39))) == (("a", 419430), ("b", 2**24))
     assert branches(Chance(("a", 1), ("b", 2**24 - 1))) == (("a", 1), ("b", 2**24))
+    assert branches(Chance(("a", 2), ("b", 1))) == (("a", 11184811), ("b", 2**24))
     assert branches("sure") == (("sure", 2**24),)
+
+
+@each_backend
+def test_a_draw_at_a_bound_is_the_next_branch(backend: str) -> None:
+    lookup, xp = made(SPEC, backend).rules.lookup, made(SPEC, backend).rules.xp
+    table = odds([branches(Chance(("a", 1), ("b", 2), ("c", 1))), branches("sure")])
+    drawn = xp.asarray(np.array([0, 2**22 - 1, 2**22, 3 * 2**22 - 1, 3 * 2**22, 2**24 - 1], np.uint32))
+    for case, expected in ((0, "aabbcc"), (1, ["sure"] * 6)):
+        index = realised(lookup, table, xp.full(6, case, np.int32), drawn)
+        assert [table.values[k] for k in np.asarray(index)] == list(expected)
 
 
 @pytest.mark.parametrize(
