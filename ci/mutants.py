@@ -25,7 +25,13 @@ PARITY = ("tests/parity", "-k", "(CrampedRoom and (lossless or window)) or (Aren
 
 
 #: Boards and counts of the rule language, on small worlds of the tests' own.
-HOOKS = ("tests/core/test_chance.py", "tests/core/test_hands.py", "-k", "not jax and not conformance")
+HOOKS = (
+    "tests/core/test_chance.py",
+    "tests/core/test_hands.py",
+    "tests/core/test_moving.py",
+    "-k",
+    "not jax and not conformance",
+)
 
 
 class Mutant(NamedTuple):
@@ -221,6 +227,7 @@ WRONG_BACKENDS = (
 
 CHANCE = "cogrid/core/chance.py"
 RULES = "cogrid/core/rules.py"
+ENTERING = "cogrid/core/entering.py"
 TICKS = "cogrid/core/ticks.py"
 
 WRONG_HOOKS = (
@@ -274,6 +281,24 @@ WRONG_HOOKS = (
         "cogrid/core/reset.py",
         "agents = np.arange(rules.n_agents,",
         "agents = np.zeros(rules.n_agents,",
+    ),
+    Mutant("who stands enters", ENTERING, "row = xp.where(moved, row, events.row)", "row = row"),
+    Mutant(
+        "what was entered stays",
+        ENTERING,
+        "cells=rules.put(state.cells, state.pos, thing)",
+        "cells=state.cells",
+    ),
+    Mutant(
+        "out of range is the last action",
+        "cogrid/core/step.py",
+        "type(rules.out_of_range)",
+        "type(rules.n_actions - 1)",
+    ),
+    Mutant("all act before they move", "cogrid/core/step.py", "if rules.moves_first else", "if False else"),
+    Mutant("neighbours never change places", MOVEMENT, "_contend if rules.swaps else _meet", "_meet"),
+    Mutant(
+        "further actions are all the first", "cogrid/core/spec.py", "intent=FURTHER + k)", "intent=FURTHER)"
     ),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
 )

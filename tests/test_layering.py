@@ -42,7 +42,7 @@ ORDER = (
     "symbols",
     "spec",
     "rules",
-    ("movement", "interaction", "ticks", "rewards", "termination", "features", "planes"),
+    ("movement", "interaction", "entering", "ticks", "rewards", "termination", "features", "planes"),
     "observation",
     ("reset", "replace", "report", "difference"),
     "snapshot",

@@ -99,6 +99,11 @@ class Game:
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType({FLOOR: "floor", WALL: "wall"})
     #: Layouts that can be chosen by name.
     layouts: ClassVar[Mapping[str, Layout]] = MappingProxyType({})
+    #: Further actions of the game's own, numbered after the noop.
+    actions: ClassVar[tuple[str, ...]] = ()
+    #: Whether agents move before they act, and whether two neighbours can change places.
+    moves_first: ClassVar[bool] = False
+    swaps: ClassVar[bool] = False
     #: Actions of these verbs end the episode for the acting agent.
     final_verbs: ClassVar[frozenset[str]] = frozenset()
     #: Names of the planes of grid observations, and the one that is all ones near the end, with its steps.
@@ -115,6 +120,17 @@ class Game:
 
     def toggle(self, held: Item, thing: Thing) -> Outcome | Chance | None:
         """What the toggle action does; None for nothing."""
+        return None
+
+    def act(self, action: str, held: Item, thing: Thing) -> Outcome | Chance | None:
+        """What one of the game's own `actions` does with the thing ahead; None for nothing."""
+        return None
+
+    def enter(self, held: Item, thing: Thing) -> Outcome | Chance | None:
+        """What happens to an agent that has just walked onto a thing; None for nothing.
+
+        A thing that appears under an agent is not entered; the thing that is left must be walkable.
+        """
         return None
 
     def tick(self, thing: Thing) -> Thing | Chance:

@@ -27,7 +27,7 @@ def interact(rules: Rules, state: EnvState, choice: Array, events: Events) -> tu
     row = xp.concatenate(rows, axis=-1)
     cells = rules.put(state.cells, faced, xp.asarray(seen, rules.cell_dtype))
     state = state.evolve(cells=cells, pose=state.pose + lookup(rules.swap, row))
-    return state, Events(row, drawn=events.drawn)
+    return state, Events(row, events.stride, events.moved, events.wish, events.drawn)
 
 
 def _faces(mine: list[Array], theirs: list[Array]) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cogrid.backend.array import Array, Backend, get_backend
-from cogrid.core.actions import ACTION_SETS, STRIDES
+from cogrid.core.actions import ACTION_SETS, ENTER, STRIDES
 from cogrid.core.chance import Draws, branches, odds
 from cogrid.core.game import Event, Item, Thing
 from cogrid.core.layout import FLOOR
@@ -62,12 +62,16 @@ class Rules:
 
         A *pose* is the number `facing · items + item`, a *choice* is `action · poses + pose`.
         """
-        actions, strides = ACTION_SETS[self.action_set], [r * self.width + c for r, c in STRIDES]
-        game = self.spec.game
-        self.n_actions, self.noop = len(actions), len(actions) - 1
+        game, strides = self.spec.game, [r * self.width + c for r, c in STRIDES]
+        actions = self.spec.actions
+        self.n_actions, self.noop = len(actions), len(ACTION_SETS[self.action_set]) - 1
+        if game.actions:  # after the last comes one more that does nothing
+            actions = (*actions, actions[self.noop])
+        #: What an action out of range becomes: the noop, or its copy after the game's own actions.
+        self.out_of_range = len(actions) - 1
         self.n_poses = 4 * self.n_items
         self.agent_dtype = self.backend.index_dtype(self.n_poses)
-        self.choice_dtype = self.backend.index_dtype(self.n_actions * self.n_poses)
+        self.choice_dtype = self.backend.index_dtype(len(actions) * self.n_poses)
         facing, held = np.divmod(np.arange(self.n_poses), self.n_items)
         self.facing, self.held = facing.astype(self.agent_dtype), held.astype(self.agent_dtype)  # (poses,)
         self.ahead = np.array(strides, self.pos_dtype)  # (4,) by facing
@@ -93,7 +97,10 @@ class Rules:
         swap = [number[o.held] - number[held] for held, _, o in rows]
         self.swap = np.array(swap, self.agent_dtype)  # (rows,) what changes in the hand, and so in the pose
         self.verb = np.array([self.verbs.index(o.verb) for _, _, o in rows], np.int16)  # (rows,)
-        walkable = self.spec.game.walkable
+        game = self.spec.game
+        self.enters = ENTER in symbols.intents
+        self.moves_first, self.swaps = game.moves_first, game.swaps
+        walkable = game.walkable
         #: Some interaction closes a walkable thing, so a cell where an agent stands must be left alone.
         self.guarded = any(walkable(thing) and not walkable(o.thing) for _, thing, o in rows)
 

@@ -11,6 +11,7 @@ import numpy as np
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events
+from cogrid.core.entering import enter
 from cogrid.core.interaction import interact
 from cogrid.core.movement import move
 from cogrid.core.observation import observe
@@ -29,8 +30,9 @@ def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> 
     """One step of the world: new state, what every agent sees, rewards, whether all is over, infos."""
     before, choice = state, chosen(rules, state, awake(rules, state, known(rules, state, actions)))
     events = draw(rules, state) if rules.chance else QUIET  # all the chance of this step
-    state, events = interact(rules, state, choice, events)  # in order; each sees what the earlier one left
-    state, events = move(rules, state, choice, events)  # turn always; contests and swaps stay in place
+    for phase in (move, interact) if rules.moves_first else (interact, move):  # one by one; all at once
+        state, events = phase(rules, state, choice, events)
+    state, events = enter(rules, state, events) if rules.enters else (state, events)  # what is walked onto
     state = tick(rules, state, events)  # cooking, clocks, growth
     rewards = score(rules, before, events)
     state, done = finish(rules, state, events)
@@ -38,7 +40,7 @@ def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> 
 
 
 def known(rules: Rules, state: EnvState, actions: Array) -> Array:
-    """The actions as table indices; what is out of range becomes the last action, the noop."""
+    """The actions as table indices; what is out of range does nothing, as the noop."""
     if state.rules is not rules and state.rules != rules:
         raise ValueError("this state belongs to another environment: step it with the one that made it.")
     actions = actions if hasattr(actions, "dtype") else np.asarray(actions)
@@ -51,7 +53,7 @@ def known(rules: Rules, state: EnvState, actions: Array) -> Array:
         )
     unsigned = actions.astype(f"u{actions.dtype.itemsize}")  # a negative action becomes a large one
     xp = np if isinstance(actions, np.ndarray) else rules.xp  # JAX would cut 64 bits of a NumPy array
-    return rules.xp.asarray(xp.minimum(unsigned, unsigned.dtype.type(rules.noop)), rules.choice_dtype)
+    return rules.xp.asarray(xp.minimum(unsigned, unsigned.dtype.type(rules.out_of_range)), rules.choice_dtype)
 
 
 def chosen(rules: Rules, state: EnvState, actions: Array) -> Array:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cogrid.core.actions import INTERACT, NOTHING, TOGGLE
+from cogrid.core.actions import ENTER, FURTHER, INTERACT, NOTHING, TOGGLE
 from cogrid.core.chance import Branch, Odds, branches, odds
 from cogrid.core.game import Game, Item, Outcome, Thing
 
@@ -132,10 +132,15 @@ def starts_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
 
 def outcomes_of(game: Game, intent: int, held: Item, thing: Thing) -> tuple[Branch, ...]:
     """The game's answers, with "nothing happens" spelled out."""
-    if intent == NOTHING:
+    if intent == NOTHING or (intent == ENTER and not game.walkable(thing)):
         return branches(Outcome(held, thing, ""))
-    hook = {INTERACT: game.interact, TOGGLE: game.toggle}[intent]
-    answers = asked(game, hook, hand=held, thing=thing)
+    hook: Callable[..., Any] = game.act
+    about = {"hand": held, "thing": thing}
+    if intent < FURTHER:
+        hook = {INTERACT: game.interact, TOGGLE: game.toggle, ENTER: game.enter}[intent]
+    else:
+        about = {"action": game.actions[intent - FURTHER]} | about
+    answers = asked(game, hook, **about)
     return tuple((_checked(game, hook, held, thing, answer), below) for answer, below in answers)
 
 
@@ -147,15 +152,25 @@ def _checked(game: Game, hook: Callable[..., Any], held: Item, thing: Thing, ans
             f"{type(game).__name__}.{hook.__name__} answers {answer!r} for hand {held!r} and thing "
             f"{thing!r}: an interaction returns None or an Outcome with a verb and a finite value."
         )
+    if hook == game.enter and not game.walkable(answer.thing):
+        raise ValueError(
+            f"{type(game).__name__}.enter leaves {answer.thing!r} under hand {held!r} on {thing!r}: "
+            "leave something that an agent can stand on."
+        )
     return answer
+
+
+def intents_of(game: Game) -> tuple[int, ...]:
+    """What can be asked in this game."""
+    written = [(TOGGLE, type(game).toggle is not Game.toggle), (ENTER, type(game).enter is not Game.enter)]
+    further = (FURTHER + k for k in range(len(game.actions)))
+    return (NOTHING, INTERACT, *(intent for intent, is_written in written if is_written), *further)
 
 
 @functools.lru_cache(maxsize=256)
 def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     """The closure of the game's rules over the letters' things, the agents' first hands and an empty hand."""
-    intents = [NOTHING, INTERACT]
-    if type(game).toggle is not Game.toggle:
-        intents.append(TOGGLE)
+    intents = intents_of(game)
     scattered, begins = game.scattered(), tuple(game.legend[letter] for letter in sorted(letters))
     # A dict keeps the order in which they were found.
     things: dict[Thing, None] = dict.fromkeys([*begins, *([scattered[0]] if scattered else [])])
@@ -197,7 +212,7 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     ordered = sorted(things, key=lambda thing: not game.walkable(thing))  # stable: walkable first
     _check_ticks(game, ordered)
     n_walkable = sum(map(game.walkable, ordered))
-    return Symbols(game, begins, tuple(ordered), tuple(items), hands, tuple(intents), n_walkable)
+    return Symbols(game, begins, tuple(ordered), tuple(items), hands, intents, n_walkable)
 
 
 def _too_large(game: Game, things: list[Thing], n_items: int) -> str:
