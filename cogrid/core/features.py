@@ -112,10 +112,9 @@ class Place:
                 raise ValueError(
                     f"Place names the kind {kind!r}, but the legend has {', '.join(sorted(known))}."
                 )
-        numbers = [
-            [self._numbers(rules, layout, cell, targets) for cell in range(rules.n_cells)]
-            for layout in range(len(rules.boards))
-        ]
+        size = len(self.names(rules)) * rules.boards.size
+        rules.check_table("the observation 'features'", size)
+        numbers = [self._numbers(rules, layout, targets) for layout in range(len(rules.boards))]
         table = np.array(numbers, np.float32).reshape(len(rules.boards) * rules.n_cells, -1)
 
         def place(state: EnvState) -> Array:
@@ -127,20 +126,21 @@ class Place:
         return place
 
     def _numbers(
-        self, rules: Rules, layout: int, cell: int, targets: dict[str, np.ndarray[Any, Any]]
-    ) -> list[float]:
-        row, column = divmod(cell, rules.width)
+        self, rules: Rules, layout: int, targets: dict[str, np.ndarray[Any, Any]]
+    ) -> np.ndarray[Any, Any]:
+        """(cells, numbers)"""
+        cells = np.arange(rules.n_cells)
+        row, column = np.divmod(cells, rules.width)
         numbers = [_scaled(row, rules.height), _scaled(column, rules.width)]
-        for r, c in STRIDES:
-            inside = 0 <= row + r < rules.height and 0 <= column + c < rules.width
-            ahead = (row + r) * rules.width + column + c
-            numbers.append(float(inside and rules.boards[layout, ahead] < rules.n_walkable))
+        open_ = np.zeros((rules.height + 2, rules.width + 2))  # nothing outside of the map is
+        open_[1:-1, 1:-1] = (rules.boards[layout] < rules.n_walkable).reshape(rules.height, rules.width)
+        numbers += [open_[row + 1 + r, column + 1 + c] for r, c in STRIDES]
         for kind in self.nearest:
-            numbers += _offset_to(rules, cell, _closest(rules, cell, targets[kind][layout]))
+            numbers += _offset_to(rules, cells, _closest(rules, cells, targets[kind][layout]))
         for kind in self.each:
             for target in targets[kind][layout]:
-                numbers += _offset_to(rules, cell, int(target))
-        return numbers
+                numbers += _offset_to(rules, cells, np.full_like(cells, target))
+        return np.stack(numbers, axis=-1)
 
 
 @dataclass(frozen=True)
@@ -200,15 +200,14 @@ class NearestLying:
         far = len(cells)
         dtype = np.min_scalar_type(-1 - far)  # narrow on NumPy too: most of the bytes are here, and no index
         labels = rules.symbols(label_of, np.int8)
+        rules.check_table("the observation 'features'", rules.n_cells * (far + 1) * 4)
         wanted = np.arange(len(self.labels), dtype=np.int8)[:, None]
         ranks = np.zeros((rules.n_cells, far), dtype)  # (cells, far) rank of each lying cell seen from a cell
         offsets = np.zeros((rules.n_cells, far + 1, 3), np.float32)  # by cell and rank
         for cell in range(rules.n_cells):
-            distances = np.array([_distance(rules, cell, int(target)) for target in cells], int)
-            order = np.argsort(distances, kind="stable")
+            order = np.argsort(_distance(rules, cell, cells), kind="stable")
             ranks[cell, order] = np.arange(far)
-            ranked = [_offset_to(rules, cell, int(cells[k])) for k in order]
-            offsets[cell, :far] = np.array(ranked, np.float32).reshape(far, 3)
+            offsets[cell, :far] = np.stack(_offset_to(rules, cell, cells[order]), axis=-1)
         flat = offsets.reshape(-1, 3)
         first = (np.arange(rules.n_cells) * (far + 1)).astype(np.int32)
 
@@ -235,8 +234,8 @@ class _Offsets:
         self.zero = np.int32((height - 1) * span + width - 1)
         rows, columns = np.arange(1 - height, height), np.arange(1 - width, width)
         table = np.zeros((len(rows), span, 2), np.float32)
-        table[..., 0] = [[_scaled(int(r), height)] for r in rows]
-        table[..., 1] = [_scaled(int(c), width) for c in columns]
+        table[..., 0] = _scaled(rows, height)[:, None]
+        table[..., 1] = _scaled(columns, width)
         self.table = table.reshape(-1, 2)
 
     def between(self, pos: Array, who: np.ndarray[Any, Any]) -> Array:
@@ -245,23 +244,33 @@ class _Offsets:
         return self.lookup(self.table, self.pick(wide, who) - (wide - self.zero)[..., None])
 
 
-def _scaled(distance: int, size: int) -> float:
+def _scaled(distance: Any, size: int) -> Any:
     return distance / max(1, size - 1)
 
 
-def _distance(rules: Rules, cell: int, target: int) -> int:
-    (r, c), (tr, tc) = divmod(cell, rules.width), divmod(target, rules.width)
-    return abs(tr - r) + abs(tc - c)
+def _between(rules: Rules, cell: Any, target: Any) -> tuple[Any, Any]:
+    """Rows and columns from cells to others."""
+    (r, c), (tr, tc) = np.divmod(cell, rules.width), np.divmod(target, rules.width)
+    return tr - r, tc - c
 
 
-def _closest(rules: Rules, cell: int, targets: np.ndarray[Any, Any]) -> int:
-    there = [int(target) for target in targets if target >= 0]
-    return min(there, key=lambda target: (_distance(rules, cell, target), target), default=-1)
+def _distance(rules: Rules, cell: Any, target: Any) -> Any:
+    rows, columns = _between(rules, cell, target)
+    return abs(rows) + abs(columns)
 
 
-def _offset_to(rules: Rules, cell: int, target: int) -> list[float]:
-    """Exists, rows, columns."""
-    if target < 0:
-        return [0.0, 0.0, 0.0]
-    (r, c), (tr, tc) = divmod(cell, rules.width), divmod(target, rules.width)
-    return [1.0, _scaled(tr - r, rules.height), _scaled(tc - c, rules.width)]
+def _closest(rules: Rules, cells: np.ndarray[Any, Any], targets: np.ndarray[Any, Any]) -> Any:
+    """For each cell, the closest of the targets, of equal ones the first; −1 if there are none."""
+    there = targets[targets >= 0]  # in reading order
+    if not there.size:
+        return np.full_like(cells, -1)
+    block = max(1, 2**20 // there.size)  # cells at a time, which bounds the memory
+    parts = [cells[first : first + block, None] for first in range(0, cells.size, block)]
+    return np.concatenate([there[_distance(rules, part, there).argmin(axis=-1)] for part in parts])
+
+
+def _offset_to(rules: Rules, cell: Any, target: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    """Exists, rows, columns; zeros where the target is −1."""
+    rows, columns = _between(rules, cell, target)
+    numbers = np.ones(target.shape), _scaled(rows, rules.height), _scaled(columns, rules.width)
+    return [np.where(target >= 0, number, 0.0) for number in numbers]

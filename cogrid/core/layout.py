@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import textwrap
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ FLOOR = " "
 WALL = "#"
 #: Where agents start, in their order.
 DIGITS = "123456789"
+#: Cells of one board, and of all boards of a spec together, each padded to the largest.
+MAX_CELLS, MAX_ALL_CELLS = 2**15 - 1, 2**20
 
 
 @dataclass(frozen=True)
@@ -23,27 +26,27 @@ class Layout:
         """Drop the indentation and the empty lines around the board, so that equal boards are equal."""
         object.__setattr__(self, "text", textwrap.dedent(self.text.strip("\n")).rstrip())
 
-    @property
+    @functools.cached_property
     def rows(self) -> tuple[str, ...]:
         """The lines of the board, digits included."""
         return tuple(self.text.split("\n"))
 
-    @property
+    @functools.cached_property
     def height(self) -> int:
         """Number of rows."""
         return len(self.rows)
 
-    @property
+    @functools.cached_property
     def width(self) -> int:
         """Number of columns."""
         return len(self.rows[0])
 
-    @property
+    @functools.cached_property
     def letters(self) -> tuple[str, ...]:
         """The board without its digits."""
         return tuple("".join(FLOOR if c in DIGITS else c for c in row) for row in self.rows)
 
-    @property
+    @functools.cached_property
     def starts(self) -> tuple[tuple[int, int], ...]:
         """(row, column) of the digits 1, 2, … in their order."""
         found = sorted((c, r, k) for r, row in enumerate(self.rows) for k, c in enumerate(row) if c in DIGITS)
@@ -84,6 +87,14 @@ class Layout:
             raise ValueError(
                 f"layout {self.name!r} has a floor cell on the outer edge at row {r}, column {c}: "
                 "close the border with something that no agent can stand on."
+            )
+
+    def check_size(self) -> None:
+        """Raise a ValueError if the board has too many cells; costs next to nothing."""
+        if self.height * self.width > MAX_CELLS:
+            raise ValueError(
+                f"layout {self.name!r} has {self.height} × {self.width} cells: "
+                f"a board has at most {MAX_CELLS:,} cells."
             )
 
     def padded(self, height: int, width: int) -> tuple[str, ...]:

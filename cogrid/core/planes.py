@@ -31,6 +31,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
         table = np.concatenate((table, urgent))
     dtype = rules.backend.index_dtype(len(table))
     crop = _crop(rules) if rules.spec.observation == "window" else None
+    outside = np.array([void], dtype)
     every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
     middle = np.arange(rules.spec.window**2) == rules.spec.window**2 // 2
 
@@ -48,7 +49,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
             own = lift(every, state.pos.ndim + 1) == state.pos[..., None]  # (*B, n, cells)
             rows = rules.backend.rows(table, board, mine, own)
         else:
-            seen = _cropped(rules, board, crop, state.pos, void)  # (*B, n, window)
+            seen = _cropped(rules, board, crop, state.pos, outside)  # (*B, n, window)
             rows = rules.lookup(table, xp.where(lift(middle, seen.ndim), mine[..., None], seen))
         return rows.reshape(*state.pos.shape, *shape)
 
@@ -58,21 +59,23 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
 
 
 def _crop(rules: Rules) -> np.ndarray[Any, Any]:
-    """(cells, side²) the cells around a cell, −1 outside the map."""
+    """(cells, side²) the cells around a cell; outside the map the cell after the last."""
+    rules.check_table(f"a window of side {rules.spec.window}", rules.n_cells * rules.spec.window**2)
     reach = np.arange(rules.spec.window) - rules.spec.window // 2
     row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
     rows, columns = row + reach[:, None], column + reach
     inside = (rows >= 0) & (rows < rules.height) & (columns >= 0) & (columns < rules.width)
-    return np.where(inside, rows * rules.width + columns, -1).reshape(rules.n_cells, -1)
+    cells = np.where(inside, rows * rules.width + columns, rules.n_cells).reshape(rules.n_cells, -1)
+    return cells.astype(rules.backend.index_dtype(rules.n_cells + 1))
 
 
-def _cropped(rules: Rules, board: Array, crop: np.ndarray[Any, Any], pos: Array, void: int) -> Array:
-    """(*B, n, side²) the symbols around every agent; `void` outside the map."""
-    xp = rules.xp
-    inside = np.where(crop < 0, rules.n_cells, crop)  # one cell more: the void
-    dtype = rules.backend.index_dtype(rules.n_cells + 1)
-    index = rules.lookup(inside.astype(dtype), pos)  # (*B, n, side²)
-    edge = xp.full((*board.shape[:-1], 1), void, board.dtype)
+def _cropped(
+    rules: Rules, board: Array, crop: np.ndarray[Any, Any], pos: Array, outside: np.ndarray[Any, Any]
+) -> Array:
+    """(*B, n, side²) the symbols around every agent; `outside` (1,) is seen outside the map."""
+    index = rules.lookup(crop, pos)  # (*B, n, side²)
+    xp, batch = rules.xp, board.shape[:-1]
+    edge = xp.full((*batch, 1), outside[0], board.dtype) if batch else outside
     wide = xp.concatenate((board, edge), axis=-1)
     flat = rules.at(wide, index.reshape(*pos.shape[:-1], -1))
     return flat.reshape(index.shape)

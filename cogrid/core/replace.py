@@ -49,8 +49,7 @@ def replace(rules: Rules, state: EnvState, **changes: Any) -> EnvState:
         new = new.evolve(cells=rules.xp.asarray(_cells(rules, new, views), rules.cell_dtype))
     if any(name in family for name in views):
         new = new.evolve(cells=rules.xp.asarray(new.write(views), rules.cell_dtype))
-    if all(rules.backend.is_concrete(value) for value in (new.pos, new.pose, new.cells, new.layout)):
-        check(rules, new)
+    check(rules, new)
     return new
 
 
@@ -64,8 +63,7 @@ def _stored(rules: Rules, state: EnvState, name: str, value: Any) -> Array:
             raise ValueError(
                 "this environment has no shaping: make it with shaping=1.0, then set the weight."
             )
-        if rules.backend.is_concrete(value) and not (np.abs(value) <= MAX_WEIGHT).all():  # false for NaN
-            raise ValueError(f"shaping_weight {value} is out of range: it must be within ±{MAX_WEIGHT:g}.")
+        check_range(rules, name, value)
         return _fitted(rules, name, exact_weight(rules.xp.asarray(value, np.float32)), batch)
     old = getattr(state, _HOMES.get(name, name))
     if old is None:
@@ -95,7 +93,7 @@ def _array(rules: Rules, name: str, value: Any, kinds: str) -> Array:
         except ValueError:
             raise ValueError(f"{name} is ragged: {value!r}.") from None
     if value.dtype.kind not in kinds:
-        expected = "truth values" if kinds == "b" else "integers"
+        expected = {"b": "truth values", "iufV": "numbers"}.get(kinds, "integers")
         raise TypeError(f"{name} must be {expected}, not {value.dtype}.")
     return value
 
@@ -111,7 +109,12 @@ def _fitted(rules: Rules, name: str, value: Array, shape: tuple[int, ...]) -> Ar
 
 
 def check_range(rules: Rules, name: str, value: Array) -> None:
-    """Raise a ValueError if numbers that index tables are out of their range."""
+    """Raise a ValueError if a number that can be looked at is out of its range."""
+    if name == "shaping_weight" and rules.backend.is_concrete(value):
+        seen = _array(rules, name, value, "iufV")  # V: bfloat16
+        wrong = seen[~(np.abs(seen) <= MAX_WEIGHT)]  # NaN too
+        if wrong.size:
+            raise ValueError(f"{name} {wrong.flat[0]} is out of range: it must be within ±{MAX_WEIGHT:g}.")
     highest = {
         "agent_dir": 3,
         "cells": rules.n_things - 1,
@@ -182,22 +185,56 @@ def _cells(rules: Rules, state: EnvState, views: dict[str, np.ndarray[Any, Any]]
 
 
 @functools.lru_cache(maxsize=256)
-def _possible(rules: Rules) -> np.ndarray[Any, Any]:
-    """(layouts, cells, things) what each cell can ever hold."""
+def _possible(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """(layouts, cells) the row of each cell, in (rows, things) what such cells can ever hold."""
     number = rules.spec.symbols.number
     begins, which = np.unique(rules.boards, return_inverse=True)
     reach = np.zeros((len(begins), rules.n_things), bool)
     for row, began in enumerate(begins):
         reach[row, [number[thing] for thing in rules.reachable(began)]] = True
-    possible: np.ndarray[Any, Any] = reach[which.reshape(rules.boards.shape)]
-    return possible
+    return which.reshape(rules.boards.shape), reach
 
 
 def check(rules: Rules, state: EnvState) -> None:
+    """Raise a ValueError if this is no state of an episode; looks at what is there to be looked at."""
+    concrete = rules.backend.is_concrete
+    if all(map(concrete, (state.cells, state.pos, state.layout))):
+        _check_places(rules, state)
+    if concrete(state.weight):
+        _check_weight(rules, state)
+    if concrete(state.clock) and concrete(state.ended):
+        _check_clock(rules, state)
+
+
+def _check_weight(rules: Rules, state: EnvState) -> None:
+    """A weight whose product with the points is exact, and so the same on both backends."""
+    if state.weight is None:
+        return
+    weight = np.asarray(state.weight)
+    check_range(rules, "shaping_weight", weight)
+    if (inexact := weight[weight != exact_weight(weight)]).size:
+        raise ValueError(
+            f"shaping_weight {inexact.flat[0]!s} has more than 16 significant bits: set it by "
+            f"env.replace, which rounds it to {exact_weight(inexact).flat[0]!s}."
+        )
+
+
+def _check_clock(rules: Rules, state: EnvState) -> None:
+    """An episode whose time is up, or whose agents have all ended, is over."""
+    clock, limit = np.asarray(state.clock), rules.spec.max_steps
+    check_range(rules, "time", clock ^ (clock >> 31))
+    if (clock == limit).any():
+        raise ValueError(f"time {limit} is the end of the episode, but done is False: set done=True too.")
+    if state.ended is not None and (np.asarray(state.ended).all(axis=-1) & (clock >= 0)).any():
+        raise ValueError("all agents have ended, but done is False: set done=True too.")
+
+
+def _check_places(rules: Rules, state: EnvState) -> None:
     """Every thing where it can be, every agent on a cell of its own."""
     cells, pos = (np.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (state.cells, state.pos))
     layout = np.zeros(len(cells), int) if state.layout is None else np.asarray(state.layout).reshape(-1)
-    impossible = ~_possible(rules)[layout[:, None], np.arange(rules.n_cells), cells]
+    which, reach = _possible(rules)
+    impossible = ~reach[which[layout], cells]
     if impossible.any():
         batch, cell = np.argwhere(impossible)[0]
         things, began = rules.spec.symbols.things, rules.boards[layout[batch], cell]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import numpy as np
 
 from cogrid.backend.array import Array, lift
@@ -16,6 +19,13 @@ ALWAYS = ("moves", "contests", "idle steps")
 def counters(rules: Rules) -> tuple[str, ...]:
     """Names of the last axis of the counts: every verb of the game, and what every game has."""
     return (*rules.verbs[1:], *ALWAYS)
+
+
+@functools.lru_cache(maxsize=256)
+def _numbers(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The numbers of the verbs, but for nothing, and of the actions."""
+    verbs = np.arange(1, len(rules.verbs), dtype=np.int16)
+    return verbs, np.arange(rules.n_actions, dtype=rules.choice_dtype)
 
 
 def report(rules: Rules, before: EnvState, state: EnvState, events: Events) -> dict[str, Array]:
@@ -47,7 +57,7 @@ def counts(rules: Rules, before: EnvState, state: EnvState, events: Events, verb
     awake = ~before.done[..., None]
     if before.ended is not None:
         awake = awake & ~before.ended
-    codes = lift(np.arange(1, len(rules.verbs), dtype=np.int16), verb.ndim + 1)
+    codes = lift(_numbers(rules)[0], verb.ndim + 1)
     contest = awake & (events.wish != state.pos)
     turned = rules.lookup(rules.facing, before.pose) != rules.lookup(rules.facing, state.pose)
     idle = awake & (verb == 0) & ~events.moved & ~turned & ~contest
@@ -57,8 +67,8 @@ def counts(rules: Rules, before: EnvState, state: EnvState, events: Events, verb
 
 def action_mask(rules: Rules, state: EnvState) -> Array:
     """(*B, n, actions) whether the action would change anything, were the agent alone; always the noop."""
-    lookup, n_actions = rules.lookup, rules.n_actions
-    every = lift(np.arange(n_actions, dtype=rules.choice_dtype), state.pos.ndim + 1)
+    lookup = rules.lookup
+    every = lift(_numbers(rules)[1], state.pos.ndim + 1)
     choice = every * rules.n_poses + state.pose.astype(rules.choice_dtype)[..., None]  # (*B, n, actions)
     stride = lookup(rules.stride, choice)
     ahead = (state.pos[..., None] + stride).reshape(*state.pos.shape[:-1], -1)

@@ -137,8 +137,12 @@ def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> A
 
 
 def exact_weight(weight: float | Array) -> Array:
-    """A shaping weight rounded to 16 significant bits: its product with up to 8-bit points is exact."""
+    """A shaping weight rounded to 16 significant bits: its product with up to 8-bit points is exact.
+
+    Numbers too small for a full exponent become 0, as XLA takes them.
+    """
     if isinstance(weight, (int, float)):
         weight = np.asarray(weight)
     bits = weight.astype(np.float32).view(np.uint32) + np.uint32(0x80)
-    return (bits & np.uint32(0xFFFFFF00)).view(np.float32)
+    normal = (bits & np.uint32(0x7F800000)) != 0
+    return (bits * normal.astype(np.uint32) & np.uint32(0xFFFFFF00)).view(np.float32)

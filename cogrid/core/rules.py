@@ -16,6 +16,8 @@ from cogrid.core.layout import FLOOR
 from cogrid.core.spec import Spec
 from cogrid.core.symbols import starts_of, ticks_of
 
+MAX_TABLE = 2**25  # numbers
+
 
 class Rules:
     """Immutable; two of the same spec and backend are equal, and usually the same object.
@@ -100,6 +102,9 @@ class Rules:
         game = self.spec.game
         self.enters = ENTER in symbols.intents
         self.moves_first, self.swaps = game.moves_first, game.swaps
+        self.final = np.array(
+            [o.verb in game.final_verbs for _, _, o in rows]
+        )  # (rows,) ends the agent's episode
         walkable = game.walkable
         #: Some interaction closes a walkable thing, so a cell where an agent stands must be left alone.
         self.guarded = any(walkable(thing) and not walkable(o.thing) for _, thing, o in rows)
@@ -200,6 +205,14 @@ class Rules:
         """A plain function of an event as a table over the rows; 0 where nothing happens."""
         rows = self.spec.symbols.rows
         return np.array([function(Event(o.verb, h, t, o.value)) if o.verb else 0 for h, t, o in rows], dtype)
+
+    def check_table(self, what: str, numbers: int) -> None:
+        """Raise a ValueError, before it is built, if a table would have too many numbers."""
+        if numbers > MAX_TABLE:
+            raise ValueError(
+                f"{what} of a board of {self.height} × {self.width} cells takes a table of {numbers:,} "
+                f"numbers: at most {MAX_TABLE:,} fit, so draw a smaller board or choose another observation."
+            )
 
     def cells_where(self, test: Callable[[Thing], bool]) -> np.ndarray[Any, Any]:
         """The cells that can ever hold a thing that passes the test, in any of the layouts."""

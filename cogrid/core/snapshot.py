@@ -61,6 +61,8 @@ def _stored(rules: Rules, values: Mapping[str, Any]) -> dict[str, Any]:
         check_range(rules, name, value)
         arrays[name] = rules.xp.asarray(value)
     weight = arrays.pop("shaping_weight")
+    if not rules.spec.shaping and weight != 0:
+        raise ValueError(f"the snapshot is damaged: shaping_weight is {weight}, but its spec has no shaping.")
     return arrays | {
         "pose": arrays.pop("agent_dir") * rules.n_items + arrays.pop("held"),
         "clock": clock_of(arrays.pop("time"), arrays.pop("done")),

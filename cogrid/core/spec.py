@@ -10,7 +10,7 @@ from typing import Any
 
 from cogrid.core.actions import ACTION_SETS, FURTHER, Action
 from cogrid.core.game import Game, checked_integer, checked_number
-from cogrid.core.layout import FLOOR, Layout
+from cogrid.core.layout import FLOOR, MAX_ALL_CELLS, Layout
 from cogrid.core.symbols import Symbols, close
 
 OBSERVATIONS = ("features", "lossless", "window", "none")
@@ -54,6 +54,7 @@ class Spec:
             )
         given = self.game.default_layouts() if self.layout == () else self.layout
         object.__setattr__(self, "layout", _layouts(self.game, given))
+        self._check_sizes()
         walkable = {letter for letter, thing in self.game.legend.items() if self.game.walkable(thing)}
         for layout in self.layout:
             layout.check(self.game.legend, walkable)
@@ -77,6 +78,17 @@ class Spec:
         """What each action number means: the action set, whose last is the noop, then the game's own."""
         own = (Action(name, intent=FURTHER + k) for k, name in enumerate(self.game.actions))
         return (*ACTION_SETS[self.action_set], *own)
+
+    def _check_sizes(self) -> None:
+        """Before anything is done cell by cell."""
+        for layout in self.layout:
+            layout.check_size()
+        cells = len(self.layout) * self.height * self.width
+        if cells > MAX_ALL_CELLS:
+            raise ValueError(
+                f"{len(self.layout):,} layouts, padded to {self.height} × {self.width} cells, have {cells:,} "
+                f"cells: a spec has at most {MAX_ALL_CELLS:,} in all, so give fewer or smaller layouts."
+            )
 
     def _check_room(self, layout: Layout) -> None:
         floor = sum(row.count(FLOOR) for row in layout.letters)
@@ -102,10 +114,11 @@ class Spec:
         letters = frozenset("".join(row for board in self.boards for row in board))
         return close(self.game, letters, self.num_agents)
 
-    @property
+    @functools.cached_property
     def boards(self) -> tuple[tuple[str, ...], ...]:
         """The letters of every layout, padded to one size."""
-        return tuple(layout.padded(self.height, self.width) for layout in self.layout)
+        height, width = self.height, self.width
+        return tuple(layout.padded(height, width) for layout in self.layout)
 
     @property
     def type_ids(self) -> dict[str, int]:

@@ -20,8 +20,7 @@ def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Arr
     over = time >= rules.spec.max_steps
     ended = state.ended
     if ended is not None:
-        final = rules.events(lambda event: event.verb in rules.spec.game.final_verbs, bool)
-        ended = ended | rules.lookup(final, events.row)
+        ended = ended | rules.lookup(rules.final, events.row)
         over = over | (ended.all(axis=-1) & (time >= 0))
     clock = clock_of(time, over)
     return state.evolve(clock=clock, ended=ended), clock < 0
