@@ -29,6 +29,7 @@ HOOKS = (
     "tests/core/test_chance.py",
     "tests/core/test_hands.py",
     "tests/core/test_moving.py",
+    "tests/core/test_ends.py",
     "-k",
     "not jax and not conformance",
 )
@@ -228,6 +229,8 @@ WRONG_BACKENDS = (
 CHANCE = "cogrid/core/chance.py"
 RULES = "cogrid/core/rules.py"
 ENTERING = "cogrid/core/entering.py"
+PRICES = "cogrid/core/prices.py"
+TERMINATION = "cogrid/core/termination.py"
 TICKS = "cogrid/core/ticks.py"
 
 WRONG_HOOKS = (
@@ -300,6 +303,10 @@ WRONG_HOOKS = (
     Mutant(
         "further actions are all the first", "cogrid/core/spec.py", "intent=FURTHER + k)", "intent=FURTHER)"
     ),
+    Mutant("who has ended pays on", PRICES, "points if before.ended is None else", "points if True else"),
+    Mutant("a tally looks at the past", PRICES, "(now if term.now else before).cells", "before.cells"),
+    Mutant("one victim may stay behind", TERMINATION, "keepdims=True) == 0", "keepdims=True) <= 1"),
+    Mutant("hands end nobody", TERMINATION, "return rules.lookup(hands, state.pose)", "return state.ended"),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
 )
 

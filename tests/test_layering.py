@@ -42,6 +42,7 @@ ORDER = (
     "symbols",
     "spec",
     "rules",
+    "prices",
     ("movement", "interaction", "entering", "ticks", "rewards", "termination", "features", "planes"),
     "observation",
     ("reset", "replace", "report", "difference"),

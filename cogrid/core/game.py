@@ -54,6 +54,36 @@ class Reward:
 
 
 @dataclass(frozen=True)
+class Price:
+    """Points for an agent's action, by its name and the hand before, in every step until the agent's end."""
+
+    name: str
+    points: Callable[[str, Item], float]
+    team: bool = False
+    shaping: bool = False
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Points to all for what the board counts, cut off at 0 and `most`, after the step or before it."""
+
+    name: str
+    count: Callable[[Thing], int]
+    points: Callable[[int], float]
+    most: int
+    now: bool = True
+    shaping: bool = False
+    team: ClassVar[bool] = False  # all are paid the same, once
+
+    def __post_init__(self) -> None:
+        """Check the number."""
+        checked_integer(f"most of the tally {self.name!r}", self.most, 1, 2**16)
+
+
+AnyReward = Reward | Price | Tally
+
+
+@dataclass(frozen=True)
 class OneCell:
     """A change of a single cell by chance: it is drawn, each as likely, among those whose thing qualifies.
 
@@ -161,6 +191,14 @@ class Game:
         """Changes of one cell among those that qualify, made in this order after the ticks."""
         return ()
 
+    def finished(self, held: Item) -> bool:
+        """Whether an agent with this hand has ended, after a step."""
+        return False
+
+    def remaining(self, thing: Thing) -> int:
+        """How much of a thing is still to be done: the episode ends for all when the board has none left."""
+        return 1
+
     # Names, looks and what is seen
 
     def walkable(self, thing: Thing) -> bool:
@@ -200,7 +238,7 @@ class Game:
         """What an agent is drawn of when it faces right; other facings are turned."""
         return figure(agent)
 
-    def rewards(self) -> tuple[Reward, ...]:
+    def rewards(self) -> tuple[AnyReward, ...]:
         """The terms whose sum is the reward."""
         return (Reward("score", points=lambda event: event.value, team=True),)
 

@@ -28,7 +28,9 @@ def _numbers(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return verbs, np.arange(rules.n_actions, dtype=rules.choice_dtype)
 
 
-def report(rules: Rules, before: EnvState, state: EnvState, events: Events) -> dict[str, Array]:
+def report(
+    rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events
+) -> dict[str, Array]:
     """Events by name, their counts, every reward term, and the mask of the next actions; (*B, n, …)."""
     lookup, going = rules.lookup, ~before.done[..., None]  # after the end nothing is reported
     verb = rules.xp.where(going, lookup(rules.verb, events.row), np.int16(0))
@@ -45,7 +47,8 @@ def report(rules: Rules, before: EnvState, state: EnvState, events: Events) -> d
         "counts": counts(rules, before, state, events, verb),
         "action_mask": action_mask(rules, state),
     }
-    return infos | {f"reward {name}": points for name, points in components(rules, before, events).items()}
+    paid = components(rules, before, state, choice, events)
+    return infos | {f"reward {name}": points for name, points in paid.items()}
 
 
 def counts(rules: Rules, before: EnvState, state: EnvState, events: Events, verb: Array) -> Array:

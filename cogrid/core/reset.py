@@ -53,7 +53,7 @@ def reset(rules: Rules, key: Array) -> EnvState:
         words=words,
         weight=xp.full(batch, exact_weight(spec.shaping), np.float32) if spec.shaping else None,
         layout=layout,
-        ended=xp.zeros((*batch, rules.n_agents), bool) if spec.game.final_verbs else None,
+        ended=xp.zeros((*batch, rules.n_agents), bool) if rules.ends else None,
         rules=rules,
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from cogrid.backend.array import Array, Backend, get_backend
 from cogrid.core.actions import ACTION_SETS, ENTER, STRIDES
 from cogrid.core.chance import Draws, branches, odds
-from cogrid.core.game import Event, Item, Thing
+from cogrid.core.game import Event, Game, Item, Thing
 from cogrid.core.layout import FLOOR
 from cogrid.core.spec import Spec
 from cogrid.core.symbols import starts_of, ticks_of
@@ -101,6 +101,11 @@ class Rules:
         self.verb = np.array([self.verbs.index(o.verb) for _, _, o in rows], np.int16)  # (rows,)
         game = self.spec.game
         self.enters = ENTER in symbols.intents
+        #: Agents can end for other reasons than a final verb; and for any reason.
+        self.conditions = (
+            type(game).finished is not Game.finished or type(game).remaining is not Game.remaining
+        )
+        self.ends = bool(game.final_verbs) or self.conditions
         self.moves_first, self.swaps = game.moves_first, game.swaps
         self.final = np.array(
             [o.verb in game.final_verbs for _, _, o in rows]
@@ -189,7 +194,7 @@ class Rules:
         }
         if len(self.boards) > 1:
             shapes["layout"] = (one, np.int32)
-        if self.spec.game.final_verbs:
+        if self.ends:
             shapes["ended"] = (each, bool)
         return {name: (shape, np.dtype(dtype)) for name, (shape, dtype) in shapes.items()}
 

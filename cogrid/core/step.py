@@ -34,9 +34,10 @@ def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> 
         state, events = phase(rules, state, choice, events)
     state, events = enter(rules, state, events) if rules.enters else (state, events)  # what is walked onto
     state = tick(rules, state, events)  # cooking, clocks, growth
-    rewards = score(rules, before, events)
+    rewards = score(rules, before, state, choice, events)
     state, done = finish(rules, state, events)
-    return state, observe(rules, state), rewards, done, report(rules, before, state, events) if infos else {}
+    told = report(rules, before, state, choice, events) if infos else {}
+    return state, observe(rules, state), rewards, done, told
 
 
 def known(rules: Rules, state: EnvState, actions: Array) -> Array:
