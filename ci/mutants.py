@@ -30,6 +30,7 @@ HOOKS = (
     "tests/core/test_hands.py",
     "tests/core/test_moving.py",
     "tests/core/test_ends.py",
+    "tests/core/test_near.py",
     "-k",
     "not jax and not conformance",
 )
@@ -307,6 +308,25 @@ WRONG_HOOKS = (
     Mutant("a tally looks at the past", PRICES, "(now if term.now else before).cells", "before.cells"),
     Mutant("one victim may stay behind", TERMINATION, "keepdims=True) == 0", "keepdims=True) <= 1"),
     Mutant("hands end nobody", TERMINATION, "return rules.lookup(hands, state.pose)", "return state.ended"),
+    Mutant(
+        "a circle is a square",
+        "cogrid/core/answers.py",
+        '"circle": math.hypot',
+        '"circle": lambda r, c: max(abs(r), abs(c))',
+    ),
+    Mutant(
+        "a cell counts itself",
+        "cogrid/core/answers.py",
+        "if 0 < distance(r, c) <= radius",
+        "if distance(r, c) <= radius",
+    ),
+    Mutant(
+        "counts are mirrored",
+        "cogrid/backend/_numpy.py",
+        "out[(..., *here)] += board[(..., *there)]",
+        "out[(..., *here)] += board[(..., *here)]",
+    ),
+    Mutant("the count goes over its most", TICKS, "rules.xp.minimum(total, most)", "total % (most + 1)"),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
 )
 

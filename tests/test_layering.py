@@ -38,6 +38,7 @@ ORDER = (
     "lettering",
     "look",
     "chance",
+    "answers",
     "game",
     "symbols",
     "spec",

@@ -2,123 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 from cogrid.backend.env_state import EnvState
-from cogrid.core.chance import SCALE, Chance
+from cogrid.core.answers import (
+    AnyReward,
+    Event,
+    Item,
+    Near,
+    OneCell,
+    Outcome,
+    Price,
+    Reward,
+    Tally,
+    Thing,
+    checked_integer,
+    checked_number,
+)
+from cogrid.core.chance import Chance
 from cogrid.core.layout import FLOOR, WALL, Layout
 from cogrid.core.look import Look, bare_floor, closed_wall, figure, plate, token
 
 if TYPE_CHECKING:
     from cogrid.core.features import Feature
 
-Thing = Hashable  # what a cell holds, its state included
-Item = Hashable  # what a hand holds; None is the empty hand
-
-
-class Outcome(NamedTuple):
-    """What an interaction leaves: the hand, the cell, a verb for what happened, the score it is worth."""
-
-    held: Item
-    thing: Thing
-    verb: str
-    value: float = 0.0
-
-
-class Event(NamedTuple):
-    """What one agent did, as a reward term hears it: the hand and the thing are those before."""
-
-    verb: str
-    held: Item
-    thing: Thing
-    value: float
-
-
-@dataclass(frozen=True)
-class Reward:
-    """Points for events, to the actor or the whole team; shaping terms are weighted by the state.
-
-    With `supply` and `demand` the points are paid only while the supply (counted over things and hands as the
-    earlier agents of this step left them) is below the demand (counted over things as the step began).
-    """
-
-    name: str
-    points: Callable[[Event], float]
-    team: bool = False
-    shaping: bool = False
-    supply: Callable[[Thing, Item], int] | None = None
-    demand: Callable[[Thing], int] | None = None
-
-
-@dataclass(frozen=True)
-class Price:
-    """Points for an agent's action, by its name and the hand before, in every step until the agent's end."""
-
-    name: str
-    points: Callable[[str, Item], float]
-    team: bool = False
-    shaping: bool = False
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Points to all for what the board counts, cut off at 0 and `most`, after the step or before it."""
-
-    name: str
-    count: Callable[[Thing], int]
-    points: Callable[[int], float]
-    most: int
-    now: bool = True
-    shaping: bool = False
-    team: ClassVar[bool] = False  # all are paid the same, once
-
-    def __post_init__(self) -> None:
-        """Check the number."""
-        checked_integer(f"most of the tally {self.name!r}", self.most, 1, 2**16)
-
-
-AnyReward = Reward | Price | Tally
-
-
-@dataclass(frozen=True)
-class OneCell:
-    """A change of a single cell by chance: it is drawn, each as likely, among those whose thing qualifies.
-
-    Once `since` steps are over it happens with probability `weight / out_of` in a step, if a cell qualifies.
-    """
-
-    qualifies: Callable[[Thing], bool]
-    becomes: Callable[[Thing], Thing]
-    weight: int = 1
-    out_of: int = 1
-    since: int = 0
-
-    def __post_init__(self) -> None:
-        """Check the numbers."""
-        checked_integer("OneCell's out_of", self.out_of, 1, SCALE)
-        checked_integer("OneCell's weight", self.weight, 1, self.out_of)
-        checked_integer("OneCell's since", self.since, 0, 2**31 - 1)
-
-
-def checked_number(name: str, value: object, low: float, high: float) -> float:
-    """The value as a float, or an error that names it; for the options of specs and games."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name}={value!r} is not a number.")
-    if not low <= value <= high:  # false for NaN
-        raise ValueError(f"{name}={value!r} is out of range: it must be from {low:g} to {high:g}.")
-    return float(value)
-
-
-def checked_integer(name: str, value: object, low: int, high: int) -> int:
-    """The value, or an error that names it; for the options of specs and games."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name}={value!r} is not an integer.")
-    if not low <= value <= high:
-        raise ValueError(f"{name}={value!r} is out of range: it must be from {low} to {high}.")
-    return value
+__all__ = (
+    "AnyReward",
+    "Chance",
+    "Event",
+    "Game",
+    "Item",
+    "Near",
+    "OneCell",
+    "Outcome",
+    "Price",
+    "Reward",
+    "Tally",
+    "Thing",
+    "checked_integer",
+    "checked_number",
+)
 
 
 @dataclass(frozen=True)
@@ -166,6 +92,14 @@ class Game:
     def tick(self, thing: Thing) -> Thing | Chance:
         """What a thing becomes by itself in one step."""
         return thing
+
+    def near(self) -> Near | None:
+        """What `tick_near` counts around every cell; None for nothing."""
+        return None
+
+    def tick_near(self, thing: Thing, count: int) -> Thing | Chance:
+        """What a thing becomes by itself, by the count of what is near it as all ticks begin."""
+        return self.tick(thing)
 
     def start(self, thing: Thing) -> Thing | Chance:
         """What a letter's thing is when an episode begins; a cell with an agent in it keeps its own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -130,13 +131,14 @@ class Rules:
         self.boards = np.array(boards, self.cell_dtype)  # (layouts, cells)
         self._check_border()
         game = self.spec.game
-        self.ticking = self.cells_where(lambda thing: ticks_of(game, thing)[0][0] != thing)  # (k,) cells
+        self.ticking = self.cells_where(lambda thing: ticks_of(game, thing)[0][0][0] != thing)  # (k,) cells
         self.starts = np.array([self._starts(k) for k in range(len(boards))], self.pos_dtype)  # (layouts, n)
 
     def _compile_chance(self) -> None:
         """What is drawn in a step, and what at its start."""
         game, symbols, n = self.spec.game, self.spec.symbols, self.n_agents
-        self.chancy = self.cells_where(lambda thing: len(ticks_of(game, thing)) > 1)  # (k,) cells
+        #: (k,) the cells whose tick is not the same whatever is drawn and near.
+        self.chancy = self.cells_where(lambda thing: len({*itertools.chain(*ticks_of(game, thing))}) > 1)
         self.picks = len(game.one_cell())
         acts = np.arange(n if symbols.outcomes.n_branches > 1 else 0)
         hands = symbols.hand_ticks
@@ -144,7 +146,7 @@ class Rules:
         self.draws = Draws(
             {
                 "interact": acts,
-                "tick": self.chancy,
+                "tick": self.chancy if symbols.ticks.n_branches > 1 else self.chancy[:0],
                 "one cell": np.arange(2 * self.picks),
                 "tick hand": np.arange(n if hands.n_branches > 1 else 0),
             }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -70,8 +71,9 @@ class Symbols:
 
     @functools.cached_property
     def ticks(self) -> Odds:
-        """What every thing becomes by itself."""
-        return odds([ticks_of(self.game, thing) for thing in self.things])
+        """What every thing becomes by itself, ordered by the count near it and the thing."""
+        by_thing = [ticks_of(self.game, thing) for thing in self.things]
+        return odds([answers[count] for count in range(len(by_thing[0])) for answers in by_thing])
 
     @functools.cached_property
     def hand_ticks(self) -> Odds:
@@ -95,7 +97,8 @@ class Symbols:
     @functools.cached_property
     def _next(self) -> dict[Thing, set[Thing]]:
         follow: dict[Thing, set[Thing]] = {thing: set() for thing in self.things}
-        for thing, after in zip(self.things * self.ticks.n_branches, self.ticks.values, strict=True):
+        cases = len(self.ticks.values) // len(self.things)
+        for thing, after in zip(self.things * cases, self.ticks.values, strict=True):
             follow[thing].add(after)
         for _, thing, outcome in self.rows:
             follow[thing].add(outcome.thing)
@@ -115,9 +118,11 @@ def asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, .
     return branches(answer)
 
 
-def ticks_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
-    """What a thing becomes by itself."""
-    return asked(game, game.tick, thing=thing)
+def ticks_of(game: Game, thing: Thing) -> tuple[tuple[Branch, ...], ...]:
+    """What a thing becomes by itself, for each count of what is near it; there is one count where none is."""
+    if (near := game.near()) is None:
+        return (asked(game, game.tick, thing=thing),)
+    return tuple(asked(game, game.tick_near, thing=thing, count=count) for count in range(near.most + 1))
 
 
 def hand_ticks_of(game: Game, held: Item) -> tuple[Branch, ...]:
@@ -204,7 +209,10 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
         met_things.append(new)
         for held in met_items:
             meet(held, new)
-        for after, _ in (*ticks_of(game, new), *(starts_of(game, new) if new in begins else ())):
+        for after, _ in (
+            *itertools.chain(*ticks_of(game, new)),
+            *(starts_of(game, new) if new in begins else ()),
+        ):
             note(things, after)
         for one in game.one_cell():
             if one.qualifies(new):
@@ -225,7 +233,7 @@ def _too_large(game: Game, things: list[Thing], n_items: int) -> str:
 
 def _check_ticks(game: Game, things: list[Thing]) -> None:
     for thing in filter(game.walkable, things):
-        changes = [("tick", after) for after, _ in ticks_of(game, thing)]
+        changes = [("tick", after) for after, _ in itertools.chain(*ticks_of(game, thing))]
         changes += [("one_cell", one.becomes(thing)) for one in game.one_cell() if one.qualifies(thing)]
         for hook, after in changes:
             if not game.walkable(after):

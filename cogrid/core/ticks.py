@@ -9,8 +9,8 @@ import numpy as np
 
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events
+from cogrid.core.answers import Near, OneCell
 from cogrid.core.chance import SCALE, odds, realised
-from cogrid.core.game import OneCell
 from cogrid.core.rules import Rules
 from cogrid.core.symbols import hand_ticks_of
 
@@ -31,23 +31,51 @@ def tick(rules: Rules, state: EnvState, events: Events) -> EnvState:
 @functools.lru_cache(maxsize=256)
 def changes(rules: Rules) -> tuple[Change, ...]:
     """What else happens, in its order: things and hands whose ticks are drawn, single cells."""
-    found = [_by_chance(rules)] if rules.chancy.size else []
+    found = [_case_by_case(rules)] if rules.chancy.size else []
     found += [_hands(rules)] if rules.live_hands else []
     return (*found, *(_one_cell(rules, k, one) for k, one in enumerate(rules.spec.game.one_cell())))
 
 
-def _by_chance(rules: Rules) -> Change:
-    """Cells that can hold a thing whose tick is drawn get what their draw makes of them."""
+def _case_by_case(rules: Rules) -> Change:
+    """Cells that can hold a thing whose tick depends on a draw or on what is near."""
     odds = rules.spec.symbols.ticks
     dtype = rules.backend.index_dtype(len(odds.values))
     after = odds.table(rules.spec.symbols.number.__getitem__, rules.cell_dtype)
+    near = rules.spec.game.near()
+    count = None if near is None else _counter(rules, near)
 
     def change(state: EnvState, before: EnvState, drawn: Array) -> EnvState:
         case = rules.xp.asarray(rules.pick(before.cells, rules.chancy), dtype)  # (*B, k)
-        index = realised(rules.lookup, odds, case, rules.draws.of("tick", drawn))
-        return state.evolve(cells=rules.backend.place(state.cells, rules.chancy, rules.lookup(after, index)))
+        if count is not None:
+            case = case + count(before.cells).astype(dtype) * dtype.type(rules.n_things)
+        if odds.n_branches > 1:
+            case = realised(rules.lookup, odds, case, rules.draws.of("tick", drawn))
+        return state.evolve(cells=rules.backend.place(state.cells, rules.chancy, rules.lookup(after, case)))
 
     return change
+
+
+def _counter(rules: Rules, near: Near) -> Callable[[Array], Array]:
+    """(*B, cells) -> (*B, k) the marks near every one of the cells that need them, cut off at `most`."""
+    most, offsets = np.int32(near.most), near.offsets
+    marks = rules.symbols(near.mark, np.int32)
+    if (marks < 0).any():
+        raise ValueError(
+            f"Near's mark of {rules.spec.symbols.things[marks.argmin()]!r} is {marks.min()}, below 0."
+        )
+    largest = int(marks.max()) * max(1, len(offsets))
+    marks = marks.astype(np.int16 if largest < 2**15 else np.int32)
+
+    def everywhere(cells: Array) -> Array:
+        total = rules.lookup(marks, cells).sum(axis=-1, keepdims=True, dtype=np.int32)  # (*B, 1)
+        return rules.xp.minimum(total, most)
+
+    def around(cells: Array) -> Array:
+        board = rules.lookup(marks, cells).reshape(*cells.shape[:-1], rules.height, rules.width)
+        total = rules.backend.around(board, offsets).reshape(cells.shape)  # (*B, cells)
+        return rules.xp.minimum(rules.pick(total, rules.chancy), marks.dtype.type(most))
+
+    return everywhere if near.radius is None else around
 
 
 def _hands(rules: Rules) -> Change:

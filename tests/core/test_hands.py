@@ -139,6 +139,23 @@ def test_a_trapped_agent_waits(backend: str) -> None:
     assert drawn(SPEC, backend, state).startswith("  >mt   ")
 
 
+@each_backend
+def test_a_held_agent_stays(backend: str) -> None:
+    """In front of free floor, with two steps left: no walk in any direction, and no turn."""
+    env = made(SPEC, backend)
+    number = env.spec.symbols.item_number
+    state = env.replace(
+        fresh(SPEC, backend),
+        agent_pos=np.array([(2, 3), (1, 5)]),
+        agent_dir=np.array([0, 3]),
+        held=np.array([number["medic", 2], number["medic", 0]]),
+    )
+    for action in ("up", "down", "left", "right"):
+        then = after(SPEC, backend, state, action, "noop")[0]
+        assert np.asarray(then.agent_pos)[0].tolist() == [2, 3]
+        assert int(then.agent_dir[0]) == 0
+
+
 def test_a_hand_that_ticks_by_chance() -> None:
     """Of 1000 hands with one step left half are free after a step; the draws are the agents' own."""
     env = made(SPEC, "numpy")
