@@ -31,6 +31,7 @@ HOOKS = (
     "tests/core/test_moving.py",
     "tests/core/test_ends.py",
     "tests/core/test_near.py",
+    "tests/core/test_meeting.py",
     "-k",
     "not jax and not conformance",
 )
@@ -232,6 +233,7 @@ RULES = "cogrid/core/rules.py"
 ENTERING = "cogrid/core/entering.py"
 PRICES = "cogrid/core/prices.py"
 TERMINATION = "cogrid/core/termination.py"
+AIMING = "cogrid/core/aiming.py"
 TICKS = "cogrid/core/ticks.py"
 
 WRONG_HOOKS = (
@@ -269,8 +271,13 @@ WRONG_HOOKS = (
         "events.drawn[..., me]",
         "events.drawn[..., :1]",
     ),
-    Mutant("the first cell is never chosen", TICKS, "ranks == chosen + np.uint32(1)", "ranks == chosen"),
-    Mutant("the lower half of a draw is dropped", TICKS, "+ (low >> np.uint32(12))", ""),
+    Mutant(
+        "the first cell is never chosen",
+        TICKS,
+        "ranks == one_of(draw, count) + np.uint32(1)",
+        "ranks == one_of(draw, count)",
+    ),
+    Mutant("the lower half of a draw is dropped", CHANCE, "+ (low >> np.uint32(12))", ""),
     Mutant("a hand that cannot move turns", RULES, "after = np.where(can_move, after, facing)", "pass"),
     Mutant(
         "a hand that cannot move walks",
@@ -326,7 +333,38 @@ WRONG_HOOKS = (
         "out[(..., *here)] += board[(..., *there)]",
         "out[(..., *here)] += board[(..., *here)]",
     ),
-    Mutant("the count goes over its most", TICKS, "rules.xp.minimum(total, most)", "total % (most + 1)"),
+    Mutant(
+        "the count goes over its most",
+        TICKS,
+        "rules.xp.minimum(rules.pick(total, rules.chancy),",
+        "rules.xp.maximum(rules.pick(total, rules.chancy),",
+    ),
+    Mutant(
+        "agents hide nobody",
+        AIMING,
+        "(things < rules.n_walkable) & (other == n)",
+        "things < rules.n_walkable",
+    ),
+    Mutant("walls hide nobody", AIMING, "clear[row] & open_[..., row, :]", "clear[row]"),
+    Mutant("beams go right before left", AIMING, "(-1 if lane % 2 else 1)", "(1 if lane % 2 else -1)"),
+    Mutant(
+        "left and right before up and down",
+        AIMING,
+        "((-1, 0), (1, 0), (0, -1), (0, 1))",
+        "((0, -1), (0, 1), (-1, 0), (1, 0))",
+    ),
+    Mutant(
+        "who is met keeps its hand",
+        INTERACTION,
+        "lookup(rules.swap_other, line)",
+        "lookup(rules.swap_other, line) * 0",
+    ),
+    Mutant(
+        "all act with their first hands",
+        INTERACTION,
+        "(pose - state.pose)[..., me]",
+        "(pose - pose)[..., me]",
+    ),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
 )
 

@@ -23,8 +23,20 @@ class Outcome(NamedTuple):
     value: float = 0.0
 
 
+class Meeting(NamedTuple):
+    """What an action leaves of two agents: both hands, a verb for what happened, the score it is worth."""
+
+    held: Item
+    other: Item
+    verb: str
+    value: float = 0.0
+
+
 class Event(NamedTuple):
-    """What one agent did, as a reward term hears it: the hand and the thing are those before."""
+    """What one agent did, as a reward term hears it: the hand and the thing are those before.
+
+    Where another agent was met, the thing is what that one held.
+    """
 
     verb: str
     held: Item
@@ -114,6 +126,30 @@ def checked_integer(name: str, value: object, low: int, high: int) -> int:
     if not low <= value <= high:
         raise ValueError(f"{name}={value!r} is out of range: it must be from {low} to {high}.")
     return value
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Where an action looks for something that answers: `reach` cells ahead, `width` more to either side.
+
+    With `adjacent`, the cells above, below, left and right, whatever the agent faces.
+    """
+
+    reach: int = 1
+    width: int = 0
+    adjacent: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        checked_integer("Aim's reach", self.reach, 1, 90)
+        checked_integer("Aim's width", self.width, 0, 90)
+        if self.adjacent and (self.reach, self.width) != (1, 0):
+            raise ValueError(f"{self!r} is of adjacent cells: it takes neither reach nor width.")
+
+    @property
+    def lanes(self) -> int:
+        """How many cells are beside each other."""
+        return 4 if self.adjacent else 1 + 2 * self.width
 
 
 @dataclass(frozen=True)

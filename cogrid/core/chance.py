@@ -110,6 +110,12 @@ def odds(cases: Sequence[tuple[Branch, ...]]) -> Odds:
     return Odds(most, len(cases), tuple(bounds), values)
 
 
+def one_of(drawn: Array, count: Array) -> Array:
+    """⌊draw · count / 2²⁴⌋ in uint32, for counts below 2¹⁵: a number below the count, each as likely."""
+    low = (drawn & np.uint32(0xFFF)) * count  # the product has up to 39 bits, so in two parts
+    return ((drawn >> np.uint32(12)) * count + (low >> np.uint32(12))) >> np.uint32(12)
+
+
 def realised(lookup: Callable[[Any, Any], Array], odds: Odds, case: Array, drawn: Array) -> Array:
     """The index into tables over branches and cases that a draw makes of a case; in the case's own type."""
     index = case

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cogrid.backend.env_state import EnvState
 from cogrid.core.answers import (
+    Aim,
     AnyReward,
     Event,
     Item,
+    Meeting,
     Near,
     OneCell,
     Outcome,
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
     from cogrid.core.features import Feature
 
 __all__ = (
+    "Aim",
     "AnyReward",
     "Chance",
     "Event",
     "Game",
     "Item",
+    "Meeting",
     "Near",
     "OneCell",
     "Outcome",
@@ -81,6 +85,14 @@ class Game:
     def act(self, action: str, held: Item, thing: Thing) -> Outcome | Chance | None:
         """What one of the game's own `actions` does with the thing ahead; None for nothing."""
         return None
+
+    def meet(self, action: str, held: Item, other: Item) -> Meeting | Chance | None:
+        """What an action, by its name, does with another agent and what that one holds; None for nothing."""
+        return None
+
+    def aim(self, action: str) -> Aim:
+        """Where an action looks for a thing or an agent that answers it; the first one found is acted on."""
+        return Aim()
 
     def enter(self, held: Item, thing: Thing) -> Outcome | Chance | None:
         """What happens to an agent that has just walked onto a thing; None for nothing.

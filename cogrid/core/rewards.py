@@ -86,7 +86,11 @@ def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
     def balance(thing: Thing) -> int:
         return lying(thing) - demand(thing)
 
-    change = [lying(o.thing) - lying(t) + carried(o.held) - carried(h) for h, t, o in rules.spec.symbols.rows]
+    symbols = rules.spec.symbols
+    change = [lying(o.thing) - lying(t) + carried(o.held) - carried(h) for h, t, o in symbols.rows]
+    change += [
+        sum(map(carried, (m.held, m.other))) - carried(h) - carried(o) for h, o, m in symbols.meet_rows
+    ]
     cells = rules.cells_where(lambda thing: balance(thing) != 0)
     return Scarcity(
         rules.symbols(balance, np.int32),

@@ -11,11 +11,12 @@ import numpy as np
 
 from cogrid.backend.array import Array, Backend, get_backend
 from cogrid.core.actions import ACTION_SETS, ENTER, STRIDES
+from cogrid.core.answers import Aim
+from cogrid.core.asking import starts_of, ticks_of
 from cogrid.core.chance import Draws, branches, odds
-from cogrid.core.game import Event, Game, Item, Thing
+from cogrid.core.game import Event, Game, Item, Meeting, Outcome, Thing
 from cogrid.core.layout import FLOOR
 from cogrid.core.spec import Spec
-from cogrid.core.symbols import starts_of, ticks_of
 
 MAX_TABLE = 2**25  # numbers
 
@@ -40,7 +41,7 @@ class Rules:
         self.n_walkable = spec.symbols.n_walkable
         self.cell_dtype = backend.index_dtype(self.n_things)
         self.pos_dtype = backend.index_dtype(self.n_cells)
-        self.row_dtype = backend.index_dtype(len(spec.symbols.rows))
+        self.row_dtype = backend.index_dtype(len(spec.symbols.rows) + len(spec.symbols.meet_rows))
         self._hash = hash((spec, backend.name))
         self._compile_actions()
         self._compile_rows()
@@ -70,6 +71,7 @@ class Rules:
         self.n_actions, self.noop = len(actions), len(ACTION_SETS[self.action_set]) - 1
         if game.actions:  # after the last comes one more that does nothing
             actions = (*actions, actions[self.noop])
+        self.table_actions = actions
         #: What an action out of range becomes: the noop, or its copy after the game's own actions.
         self.out_of_range = len(actions) - 1
         self.n_poses = 4 * self.n_items
@@ -93,13 +95,17 @@ class Rules:
 
     def _compile_rows(self) -> None:
         symbols = self.spec.symbols
-        rows = symbols.rows
-        self.verbs = tuple(dict.fromkeys(["", *(outcome.verb for _, _, outcome in rows)]))
+        rows, met = symbols.rows, symbols.meet_rows  # the lines of meetings come behind the others
+        lines: tuple[tuple[Item, Any, Outcome | Meeting], ...] = (*rows, *met)
+        self.verbs = tuple(dict.fromkeys(["", *(outcome.verb for _, _, outcome in lines)]))
         self.left = np.array([symbols.number[o.thing] for _, _, o in rows], self.row_dtype)  # (rows,)
         number = symbols.item_number
-        swap = [number[o.held] - number[held] for held, _, o in rows]
+        swap = [number[o.held] - number[held] for held, _, o in lines]
         self.swap = np.array(swap, self.agent_dtype)  # (rows,) what changes in the hand, and so in the pose
-        self.verb = np.array([self.verbs.index(o.verb) for _, _, o in rows], np.int16)  # (rows,)
+        self.verb = np.array([self.verbs.index(o.verb) for _, _, o in lines], np.int16)  # (rows,)
+        happens = self.verb[: len(rows)].reshape(symbols.outcomes.n_branches, -1) > 0
+        self.useful = happens.any(axis=0)  # (rows of one branch,) whether anything can happen
+        self._compile_meetings()
         game = self.spec.game
         self.enters = ENTER in symbols.intents
         #: Agents can end for other reasons than a final verb; and for any reason.
@@ -108,12 +114,26 @@ class Rules:
         )
         self.ends = bool(game.final_verbs) or self.conditions
         self.moves_first, self.swaps = game.moves_first, game.swaps
-        self.final = np.array(
-            [o.verb in game.final_verbs for _, _, o in rows]
-        )  # (rows,) ends the agent's episode
+        self.final = np.array([o.verb in game.final_verbs for _, _, o in lines])  # (rows,) ends the agent
         walkable = game.walkable
         #: Some interaction closes a walkable thing, so a cell where an agent stands must be left alone.
         self.guarded = any(walkable(thing) and not walkable(o.thing) for _, thing, o in rows)
+
+    def _compile_meetings(self) -> None:
+        """Tables of games in which agents act on each other, or look further than one cell."""
+        game, symbols = self.spec.game, self.spec.symbols
+        met, number, block = symbols.meet_rows, symbols.item_number, self.n_items**2
+        #: Actions look for what they are about.
+        self.aims = bool(met) or any(game.aim(action.name) != Aim() for action in self.table_actions)
+        self.first_meeting = len(symbols.rows)
+        if not met:
+            return
+        swap = [number[meeting.other] - number[other] for _, other, meeting in met]
+        self.swap_other = np.array(swap, self.agent_dtype)  # (rows of meetings,)
+        intent, held = np.divmod(self.hand // self.n_things, self.n_items)  # (choices,)
+        self.meet_hand = (intent * block + held * self.n_items).astype(np.int32)  # but for the other's item
+        happens = self.verb[self.first_meeting :].reshape(len(met) // (len(symbols.intents) * block), -1) > 0
+        self.meet_useful = happens.any(axis=0)
 
     def _compile_symbols(self) -> None:
         game, symbols, ids = self.spec.game, self.spec.symbols, self.spec.type_ids
@@ -140,7 +160,8 @@ class Rules:
         #: (k,) the cells whose tick is not the same whatever is drawn and near.
         self.chancy = self.cells_where(lambda thing: len({*itertools.chain(*ticks_of(game, thing))}) > 1)
         self.picks = len(game.one_cell())
-        acts = np.arange(n if symbols.outcomes.n_branches > 1 else 0)
+        meetings = 1 if symbols.meetings is None else symbols.meetings.n_branches
+        acts = np.arange(n if max(symbols.outcomes.n_branches, meetings) > 1 else 0)
         hands = symbols.hand_ticks
         self.live_hands = hands.values != symbols.items
         self.draws = Draws(
@@ -210,8 +231,9 @@ class Rules:
 
     def events(self, function: Callable[[Event], Any], dtype: Any = None) -> Array:
         """A plain function of an event as a table over the rows; 0 where nothing happens."""
-        rows = self.spec.symbols.rows
-        return np.array([function(Event(o.verb, h, t, o.value)) if o.verb else 0 for h, t, o in rows], dtype)
+        symbols = self.spec.symbols
+        lines: tuple[tuple[Item, Any, Outcome | Meeting], ...] = (*symbols.rows, *symbols.meet_rows)
+        return np.array([function(Event(o.verb, h, t, o.value)) if o.verb else 0 for h, t, o in lines], dtype)
 
     def check_table(self, what: str, numbers: int) -> None:
         """Raise a ValueError, before it is built, if a table would have too many numbers."""

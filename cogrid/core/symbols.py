@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cogrid.core.actions import ENTER, FURTHER, INTERACT, NOTHING, TOGGLE
+from cogrid.core.asking import (
+    asked,
+    hand_ticks_of,
+    intents_of,
+    meetings_of,
+    outcomes_of,
+    starts_of,
+    ticks_of,
+)
 from cogrid.core.chance import Branch, Odds, branches, odds
-from cogrid.core.game import Game, Item, Outcome, Thing
+from cogrid.core.game import Game, Item, Meeting, Outcome, Thing
 
 MAX_SYMBOLS = 2**15 - 1
 MAX_ROWS = 2**24
@@ -70,6 +76,26 @@ class Symbols:
         )
 
     @functools.cached_property
+    def meetings(self) -> Odds | None:
+        """What every intent does with every pair of items, branch by branch; None without meetings."""
+        if type(self.game).meet is Game.meet:
+            return None
+        pairs = [(mine, theirs) for mine in self.items for theirs in self.items]
+        return odds([meetings_of(self.game, intent, *pair) for intent in self.intents for pair in pairs])
+
+    @functools.cached_property
+    def meet_rows(self) -> tuple[tuple[Item, Item, Meeting], ...]:
+        """The lines of the rule tables for meetings, ordered by branch, intent, item and the other's item."""
+        if self.meetings is None:
+            return ()
+        pairs = [(mine, theirs) for mine in self.items for theirs in self.items]
+        blocks = len(self.meetings.values) // len(pairs)
+        return tuple(
+            (mine, theirs, meeting)
+            for (mine, theirs), meeting in zip(pairs * blocks, self.meetings.values, strict=True)
+        )
+
+    @functools.cached_property
     def ticks(self) -> Odds:
         """What every thing becomes by itself, ordered by the count near it and the thing."""
         by_thing = [ticks_of(self.game, thing) for thing in self.things]
@@ -107,75 +133,10 @@ class Symbols:
         return follow
 
 
-def asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
-    """The branches of the game's answer; an error of the author's own says what was asked."""
-    try:
-        answer = hook(*about.values())
-    except Exception as error:
-        words = " and ".join(f"{name} {value!r}" for name, value in about.items())
-        error.add_note(f"{type(game).__name__}.{hook.__name__} was asked about {words}")
-        raise
-    return branches(answer)
-
-
-def ticks_of(game: Game, thing: Thing) -> tuple[tuple[Branch, ...], ...]:
-    """What a thing becomes by itself, for each count of what is near it; there is one count where none is."""
-    if (near := game.near()) is None:
-        return (asked(game, game.tick, thing=thing),)
-    return tuple(asked(game, game.tick_near, thing=thing, count=count) for count in range(near.most + 1))
-
-
-def hand_ticks_of(game: Game, held: Item) -> tuple[Branch, ...]:
-    """What a hand becomes by itself."""
-    return asked(game, game.tick_hand, hand=held)
-
-
-def starts_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
-    """What a letter's thing is when an episode begins."""
-    return asked(game, game.start, thing=thing)
-
-
-def outcomes_of(game: Game, intent: int, held: Item, thing: Thing) -> tuple[Branch, ...]:
-    """The game's answers, with "nothing happens" spelled out."""
-    if intent == NOTHING or (intent == ENTER and not game.walkable(thing)):
-        return branches(Outcome(held, thing, ""))
-    hook: Callable[..., Any] = game.act
-    about = {"hand": held, "thing": thing}
-    if intent < FURTHER:
-        hook = {INTERACT: game.interact, TOGGLE: game.toggle, ENTER: game.enter}[intent]
-    else:
-        about = {"action": game.actions[intent - FURTHER]} | about
-    answers = asked(game, hook, **about)
-    return tuple((_checked(game, hook, held, thing, answer), below) for answer, below in answers)
-
-
-def _checked(game: Game, hook: Callable[..., Any], held: Item, thing: Thing, answer: Any) -> Outcome:
-    if answer is None:
-        return Outcome(held, thing, "")
-    if not isinstance(answer, Outcome) or not answer.verb or not math.isfinite(answer.value):
-        raise TypeError(
-            f"{type(game).__name__}.{hook.__name__} answers {answer!r} for hand {held!r} and thing "
-            f"{thing!r}: an interaction returns None or an Outcome with a verb and a finite value."
-        )
-    if hook == game.enter and not game.walkable(answer.thing):
-        raise ValueError(
-            f"{type(game).__name__}.enter leaves {answer.thing!r} under hand {held!r} on {thing!r}: "
-            "leave something that an agent can stand on."
-        )
-    return answer
-
-
-def intents_of(game: Game) -> tuple[int, ...]:
-    """What can be asked in this game."""
-    written = [(TOGGLE, type(game).toggle is not Game.toggle), (ENTER, type(game).enter is not Game.enter)]
-    further = (FURTHER + k for k in range(len(game.actions)))
-    return (NOTHING, INTERACT, *(intent for intent, is_written in written if is_written), *further)
-
-
 @functools.lru_cache(maxsize=256)
 def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     """The closure of the game's rules over the letters' things, the agents' first hands and an empty hand."""
-    intents = intents_of(game)
+    intents, meets = intents_of(game), type(game).meet is not Game.meet
     scattered, begins = game.scattered(), tuple(game.legend[letter] for letter in sorted(letters))
     # A dict keeps the order in which they were found.
     things: dict[Thing, None] = dict.fromkeys([*begins, *([scattered[0]] if scattered else [])])
@@ -205,6 +166,10 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
                 meet(new, thing)
             for after, _ in hand_ticks_of(game, new):
                 note(items, after)
+            for pair in [pair for item in met_items for pair in ((new, item), (item, new))] if meets else []:
+                for meeting, _ in itertools.chain(*(meetings_of(game, intent, *pair) for intent in intents)):
+                    note(items, meeting.held)
+                    note(items, meeting.other)
             continue
         met_things.append(new)
         for held in met_items:

@@ -10,9 +10,9 @@ import numpy as np
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.answers import Near, OneCell
-from cogrid.core.chance import SCALE, odds, realised
+from cogrid.core.asking import hand_ticks_of
+from cogrid.core.chance import SCALE, odds, one_of, realised
 from cogrid.core.rules import Rules
-from cogrid.core.symbols import hand_ticks_of
 
 #: The state so far, the state as the phase began, the draws -> the state.
 Change = Callable[[EnvState, EnvState, Array], EnvState]
@@ -110,10 +110,8 @@ def _one_cell(rules: Rules, number: int, one: OneCell) -> Change:
         marks = rules.lookup(qualifies, seen)  # (*B, k)
         ranks = marks.cumsum(axis=-1, dtype=np.uint32)  # from 1 on
         count, draw = ranks[..., -1:], mine[..., 1:]
-        low = (draw & np.uint32(0xFFF)) * count  # the product has up to 39 bits, so in two parts
-        chosen = ((draw >> np.uint32(12)) * count + (low >> np.uint32(12))) >> np.uint32(12)  # (*B, 1)
         happens = (mine[..., :1] < bound) & (state.clock[..., None] >= np.int32(one.since))
-        hit = happens & (ranks == chosen + np.uint32(1)) & (marks > 0)
+        hit = happens & (ranks == one_of(draw, count) + np.uint32(1)) & (marks > 0)
         cells = rules.backend.place(state.cells, where, xp.where(hit, rules.lookup(after, seen), seen))
         return state.evolve(cells=cells)
 

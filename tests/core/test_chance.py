@@ -12,7 +12,7 @@ import pytest
 import cogrid
 from cogrid import replay
 from cogrid.backend import rng
-from cogrid.core.chance import Chance, branches, odds, realised
+from cogrid.core.chance import Chance, branches, odds, one_of, realised
 from cogrid.core.game import Game, OneCell, Outcome
 from cogrid.core.spec import Spec
 from cogrid.testing import check_env, state_fields
@@ -269,6 +269,13 @@ def test_probabilities_are_shares_of_two_to_the_24() -> None:
     assert branches(Chance(("a", 1), ("b", 2**24 - 1))) == (("a", 1), ("b", 2**24))
     assert branches(Chance(("a", 2), ("b", 1))) == (("a", 11184811), ("b", 2**24))
     assert branches("sure") == (("sure", 2**24),)
+
+
+def test_one_of_many_is_exact() -> None:
+    generator = np.random.default_rng(0)
+    drawn = generator.integers(0, 2**24, 20_000).astype(np.uint32)
+    count = generator.integers(1, 2**15, 20_000).astype(np.uint32)
+    assert one_of(drawn, count).tolist() == [int(d) * int(c) >> 24 for d, c in zip(drawn, count, strict=True)]
 
 
 @each_backend
