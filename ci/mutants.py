@@ -32,6 +32,7 @@ HOOKS = (
     "tests/core/test_ends.py",
     "tests/core/test_near.py",
     "tests/core/test_meeting.py",
+    "tests/core/test_slots.py",
     "-k",
     "not jax and not conformance",
 )
@@ -234,6 +235,7 @@ ENTERING = "cogrid/core/entering.py"
 PRICES = "cogrid/core/prices.py"
 TERMINATION = "cogrid/core/termination.py"
 AIMING = "cogrid/core/aiming.py"
+REPLYING = "cogrid/core/replying.py"
 TICKS = "cogrid/core/ticks.py"
 
 WRONG_HOOKS = (
@@ -364,6 +366,18 @@ WRONG_HOOKS = (
         INTERACTION,
         "(pose - state.pose)[..., me]",
         "(pose - pose)[..., me]",
+    ),
+    Mutant("every slot answers", REPLYING, "waits = waits & ~answers", "waits = waits & True"),
+    Mutant("replies change no slot", REPLYING, "slots[k] = xp.where(answers, after, slots[k])", "pass"),
+    Mutant("what expires is free", REWARDS, "return points + events.expired if", "return points if"),
+    Mutant(
+        "points go by the slot of the next step",
+        PRICES,
+        "before.slots[..., index : index + 1].astype",
+        "now.slots[..., index : index + 1].astype",
+    ),
+    Mutant(
+        "slots are shown under agents", "cogrid/core/planes.py", "rules.symbols(game.shows, np.uint8)", "1"
     ),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
 )

@@ -51,11 +51,12 @@ class EnvState:
     weight: Array | None  # (*B,) float32 of the shaping terms, where the spec has them
     layout: Array | None  # (*B,) number of the layout, where the spec has several
     ended: Array | None  # (*B, n) bool the agent's own end, where the spec has one
+    slots: Array  # (*B, slots) number of the thing in each slot; None where the spec has none
     rules: Tables = dataclasses.field(metadata={"static": True}, repr=False)
 
     #: The attributes that, with the key, tell all of a state, in whatever form they are stored.
     told: ClassVar[tuple[str, ...]] = (
-        *("cells", "pos", "agent_dir", "held", "time", "done", "shaping_weight", "layout", "ended"),
+        *("cells", "pos", "agent_dir", "held", "time", "done", "shaping_weight", "layout", "ended", "slots"),
     )
 
     def plain(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -203,3 +204,5 @@ class Events(NamedTuple):
     moved: Array = None  # (*B, n) bool
     wish: Array = None  # (*B, n) the cell that it would be in, were there no other agents
     drawn: Array = None  # (*B, draws) uint32 of 24 bits: the chance of this step, where the game has any
+    replies: Array = None  # (*B, n) float32 what slots answered to each event, where the game has slots
+    expired: Array = None  # (*B, 1) float32 what slots paid by themselves

@@ -44,6 +44,13 @@ class Event(NamedTuple):
     value: float
 
 
+class Reply(NamedTuple):
+    """What a slot answers: what it becomes, and the points for it."""
+
+    thing: Thing
+    value: float = 0.0
+
+
 @dataclass(frozen=True)
 class Reward:
     """Points for events, to the actor or the whole team; shaping terms are weighted by the state.
@@ -87,7 +94,27 @@ class Tally:
         checked_integer(f"most of the tally {self.name!r}", self.most, 1, 2**16)
 
 
-AnyReward = Reward | Price | Tally
+@dataclass(frozen=True)
+class Replies:
+    """The values that slots reply: those to an event to the actor or the team, those of ticks to all."""
+
+    name: str
+    team: bool = True
+    shaping: bool = False
+
+
+@dataclass(frozen=True)
+class BySlot:
+    """Points for events by what a slot was as the step began."""
+
+    name: str
+    slot: str
+    points: Callable[[Event, Thing], float]
+    team: bool = False
+    shaping: bool = False
+
+
+AnyReward = Reward | Price | Tally | Replies | BySlot
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from cogrid.backend.env_state import EnvState
 from cogrid.core.answers import (
     Aim,
     AnyReward,
+    BySlot,
     Event,
     Item,
     Meeting,
@@ -18,6 +19,8 @@ from cogrid.core.answers import (
     OneCell,
     Outcome,
     Price,
+    Replies,
+    Reply,
     Reward,
     Tally,
     Thing,
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = (
     "Aim",
     "AnyReward",
+    "BySlot",
     "Chance",
     "Event",
     "Game",
@@ -43,6 +47,8 @@ __all__ = (
     "OneCell",
     "Outcome",
     "Price",
+    "Replies",
+    "Reply",
     "Reward",
     "Tally",
     "Thing",
@@ -137,6 +143,18 @@ class Game:
         """Changes of one cell among those that qualify, made in this order after the ticks."""
         return ()
 
+    def slots(self) -> Mapping[str, Thing | Chance]:
+        """Things without a place, by name, and what each is when an episode begins."""
+        return {}
+
+    def reply(self, slot: str, thing: Thing, event: Event) -> Reply | Chance | None:
+        """What a slot answers to an event; None leaves it to the next slot."""
+        return None
+
+    def tick_slot(self, slot: str, thing: Thing) -> Thing | Reply | Chance:
+        """What a slot becomes by itself in one step, after the replies; a `Reply` pays all agents."""
+        return thing
+
     def finished(self, held: Item) -> bool:
         """Whether an agent with this hand has ended, after a step."""
         return False
@@ -198,6 +216,14 @@ class Game:
 
     def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
         """Values of the planes in a cell with an agent."""
+        return {}
+
+    def shows(self, thing: Thing) -> bool:
+        """Whether the slots are painted in a cell with this thing, over what the thing is painted with."""
+        return False
+
+    def paint_slot(self, slot: str, thing: Thing) -> Mapping[str, int]:
+        """Values that a slot adds to the planes in the cells that show it."""
         return {}
 
     def default_layouts(self) -> tuple[Layout, ...]:

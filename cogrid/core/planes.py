@@ -51,11 +51,33 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
         else:
             seen = _cropped(rules, board, crop, state.pos, outside)  # (*B, n, window)
             rows = rules.lookup(table, xp.where(lift(middle, seen.ndim), mine[..., None], seen))
+        if slots is not None:
+            rows = rows + slots(state, board if crop is None else seen)
         return rows.reshape(*state.pos.shape, *shape)
 
+    slots = _slots(rules, size) if rules.slots is not None else None
     sides = (rules.height, rules.width) if crop is None else (rules.spec.window,) * 2
     shape = (*sides, len(game.planes))
     return shape, see
+
+
+def _slots(rules: Rules, size: int) -> Callable[[EnvState, Array], Array]:
+    """What the slots add to the planes, in the cells that show them; where agents stand, none does."""
+    assert rules.slots is not None
+    game, (names, things) = rules.spec.game, (rules.slots.names, rules.slots.things)
+    painted = [game.paint_slot(name, thing) for name in names for thing in things]
+    table = np.array([[one.get(plane, 0) for plane in game.planes] for one in painted], np.uint8)
+    shows = np.zeros(2 * size, np.uint8)  # once more for the countdown
+    shows[: rules.n_things] = shows[size : size + rules.n_things] = rules.symbols(game.shows, np.uint8)
+    first = np.arange(len(names), dtype=np.int32) * len(things)
+
+    def added(state: EnvState, seen: Array) -> Array:
+        each = rules.lookup(table, state.slots.astype(np.int32) + lift(first, state.slots.ndim))
+        total = each.sum(axis=-2, dtype=np.uint8)[..., None, None, :]  # (*B, 1, 1, planes)
+        shown = rules.lookup(shows, seen)[..., None]  # (*B, cells, 1) or (*B, n, window, 1)
+        return total * (shown if seen.ndim > state.pos.ndim else shown[..., None, :, :])
+
+    return added
 
 
 def _crop(rules: Rules) -> np.ndarray[Any, Any]:

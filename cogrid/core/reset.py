@@ -11,7 +11,7 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import STRIDES, UP
-from cogrid.core.chance import realised
+from cogrid.core.chance import odds, realised
 from cogrid.core.layout import FLOOR
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
@@ -54,6 +54,7 @@ def reset(rules: Rules, key: Array) -> EnvState:
         weight=xp.full(batch, exact_weight(spec.shaping), np.float32) if spec.shaping else None,
         layout=layout,
         ended=xp.zeros((*batch, rules.n_agents), bool) if rules.ends else None,
+        slots=_first_slots(rules, drawn) if rules.slots is not None else None,
         rules=rules,
     )
 
@@ -117,24 +118,35 @@ def _scatter(rules: Rules, words: Array, cells: Array, pos: Array) -> Array:
 
 def _begun(rules: Rules, drawn: Array, cells: Array, pos: Array) -> Array:
     """Every letter's thing becomes what `start` makes of it, except where an agent stands."""
-    odds, where = rules.spec.symbols.starts, rules.starting
-    after = odds.table(rules.spec.symbols.number.__getitem__, rules.cell_dtype)
+    begins, where = rules.spec.symbols.starts, rules.starting
+    after = begins.table(rules.spec.symbols.number.__getitem__, rules.cell_dtype)
     seen = rules.pick(cells, where)  # (*B, k)
-    case = rules.xp.asarray(seen, rules.backend.index_dtype(len(odds.values)))
-    begun = rules.lookup(after, realised(rules.lookup, odds, case, rules.start_draws.of("start", drawn)))
+    case = rules.xp.asarray(seen, rules.backend.index_dtype(len(begins.values)))
+    begun = rules.lookup(after, realised(rules.lookup, begins, case, rules.start_draws.of("start", drawn)))
     stood = _stood(where.astype(rules.pos_dtype), pos)
     return rules.backend.place(cells, where, rules.xp.where(stood, seen, begun))
 
 
 def _first_hands(rules: Rules, drawn: Array, batch: tuple[int, ...]) -> Array:
     """(*B, n) the item that every agent begins with."""
-    odds, xp = rules.first_hands, rules.xp
-    items = odds.table(rules.spec.symbols.item_number.__getitem__, rules.agent_dtype)
+    hands, xp = rules.first_hands, rules.xp
+    items = hands.table(rules.spec.symbols.item_number.__getitem__, rules.agent_dtype)
     agents = np.arange(rules.n_agents, dtype=rules.backend.index_dtype(len(items)))
     case = xp.broadcast_to(xp.asarray(agents), (*batch, rules.n_agents))
-    if odds.n_branches > 1:
-        case = realised(rules.lookup, odds, case, rules.start_draws.of("hand", drawn))
+    if hands.n_branches > 1:
+        case = realised(rules.lookup, hands, case, rules.start_draws.of("hand", drawn))
     return rules.lookup(items, case)
+
+
+def _first_slots(rules: Rules, drawn: Array) -> Array:
+    """(*B, slots) what every slot is as the episode begins."""
+    assert rules.slots is not None
+    starts = odds(rules.slots.starts)
+    numbers = starts.table(rules.slots.number.__getitem__, rules.slot_dtype)
+    mine = rules.start_draws.of("slot", drawn)  # (*B, slots)
+    slots = np.arange(len(rules.slots.names), dtype=rules.backend.index_dtype(len(numbers)))
+    case = rules.xp.broadcast_to(rules.xp.asarray(slots), mine.shape)
+    return rules.lookup(numbers, realised(rules.lookup, starts, case, mine))
 
 
 def _stood(cells: np.ndarray[Any, Any], pos: Array) -> Array:

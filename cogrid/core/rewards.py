@@ -9,8 +9,8 @@ import numpy as np
 
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState, Events
-from cogrid.core.game import AnyReward, Item, Price, Reward, Thing
-from cogrid.core.prices import Pay, price, tally
+from cogrid.core.game import AnyReward, Item, Price, Replies, Reward, Tally, Thing
+from cogrid.core.prices import Pay, by_slot, price, replies, tally
 from cogrid.core.rules import Rules
 
 #: Shaping points beyond this would make weight × points inexact (see `exact_weight`).
@@ -57,8 +57,12 @@ def _compile(rules: Rules, reward: AnyReward) -> Term:
         points, scarcity = rules.events(reward.points, np.float32), _scarcity(rules, reward)
     elif isinstance(reward, Price):
         points, pay = price(rules, reward)
-    else:
+    elif isinstance(reward, Tally):
         points, pay = tally(rules, reward)
+    elif isinstance(reward, Replies):
+        points, pay = replies(rules, reward)
+    else:
+        points, pay = by_slot(rules, reward)
     if not np.isfinite(points).all():
         raise ValueError(
             f"the term {reward.name!r} pays {points[~np.isfinite(points)][0]}: points are finite."
@@ -134,17 +138,17 @@ def _paid(
 ) -> Array:
     """(*B, n) what one term pays to each agent; (*B, 1) if it pays the same to all."""
     if term.pay is not None:
-        points = term.pay(before, state, choice)
+        points = term.pay(before, state, choice, events)
     else:
         points = rules.lookup(term.points, events.row)
     if term.scarcity is not None:
         points = rules.xp.where(_scarce(rules, term.scarcity, before, events.row), points, np.float32(0))
-    if not term.reward.team:
-        return points
-    total = points[..., :1]
-    for i in range(1, rules.n_agents):  # one by one: a sum over an axis may add in any order
-        total = total + points[..., i : i + 1]
-    return total
+    if term.reward.team:
+        total = points[..., :1]
+        for i in range(1, rules.n_agents):  # one by one: a sum over an axis may add in any order
+            total = total + points[..., i : i + 1]
+        points = total
+    return points + events.expired if isinstance(term.reward, Replies) else points
 
 
 def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> Array:

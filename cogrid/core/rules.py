@@ -16,6 +16,7 @@ from cogrid.core.asking import starts_of, ticks_of
 from cogrid.core.chance import Draws, branches, odds
 from cogrid.core.game import Event, Game, Item, Meeting, Outcome, Thing
 from cogrid.core.layout import FLOOR
+from cogrid.core.slots import slots_of
 from cogrid.core.spec import Spec
 
 MAX_TABLE = 2**25  # numbers
@@ -164,9 +165,18 @@ class Rules:
         acts = np.arange(n if max(symbols.outcomes.n_branches, meetings) > 1 else 0)
         hands = symbols.hand_ticks
         self.live_hands = hands.values != symbols.items
+        self.slots = slots_of(self.spec)
+        n_slots, replies, ticks = 0, 0, 0
+        if self.slots is not None:
+            n_slots = len(self.slots.names)
+            self.slot_dtype = self.backend.index_dtype(len(self.slots.things))
+            replies = n * n_slots if self.slots.replies.n_branches > 1 else 0
+            ticks = n_slots if self.slots.ticks.n_branches > 1 else 0
         self.draws = Draws(
             {
                 "interact": acts,
+                "reply": np.arange(replies),
+                "tick slot": np.arange(ticks),
                 "tick": self.chancy if symbols.ticks.n_branches > 1 else self.chancy[:0],
                 "one cell": np.arange(2 * self.picks),
                 "tick hand": np.arange(n if hands.n_branches > 1 else 0),
@@ -181,7 +191,9 @@ class Rules:
         self.first_hands = odds(symbols.hands)
         self.handed = any(item is not None for item in self.first_hands.values)
         by_chance = self.first_hands.n_branches > 1
-        self.start_draws = Draws({"start": self.starting, "hand": np.arange(n if by_chance else 0)})
+        self.start_draws = Draws(
+            {"start": self.starting, "hand": np.arange(n if by_chance else 0), "slot": np.arange(n_slots)}
+        )
 
     def _check_border(self) -> None:
         """No cell of the outer edge may ever open: a step off the map would read another row."""
@@ -217,6 +229,8 @@ class Rules:
         }
         if len(self.boards) > 1:
             shapes["layout"] = (one, np.int32)
+        if self.slots is not None:
+            shapes["slots"] = ((len(self.slots.names),), self.slot_dtype)
         if self.ends:
             shapes["ended"] = (each, bool)
         return {name: (shape, np.dtype(dtype)) for name, (shape, dtype) in shapes.items()}

@@ -49,7 +49,7 @@ def _stored(rules: Rules, values: Mapping[str, Any]) -> dict[str, Any]:
     shapes = rules.told_shapes()
     if not isinstance(values, Mapping) or set(values) != set(shapes):
         raise ValueError(f"the snapshot is damaged: its fields are not {', '.join(shapes)}.")
-    arrays: dict[str, Any] = {"layout": None, "ended": None}
+    arrays: dict[str, Any] = {"layout": None, "ended": None, "slots": None}
     for name, (shape, dtype) in shapes.items():
         try:
             value = np.array(values[name], dtype)

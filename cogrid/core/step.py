@@ -15,6 +15,7 @@ from cogrid.core.entering import enter
 from cogrid.core.interaction import interact
 from cogrid.core.movement import move
 from cogrid.core.observation import observe
+from cogrid.core.replying import reply
 from cogrid.core.report import first_report, report
 from cogrid.core.reset import reset
 from cogrid.core.rewards import score
@@ -33,6 +34,7 @@ def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> 
     for phase in (move, interact) if rules.moves_first else (interact, move):  # one by one; all at once
         state, events = phase(rules, state, choice, events)
     state, events = enter(rules, state, events) if rules.enters else (state, events)  # what is walked onto
+    state, events = reply(rules, state, events) if rules.slots else (state, events)  # things without a place
     state = tick(rules, state, events)  # cooking, clocks, growth
     rewards = score(rules, before, state, choice, events)
     state, done = finish(rules, state, events)

@@ -150,6 +150,15 @@ def test_a_zap_finds_the_first_in_reach(backend: str) -> None:
 
 
 @each_backend
+def test_who_does_not_answer_still_hides(backend: str) -> None:
+    """The stunned agent cannot be hit again, and covers the one behind it."""
+    for nearer, verb in ((("stun", 3), ""), (None, "hit")):
+        state = placed(backend, [(1, 1), (1, 2), (1, 3)], [RIGHT, UP, UP], ("ball", nearer, None), SEED)
+        _, _, _, infos = after(SPEC, backend, state, "zap", "noop", "noop")
+        assert infos["verbs"] == [verb, "", ""]
+
+
+@each_backend
 def test_who_was_zapped_earlier_in_the_step_does_nothing(backend: str) -> None:
     """Agents 0 and 1 zap each other: the first one is faster, and the second one's turn is lost."""
     state = placed(backend, [(1, 1), (1, 3), (4, 6)], [RIGHT, LEFT, UP], seed=SEED)
