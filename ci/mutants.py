@@ -33,6 +33,7 @@ HOOKS = (
     "tests/core/test_near.py",
     "tests/core/test_meeting.py",
     "tests/core/test_slots.py",
+    "tests/core/test_joining.py",
     "-k",
     "not jax and not conformance",
 )
@@ -236,6 +237,7 @@ PRICES = "cogrid/core/prices.py"
 TERMINATION = "cogrid/core/termination.py"
 AIMING = "cogrid/core/aiming.py"
 REPLYING = "cogrid/core/replying.py"
+JOINING = "cogrid/core/joining.py"
 TICKS = "cogrid/core/ticks.py"
 
 WRONG_HOOKS = (
@@ -378,6 +380,25 @@ WRONG_HOOKS = (
     ),
     Mutant(
         "slots are shown under agents", "cogrid/core/planes.py", "rules.symbols(game.shows, np.uint8)", "1"
+    ),
+    Mutant(
+        "nobody helps",
+        JOINING,
+        "cell == cell[..., me], strength[..., me], np.int32(0)",
+        "cell == cell[..., me], strength, np.int32(0)",
+    ),
+    Mutant("who stands by gets a share", JOINING, "xp.where(works, row, events.row)", "row"),
+    Mutant(
+        "strength has no limit",
+        JOINING,
+        "xp.minimum(total, np.int32(rules.most_strength))",
+        "total % np.int32(rules.most_strength + 1)",
+    ),
+    Mutant(
+        "who cannot act helps",
+        RULES,
+        "game.strength(item) if game.can_act(item) else 0",
+        "game.strength(item)",
     ),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
 )

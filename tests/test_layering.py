@@ -50,6 +50,7 @@ ORDER = (
     (
         "movement",
         "interaction",
+        "joining",
         "entering",
         "replying",
         "ticks",

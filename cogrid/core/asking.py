@@ -41,7 +41,7 @@ def starts_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
 
 def outcomes_of(game: Game, intent: int, held: Item, thing: Thing) -> tuple[Branch, ...]:
     """The game's answers, with "nothing happens" spelled out."""
-    if intent == NOTHING or (intent == ENTER and not game.walkable(thing)):
+    if intent in (NOTHING, joint_intent(game)) or (intent == ENTER and not game.walkable(thing)):
         return branches(Outcome(held, thing, ""))
     hook: Callable[..., Any] = game.act
     about = {"hand": held, "thing": thing}
@@ -51,6 +51,21 @@ def outcomes_of(game: Game, intent: int, held: Item, thing: Thing) -> tuple[Bran
         about = {"action": game.actions[intent - FURTHER]} | about
     answers = asked(game, hook, **about)
     return tuple((_checked(game, hook, held, thing, answer), below) for answer, below in answers)
+
+
+def joint_intent(game: Game) -> int | None:
+    """What the joint action asks, where the game has one."""
+    return FURTHER + game.actions.index(game.joint) if game.joint else None
+
+
+def joint_of(game: Game, held: Item, total: int, thing: Thing) -> Outcome:
+    """What joint work does for one who works, with "nothing happens" spelled out; others are not asked."""
+    if not total or not game.strength(held):
+        return Outcome(held, thing, "")
+    ((answer, _), *more) = asked(game, game.join, hand=held, total=total, thing=thing)
+    if more:
+        raise TypeError(f"{type(game).__name__}.join answers a Chance: joint work is never drawn.")
+    return _checked(game, game.join, held, thing, answer)
 
 
 def meetings_of(game: Game, intent: int, held: Item, other: Item) -> tuple[Branch, ...]:

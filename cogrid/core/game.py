@@ -67,6 +67,9 @@ class Game:
     layouts: ClassVar[Mapping[str, Layout]] = MappingProxyType({})
     #: Further actions of the game's own, numbered after the noop.
     actions: ClassVar[tuple[str, ...]] = ()
+    #: The one of these whose strengths add up, and where the sum is cut off.
+    joint: ClassVar[str] = ""
+    most_strength: ClassVar[int] = 1
     #: Whether agents move before they act, and whether two neighbours can change places.
     moves_first: ClassVar[bool] = False
     swaps: ClassVar[bool] = False
@@ -90,6 +93,17 @@ class Game:
 
     def act(self, action: str, held: Item, thing: Thing) -> Outcome | Chance | None:
         """What one of the game's own `actions` does with the thing ahead; None for nothing."""
+        return None
+
+    def strength(self, held: Item) -> int:
+        """What an agent with this hand adds to joint work; 0 for nothing."""
+        return 1
+
+    def join(self, held: Item, total: int, thing: Thing) -> Outcome | None:
+        """What joint work of this total strength does, for each who works: its own hand, event and value.
+
+        The thing that is left must be the same for all of them.
+        """
         return None
 
     def meet(self, action: str, held: Item, other: Item) -> Meeting | Chance | None:

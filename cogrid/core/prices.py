@@ -73,8 +73,7 @@ def by_slot(rules: Rules, term: BySlot) -> Paid:
             f"{', '.join(rules.spec.game.slots()) or 'none'}."
         )
     symbols, index = rules.spec.symbols, rules.slots.names.index(term.slot)
-    lines = [(*line[:2], line[2].verb, line[2].value) for line in symbols.rows]
-    lines += [(*line[:2], line[2].verb, line[2].value) for line in symbols.meet_rows]
+    lines = [(held, thing, outcome.verb, outcome.value) for held, thing, outcome in symbols.lines]
     rules.check_table(f"the term {term.name!r}", len(rules.slots.things) * len(lines))
     table = np.array(
         [

@@ -24,7 +24,7 @@ PHASES = types.MappingProxyType(
 )
 
 #: Phases that only some games have; they are told where they run.
-SOME = types.MappingProxyType({"draw": "draw", "enter": "enter", "reply": "reply"})
+SOME = types.MappingProxyType({"draw": "draw", "join": "join", "enter": "enter", "reply": "reply"})
 
 Phase = Callable[..., Any]
 Step = Callable[..., StepResult]

@@ -91,7 +91,10 @@ def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
         return lying(thing) - demand(thing)
 
     symbols = rules.spec.symbols
-    change = [lying(o.thing) - lying(t) + carried(o.held) - carried(h) for h, t, o in symbols.rows]
+    change = [
+        lying(o.thing) - lying(t) + carried(o.held) - carried(h)
+        for h, t, o in (*symbols.rows, *symbols.joint_rows)
+    ]
     change += [
         sum(map(carried, (m.held, m.other))) - carried(h) - carried(o) for h, o, m in symbols.meet_rows
     ]

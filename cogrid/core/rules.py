@@ -12,9 +12,9 @@ import numpy as np
 from cogrid.backend.array import Array, Backend, get_backend
 from cogrid.core.actions import ACTION_SETS, ENTER, STRIDES
 from cogrid.core.answers import Aim
-from cogrid.core.asking import starts_of, ticks_of
+from cogrid.core.asking import joint_intent, starts_of, ticks_of
 from cogrid.core.chance import Draws, branches, odds
-from cogrid.core.game import Event, Game, Item, Meeting, Outcome, Thing
+from cogrid.core.game import Event, Game, Item, Thing
 from cogrid.core.layout import FLOOR
 from cogrid.core.slots import slots_of
 from cogrid.core.spec import Spec
@@ -42,7 +42,7 @@ class Rules:
         self.n_walkable = spec.symbols.n_walkable
         self.cell_dtype = backend.index_dtype(self.n_things)
         self.pos_dtype = backend.index_dtype(self.n_cells)
-        self.row_dtype = backend.index_dtype(len(spec.symbols.rows) + len(spec.symbols.meet_rows))
+        self.row_dtype = backend.index_dtype(len(spec.symbols.lines))
         self._hash = hash((spec, backend.name))
         self._compile_actions()
         self._compile_rows()
@@ -96,8 +96,7 @@ class Rules:
 
     def _compile_rows(self) -> None:
         symbols = self.spec.symbols
-        rows, met = symbols.rows, symbols.meet_rows  # the lines of meetings come behind the others
-        lines: tuple[tuple[Item, Any, Outcome | Meeting], ...] = (*rows, *met)
+        rows, lines = symbols.rows, symbols.lines
         self.verbs = tuple(dict.fromkeys(["", *(outcome.verb for _, _, outcome in lines)]))
         self.left = np.array([symbols.number[o.thing] for _, _, o in rows], self.row_dtype)  # (rows,)
         number = symbols.item_number
@@ -105,8 +104,9 @@ class Rules:
         self.swap = np.array(swap, self.agent_dtype)  # (rows,) what changes in the hand, and so in the pose
         self.verb = np.array([self.verbs.index(o.verb) for _, _, o in lines], np.int16)  # (rows,)
         happens = self.verb[: len(rows)].reshape(symbols.outcomes.n_branches, -1) > 0
-        self.useful = happens.any(axis=0)  # (rows of one branch,) whether anything can happen
+        self.useful: Array = happens.any(axis=0)  # (rows of one branch,) whether anything can happen
         self._compile_meetings()
+        self._compile_joints()
         game = self.spec.game
         self.enters = ENTER in symbols.intents
         #: Agents can end for other reasons than a final verb; and for any reason.
@@ -126,7 +126,7 @@ class Rules:
         met, number, block = symbols.meet_rows, symbols.item_number, self.n_items**2
         #: Actions look for what they are about.
         self.aims = bool(met) or any(game.aim(action.name) != Aim() for action in self.table_actions)
-        self.first_meeting = len(symbols.rows)
+        self.first_meeting = len(symbols.rows) + len(symbols.joint_rows)
         if not met:
             return
         swap = [number[meeting.other] - number[other] for _, other, meeting in met]
@@ -135,6 +135,22 @@ class Rules:
         self.meet_hand = (intent * block + held * self.n_items).astype(np.int32)  # but for the other's item
         happens = self.verb[self.first_meeting :].reshape(len(met) // (len(symbols.intents) * block), -1) > 0
         self.meet_useful = happens.any(axis=0)
+
+    def _compile_joints(self) -> None:
+        """Tables of games in which the strengths of several agents add up."""
+        game, symbols, rows = self.spec.game, self.spec.symbols, self.spec.symbols.joint_rows
+        self.joins, self.first_joint, self.most_strength = bool(rows), len(symbols.rows), game.most_strength
+        if not rows:
+            return
+        self.joint_left = np.array([symbols.number[o.thing] for _, _, o in rows], self.cell_dtype)
+        strength = self.items(lambda item: game.strength(item) if game.can_act(item) else 0, np.int32)[
+            self.held
+        ]
+        joint = np.array([action.name == game.joint for action in self.table_actions])
+        self.strength = np.where(joint[:, None], strength, 0).astype(np.int32).reshape(-1)  # (choices,)
+        block, intent = self.n_items * self.n_things, symbols.intents.index(joint_intent(game))
+        happens = (self.verb[self.first_joint : self.first_meeting].reshape(-1, block) > 0).any(axis=0)
+        self.useful[intent * block : (intent + 1) * block] |= happens
 
     def _compile_symbols(self) -> None:
         game, symbols, ids = self.spec.game, self.spec.symbols, self.spec.type_ids
@@ -214,27 +230,6 @@ class Rules:
         free = [cell for cell, letter in enumerate(letters) if letter == FLOOR and cell not in marked]
         return (marked + free)[: self.n_agents]
 
-    def told_shapes(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-        """Shape and type of all that a single state of this spec tells; the key by its words."""
-        one, each = (), (self.n_agents,)
-        shapes: dict[str, tuple[tuple[int, ...], Any]] = {
-            "cells": ((self.n_cells,), self.cell_dtype),
-            "pos": (each, self.pos_dtype),
-            "agent_dir": (each, self.agent_dtype),
-            "held": (each, self.agent_dtype),
-            "time": (one, np.int32),
-            "done": (one, bool),
-            "shaping_weight": (one, np.float32),
-            "rng_key": ((2,), np.uint32),
-        }
-        if len(self.boards) > 1:
-            shapes["layout"] = (one, np.int32)
-        if self.slots is not None:
-            shapes["slots"] = ((len(self.slots.names),), self.slot_dtype)
-        if self.ends:
-            shapes["ended"] = (each, bool)
-        return {name: (shape, np.dtype(dtype)) for name, (shape, dtype) in shapes.items()}
-
     def symbols(self, function: Callable[[Thing], Any], dtype: Any = None) -> Array:
         """A plain function of a thing as a table over the symbols, (things, …)."""
         return np.array([function(thing) for thing in self.spec.symbols.things], dtype)
@@ -245,8 +240,7 @@ class Rules:
 
     def events(self, function: Callable[[Event], Any], dtype: Any = None) -> Array:
         """A plain function of an event as a table over the rows; 0 where nothing happens."""
-        symbols = self.spec.symbols
-        lines: tuple[tuple[Item, Any, Outcome | Meeting], ...] = (*symbols.rows, *symbols.meet_rows)
+        lines = self.spec.symbols.lines
         return np.array([function(Event(o.verb, h, t, o.value)) if o.verb else 0 for h, t, o in lines], dtype)
 
     def check_table(self, what: str, numbers: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -49,39 +49,35 @@ def slots_of(spec: Spec) -> Slots | None:
     if not named:
         return None
     starts, events = tuple(map(branches, named.values())), _events(spec)
-    things: dict[Thing, None] = dict.fromkeys(thing for start in starts for thing, _ in start)
-    answers: dict[tuple[int, str, Thing], tuple[Branch, ...]] = {}  # by event, slot and thing
-    for thing in (todo := list(things)):  # grows while it is walked
-        for name in named:
-            found = [ticks_of(game, name, thing)]
-            for row, event in enumerate(events):
-                if event is not None:
-                    answers[row, name, thing] = _replies_of(game, name, thing, event)
-                    found.append(answers[row, name, thing])
-            for reply in (reply for some in found for reply, _ in some if reply is not None):
-                if reply.thing not in things:
-                    things[reply.thing] = None
-                    todo.append(reply.thing)
-        if len(things) > MAX_SLOT_THINGS:
-            raise ValueError(
-                f"the slots of {type(game).__name__} can be more than {MAX_SLOT_THINGS:,} things."
-            )
-    nothing = branches(None)
-    pairs = [(name, thing) for name in named for thing in things]
+    ticks: dict[tuple[str, Thing], tuple[Branch, ...]] = {}
+    replies: dict[tuple[str, Thing], dict[int, tuple[Branch, ...]]] = {}  # by the row of the event
+    for name, start in zip(named, starts, strict=True):  # every slot has things of its own
+        for thing in (todo := [thing for thing, _ in start]):  # grows while it is walked
+            if (name, thing) in ticks:
+                continue
+            ticks[name, thing] = ticks_of(game, name, thing)
+            asked_rows = ((row, event) for row, event in enumerate(events) if event is not None)
+            replies[name, thing] = {row: _replies_of(game, name, thing, event) for row, event in asked_rows}
+            found = [ticks[name, thing], *replies[name, thing].values()]
+            todo += [reply.thing for some in found for reply, _ in some if reply is not None]
+            if len(ticks) > MAX_SLOT_THINGS:
+                name_ = type(game).__name__
+                raise ValueError(f"the slots of {name_} can be more than {MAX_SLOT_THINGS:,} things.")
+    things = dict.fromkeys(thing for _, thing in ticks)
+    nothing, pairs = branches(None), [(name, thing) for name in named for thing in things]
     kinds: dict[tuple[Any, ...], int] = {(nothing,) * len(pairs): 0}
     numbers = [
-        kinds.setdefault(tuple(answers.get((row, *pair), nothing) for pair in pairs), len(kinds))
+        kinds.setdefault(tuple(replies.get(pair, {}).get(row, nothing) for pair in pairs), len(kinds))
         for row in range(len(events))
     ]
-    ticks = odds([ticks_of(game, *pair) for pair in pairs])
-    replies = odds([case for kind in kinds for case in kind])
-    return Slots(tuple(named), tuple(things), starts, ticks, replies, np.array(numbers, np.int32))
+    tick = odds([ticks.get(pair, branches(Reply(pair[1]))) for pair in pairs])
+    answer = odds([case for kind in kinds for case in kind])
+    return Slots(tuple(named), tuple(things), starts, tick, answer, np.array(numbers, np.int32))
 
 
 def _events(spec: Spec) -> list[Event | None]:
     """The event of every row of the rule tables, None where nothing happens."""
-    symbols = spec.symbols
-    lines: Iterator[Any] = (line for lines in (symbols.rows, symbols.meet_rows) for line in lines)
+    lines = spec.symbols.lines
     return [Event(o.verb, held, thing, o.value) if o.verb else None for held, thing, o in lines]
 
 

@@ -68,6 +68,12 @@ class Spec:
                     f"{type(self.game).__name__} has the action {name!r}, which is no name or taken: "
                     f"the actions are {', '.join(map(repr, names))}."
                 )
+        if self.game.joint and self.game.joint not in self.game.actions:
+            raise ValueError(
+                f"the joint action {self.game.joint!r} is none of the {len(self.game.actions)} actions of "
+                f"{type(self.game).__name__}: name it in `actions`."
+            )
+        checked_integer("most_strength", self.game.most_strength, 1, 2**10)
         if len(names) > MAX_ACTIONS:
             raise ValueError(
                 f"{type(self.game).__name__} has {len(names)} actions: at most {MAX_ACTIONS} fit."

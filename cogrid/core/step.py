@@ -13,6 +13,7 @@ from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.entering import enter
 from cogrid.core.interaction import interact
+from cogrid.core.joining import join
 from cogrid.core.movement import move
 from cogrid.core.observation import observe
 from cogrid.core.replying import reply
@@ -31,7 +32,8 @@ def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> 
     """One step of the world: new state, what every agent sees, rewards, whether all is over, infos."""
     before, choice = state, chosen(rules, state, awake(rules, state, known(rules, state, actions)))
     events = draw(rules, state) if rules.chance else QUIET  # all the chance of this step
-    for phase in (move, interact) if rules.moves_first else (interact, move):  # one by one; all at once
+    acts = (interact, join) if rules.joins else (interact,)  # agent by agent; together
+    for phase in (move, *acts) if rules.moves_first else (*acts, move):  # all at once
         state, events = phase(rules, state, choice, events)
     state, events = enter(rules, state, events) if rules.enters else (state, events)  # what is walked onto
     state, events = reply(rules, state, events) if rules.slots else (state, events)  # things without a place

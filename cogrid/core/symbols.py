@@ -12,6 +12,7 @@ from cogrid.core.asking import (
     asked,
     hand_ticks_of,
     intents_of,
+    joint_of,
     meetings_of,
     outcomes_of,
     starts_of,
@@ -96,6 +97,34 @@ class Symbols:
         )
 
     @functools.cached_property
+    def joint_rows(self) -> tuple[tuple[Item, Thing, Outcome], ...]:
+        """The lines of the rule tables for joint work, ordered by total strength, item and thing."""
+        if not self.game.joint:
+            return ()
+        totals = range(self.game.most_strength + 1)
+        cases = [(total, held, thing) for total in totals for held in self.items for thing in self.things]
+        rows = tuple((held, thing, joint_of(self.game, held, total, thing)) for total, held, thing in cases)
+        left: dict[tuple[int, Thing], Thing] = {}
+        for (total, held, thing), (_, _, outcome) in zip(cases, rows, strict=True):
+            if self.game.walkable(thing) and not self.game.walkable(outcome.thing):
+                raise ValueError(
+                    f"{type(self.game).__name__}.join turns {thing!r}, where an agent may stand, into "
+                    f"{outcome.thing!r}, where none can: let an interaction close it."
+                )
+            works = total and self.game.strength(held) and self.game.can_act(held)
+            if works and left.setdefault((total, thing), outcome.thing) != outcome.thing:
+                raise ValueError(
+                    f"{type(self.game).__name__}.join leaves {outcome.thing!r} for hand {held!r} and "
+                    f"{left[total, thing]!r} for another, of {thing!r} by strength {total}: leave one thing."
+                )
+        return rows
+
+    @functools.cached_property
+    def lines(self) -> tuple[tuple[Item, Any, Outcome | Meeting], ...]:
+        """All lines: of single agents and things, of joint work, of meetings."""
+        return (*self.rows, *self.joint_rows, *self.meet_rows)
+
+    @functools.cached_property
     def ticks(self) -> Odds:
         """What every thing becomes by itself, ordered by the count near it and the thing."""
         by_thing = [ticks_of(self.game, thing) for thing in self.things]
@@ -126,7 +155,7 @@ class Symbols:
         cases = len(self.ticks.values) // len(self.things)
         for thing, after in zip(self.things * cases, self.ticks.values, strict=True):
             follow[thing].add(after)
-        for _, thing, outcome in self.rows:
+        for _, thing, outcome in (*self.rows, *self.joint_rows):
             follow[thing].add(outcome.thing)
         for thing in self.things:
             follow[thing].update(one.becomes(thing) for one in self.game.one_cell() if one.qualifies(thing))
@@ -150,6 +179,10 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
             for outcome, _ in outcomes_of(game, intent, held, thing):
                 note(things, outcome.thing)
                 note(items, outcome.held)
+        for total in range(1, game.most_strength + 1) if game.joint else ():
+            outcome = joint_of(game, held, total, thing)
+            note(things, outcome.thing)
+            note(items, outcome.held)
 
     def note(found: dict[Any, None], new: Any) -> None:
         if new not in found:

@@ -20,7 +20,7 @@ BOARD = """
 #########
 #1  2  3#
 #f     f#
-#   p   #
+# f p   #
 #f     f#
 #########
 """
@@ -174,24 +174,26 @@ def test_who_was_zapped_earlier_in_the_step_does_nothing(backend: str) -> None:
 @each_backend
 def test_adjacent_food_is_eaten_without_facing_it(backend: str) -> None:
     """
-    f <              f <             up and down come before left and right
-    ^       ->       ^
-    f                b               the one below is eaten, whatever is faced
+    f         b         b         b
+    ^ f   ->  ^ f   ->  ^ f   ->  ^ b     up and down come before left and right, whatever is faced
+    f         f         b         b
     """
     state = placed(backend, [(3, 1), (1, 4), (4, 6)], [UP, UP, LEFT])
-    assert drawn(SPEC, backend, state).split("\n")[1:] == ["f           f", "^b    p", "f         < f"]
+    assert drawn(SPEC, backend, state).split("\n")[1:] == ["f           f", "^bf   p", "f         < f"]
     state, _, _, infos = after(SPEC, backend, state, "eat", "eat", "eat")
     assert infos["verbs"] == ["eat", "", "eat"]
-    assert drawn(SPEC, backend, state).split("\n")[1:] == ["b           f", "^b    p", "f         < b"]
+    assert drawn(SPEC, backend, state).split("\n")[1:] == ["b           f", "^bf   p", "f         < b"]
     state, _, _, infos = after(SPEC, backend, state, "eat", "noop", "eat")
     assert infos["verbs"] == ["eat", "", ""]
-    assert drawn(SPEC, backend, state).split("\n")[1:] == ["b           f", "^b    p", "b         < b"]
+    assert drawn(SPEC, backend, state).split("\n")[1:] == ["b           f", "^bf   p", "b         < b"]
+    state, _, _, infos = after(SPEC, backend, state, "eat", "noop", "noop")
+    assert drawn(SPEC, backend, state).split("\n")[1:] == ["b           f", "^bb   p", "b         < b"]
 
 
 @each_backend
 def test_two_that_eat_one_food(backend: str) -> None:
     """The food between them is gone for the second one."""
-    state = placed(backend, [(1, 1), (2, 2), (4, 4)], [UP, UP, UP])
+    state = placed(backend, [(1, 1), (3, 1), (4, 4)], [UP, UP, UP])
     _, rewards, _, infos = after(SPEC, backend, state, "eat", "eat", "noop")
     assert infos["verbs"] == ["eat", "", ""]
     assert rewards.tolist() == [2.0, 0.0, 0.0]
