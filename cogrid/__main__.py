@@ -15,17 +15,19 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from cogrid.cogrid_env import RENDER_FPS, CoGridEnv
+from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
 from cogrid.envs.registry import make, registered
 from cogrid.episode import Episode, play, replayed
 from cogrid.play.server import Server
 from cogrid.play.session import Session
 from cogrid.policies import POLICIES, usual_policy
-from cogrid.render.film import SUFFIXES, Film
-from cogrid.render.picture import TILE
+from cogrid.render.film import LEAST_FPS, MOST_FPS, SUFFIXES, Film, check_pixels
+from cogrid.render.picture import TILE, checked_tile
 from cogrid.replay import Replay
 
 MOST_STEPS = 400  # of a film, unless told otherwise
+MAX_STEPS, MAX_BATCH = 100_000, 1000  # of a film, whatever is told: all states are kept
 
 BENCH = """\
 python -m cogrid.benchmarks.benchmark_suite    NumPy and JAX on one kitchen; ships with the package
@@ -77,7 +79,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
     render.add_argument("--out", required=True, metavar="FILE", help=f"ends in {', '.join(SUFFIXES)}")
     render.add_argument(
         "--steps",
-        type=_count(0),
+        type=_count(0, MAX_STEPS),
         metavar="N",
         help=f"how many (a whole replay; of an environment its episode, at most {MOST_STEPS}, or 0 for .png)",
     )
@@ -93,7 +95,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
     )
     render.add_argument(
         "--batch",
-        type=_count(1),
+        type=_count(1, MAX_BATCH),
         metavar="N",
         help="environments side by side, of further seeds (1)",
     )
@@ -157,10 +159,10 @@ def _open(url: str) -> None:
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
-def _count(least: int) -> Callable[[str], int]:
+def _count(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
     def read(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least}")
+        if not text.isdecimal() or len(text) > 20 or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r:.40} is not a whole number from {least} to {most:,}")
         return int(text)
 
     return read
@@ -205,6 +207,7 @@ def _options(env: CoGridEnv) -> list[str]:
 
 def _render(options: argparse.Namespace) -> None:
     still = options.out.lower().endswith(".png")
+    checked_number("fps", options.fps, LEAST_FPS, MOST_FPS)
     if file := _file(options.what):
         if given := [name for name in ("seed", "policy", "batch") if getattr(options, name) is not None]:
             raise ValueError(f"{file} is a replay, with its own seed and actions: leave --{given[0]} out.")
@@ -220,10 +223,11 @@ def _render(options: argparse.Namespace) -> None:
 
 def _played(options: argparse.Namespace, still: bool) -> Episode:
     env = make(options.what)
-    steps = options.steps
+    steps, batch = options.steps, options.batch or 1
+    check_pixels(env.rules, batch, checked_tile(options.tile))  # before it is played
     if steps is None:
         steps = 0 if still else min(env.spec.max_steps, MOST_STEPS)
-    return play(env, options.policy or usual_policy(env.rules), options.seed or 0, steps, options.batch or 1)
+    return play(env, options.policy or usual_policy(env.rules), options.seed or 0, steps, batch)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import numpy as np
 from pettingzoo import ParallelEnv
 
 from cogrid.backend import rng
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, as_array
 from cogrid.backend.env_state import EnvState
 from cogrid.core import profiling, snapshot
 from cogrid.core.autoreset import renew
@@ -22,6 +22,7 @@ from cogrid.core.report import counters
 from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import Functions, StepResult, functions
+from cogrid.guard import Guard, alone
 from cogrid.render import ansi
 from cogrid.render.picture import TILE, checked_tile, picture
 from cogrid.render.window import WINDOW_TILE, Window
@@ -82,6 +83,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
                 "backend": backend,
             }
         )
+        self._guard = Guard("environment", backend)
         self._infos = infos
         self._observer = observer(self.rules)
         self._functions = functions(self.rules, infos)
@@ -214,6 +216,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         """The same object each time."""
         return self.action_spaces[agent]
 
+    @alone
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[int, Any], dict[int, dict[str, Any]]]:
@@ -232,6 +235,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             self._totals, infos = self._no_totals(), self._report(self._state)
         return dict(enumerate(np.array(obs))), self._infos_by_agent(infos)
 
+    @alone
     def step(
         self, actions: Mapping[int, int]
     ) -> tuple[dict[int, Any], dict[int, float], dict[int, bool], dict[int, bool], dict[int, dict[str, Any]]]:
@@ -395,6 +399,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         """A JSON-able snapshot of the episode, its random stream included."""
         return snapshot.to_plain(self.rules, self.env_state)
 
+    @alone
     def set_state(self, snapshot_: Mapping[str, Any] | EnvState) -> None:
         """Continue from a snapshot, also one of the other backend, or from a single state (see `replace`).
 
@@ -421,7 +426,8 @@ def _revive(
 
 
 def _integer(agent: int, action: Any) -> int:
-    number = np.asarray(action)
+    name = f"action {action!r} of agent {agent}"
+    number = as_array(name, action)
     if number.dtype.kind not in "iu" or number.ndim:
-        raise TypeError(f"action {action!r} of agent {agent} is not an integer.")
+        raise TypeError(f"{name} is not an integer.")
     return int(number)

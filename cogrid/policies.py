@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import re
 import zipfile
@@ -21,12 +20,17 @@ from cogrid.core.observation import observer
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.policies import ScriptedCooks
+from cogrid.reading import strict_json
 
 #: A single state on NumPy -> actions by agent.
 Policy = Callable[[EnvState], dict[int, int]]
 POLICIES = ("scripted", "random")
 # What reading a file raises that is no checkpoint.
-_DAMAGE = (KeyError, ValueError, TypeError, IndexError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
+_DAMAGE = (
+    *(KeyError, ValueError, TypeError, IndexError, OSError, EOFError, AttributeError, OverflowError),
+    *(MemoryError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error),
+)
+MAX_WEIGHTS = 2**28  # bytes of the arrays that are read
 
 
 def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed: int = 0) -> Policy:
@@ -50,6 +54,7 @@ class Trained:
 
     def __init__(self, path: Path, rules: Rules, agents: tuple[int, ...], draw: np.random.Generator) -> None:
         told, layers = _read(path)
+        self._path = path
         self._rules = compile_rules(dataclasses.replace(rules.spec, observation=told["observation"]), "numpy")
         self._agents, self._draw, self._layers = agents, draw, layers
         sizes = math.prod(observer(self._rules).shape), rules.n_actions
@@ -60,9 +65,12 @@ class Trained:
         """Actions drawn with the probabilities that the actor gives them."""
         seen = observer(self._rules).see(state.evolve(rules=self._rules))
         hidden = seen.reshape(len(seen), -1).astype(np.float32)  # (n, inputs)
-        for weight, bias in self._layers[:-1]:
-            hidden = np.tanh(hidden @ weight + bias)
-        logits = hidden @ self._layers[-1][0] + self._layers[-1][1]
+        with np.errstate(all="ignore"):  # told below
+            for weight, bias in self._layers[:-1]:
+                hidden = np.tanh(hidden @ weight + bias)
+            logits = hidden @ self._layers[-1][0] + self._layers[-1][1]
+        if not np.isfinite(logits).all():
+            raise ValueError(f"{self._path} gives logits that are not finite: its weights are too large.")
         noisy = logits + self._draw.gumbel(size=logits.shape)  # its largest is a draw from the softmax
         return {agent: int(noisy[agent].argmax()) for agent in self._agents}
 
@@ -76,15 +84,26 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[Any, Any]]]:
         )
     try:
         with np.load(path) as file:
-            told = json.loads(str(file["told"]))["options"]
-            names = [name for name in file if re.fullmatch(r"\.network\.actor\[\d+\]\.weight", name)]
+            names = [name for name in file if re.fullmatch(r"\.network\.actor\[\d{1,3}\]\.weight", name)]
             names.sort(key=lambda name: int(re.findall(r"\d+", name)[0]))
-            layers = [(file[name][0], file[name.replace("weight", "bias")][0]) for name in names]
+            pairs = [(name, name.replace("weight", "bias")) for name in names]
+            _check_size(file, ["told", *(name for pair in pairs for name in pair)])
+            told = strict_json(str(file["told"]))["options"]
+            layers = [(file[weight][0], file[bias][0]) for weight, bias in pairs]
         if not isinstance(told["observation"], str) or not _fit(layers):
             raise KeyError("actor")
     except _DAMAGE:
         raise ValueError(f"{path} is no checkpoint of examples/ippo.py, or a damaged one.") from None
+    if not all(np.isfinite(array).all() for layer in layers for array in layer):
+        raise ValueError(f"{path} holds weights that are NaN or infinite, so no policy: train it again.")
     return told, layers
+
+
+def _check_size(file: Any, names: list[str]) -> None:
+    """A small archive can claim to hold more than there is memory."""
+    sizes = {info.filename: info.file_size for info in file.zip.infolist()}
+    if sum(sizes[f"{name}.npy"] for name in names) > MAX_WEIGHTS:
+        raise ValueError("too large")
 
 
 def _fit(layers: list[tuple[Any, Any]]) -> bool:

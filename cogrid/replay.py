@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import reprlib
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -25,6 +26,8 @@ from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import functions
 from cogrid.envs import registry
+from cogrid.guard import Guard, alone
+from cogrid.reading import MAX_BYTES, check_depth, limited_bytes, strict_json
 
 FORMAT, VERSION = "cogrid replay", 1
 #: Hex digits that each frame has of the running sum. A wrong step hides behind four of them once in 65,536
@@ -118,6 +121,8 @@ class Replay:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a JSON file, compressed if its name ends in .gz; an old file stays until all is written."""
         data = self.text().encode()
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"this replay takes {len(data):,} bytes, but `load` reads {MAX_BYTES:,}.")
         if Path(path).suffix == ".gz":
             data = gzip.compress(data, mtime=0)  # without the time, equal replays are equal files
         _write(Path(path), data)
@@ -125,24 +130,23 @@ class Replay:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Replay:
         """Read what `save` wrote; refuses anything else in words."""
-        data = Path(path).read_bytes()
         try:
-            text = gzip.decompress(data) if Path(path).suffix == ".gz" else data
-        except (EOFError, OSError, zlib.error) as error:
-            raise ValueError(f"{path} is no replay, or a damaged one: {error}.") from None
+            text = limited_bytes(path)
+        except ValueError as error:
+            raise ValueError(f"{path} is no replay, or a damaged one: {error}") from None
         return cls.parse(text, str(path))
 
     @classmethod
     def parse(cls, text: str | bytes, name: str = "this") -> Replay:
         """Read the text of a replay; `name` is what errors call it."""
         try:
-            content = json.loads(text)
+            content = strict_json(text)
         except ValueError as error:
             raise ValueError(f"{name} is no replay, or a damaged one: {error}.") from None
         if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
             raise ValueError(f"{name} is no replay: Replay.save writes one.")
         if (version := content.pop("version", None)) != VERSION:
-            raise ValueError(f"{name} has version {version!r}, but this cogrid reads version {VERSION}.")
+            raise ValueError(f"{name} has version {version!r:.40}, but this cogrid reads version {VERSION}.")
         if wrong := _wrong(content):
             raise ValueError(f"{name} is a damaged replay: {wrong}.")
         return cls(**content)
@@ -153,10 +157,12 @@ class Recorder(BaseParallelWrapper):
 
     def __init__(self, env: CoGridEnv) -> None:
         super().__init__(env)
+        self._guard = Guard("recorder", env.backend)
         self._tape: _Tape | None = None
         if env.agents:  # from the middle of an episode
             self._begin()
 
+    @alone
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[int, Any], dict[int, dict[str, Any]]]:
@@ -165,6 +171,7 @@ class Recorder(BaseParallelWrapper):
         self._begin(None if seed is None else rng.seed(seed))
         return obs, infos
 
+    @alone
     def step(
         self, actions: Mapping[int, int]
     ) -> tuple[dict[int, Any], dict[int, float], dict[int, bool], dict[int, bool], dict[int, dict[str, Any]]]:
@@ -175,6 +182,7 @@ class Recorder(BaseParallelWrapper):
         self._tape.add(joint, self._frame(rewards))
         return obs, rewards, terminations, truncations, infos
 
+    @alone
     def set_state(self, snapshot_: Mapping[str, Any] | EnvState) -> None:
         """Continue from a snapshot or a state; the recording begins there."""
         self.env.set_state(snapshot_)
@@ -376,9 +384,12 @@ def _bytes(value: np.ndarray[Any, Any]) -> bytes:
 def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """A copy as JSON has it."""
     try:
+        check_depth(dict(metadata))
         copy: dict[str, Any] = json.loads(json.dumps(dict(metadata), allow_nan=False))
     except (TypeError, ValueError) as error:
-        raise TypeError(f"metadata={metadata!r} is not made of plain JSON values: {error}.") from None
+        raise TypeError(
+            f"metadata={reprlib.repr(metadata):.80} is not made of plain JSON values: {error}."
+        ) from None
     return copy
 
 

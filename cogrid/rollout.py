@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from cogrid.core.rules import Rules
 from cogrid.core.snapshot import fingerprint
 from cogrid.core.step import functions, step
 from cogrid.distributed import agree, named
+from cogrid.identity import digest_of, digest_of_tree, python
 from cogrid.placement import Placement, place
 from cogrid.shadow import Shadow
 
@@ -81,11 +83,13 @@ def rollout(
     several processes each makes the same call, and gets the trajectory of its own environments.
 
     `checkpoint` names a folder: the rollout is saved there every `checkpoint_every` steps and at its end.
-    The same call goes on from the last save, on any devices, to the same result.
+    The same call goes on from the last save, on any devices, to the same result; one with another policy
+    or other params is refused.
     """
     sizes = {"num_envs": num_envs, "num_steps": num_steps, "chunk": chunk}
     saving = {"checkpoint": checkpoint is not None, "checkpoint_every": checkpoint_every}
     _check(env, policy, keep, checkpoint, {**sizes, "checkpoint_every": checkpoint_every})
+    env.rules.backend.check_process()
     words = env.rules.backend.words(rng.key(int(key)) if isinstance(key, (int, np.integer)) else key)
     if words.shape != (2,):
         raise ValueError(f"rollout takes one key and splits it, not keys of shape {words.shape}.")
@@ -98,7 +102,10 @@ def rollout(
         if checkpoint is None:
             carry, parts = play(program.begin(words), num_steps=num_steps, keep=keep == "trajectory")
             return program.finish(carry, parts)
-        with Checkpoints(checkpoint, _about(program, words)) as saves:
+        about, unknown = _about(program, words, params)
+        with Checkpoints(checkpoint, about) as saves:
+            if saves.steps and unknown:
+                warnings.warn(_unknown(saves, unknown), stacklevel=2)
             carry, done = _continued(program, words, saves, num_steps)
             while done < num_steps:
                 length = min(num_steps, (done // checkpoint_every + 1) * checkpoint_every) - done
@@ -125,15 +132,26 @@ def _check(env: CoGridEnv, policy: Any, keep: str, checkpoint: Any, numbers: dic
         raise ValueError("a checkpoint holds no trajectory: leave out checkpoint= or keep='trajectory'.")
 
 
-def _about(program: Program, words: Array) -> dict[str, Any]:
-    """What a rollout and the checkpoint that it goes on from must have in common."""
-    policy = program.policy
-    return {
+def _about(program: Program, words: Array, params: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What a rollout and the checkpoint that it goes on from must have in common; what cannot be compared."""
+    policy: Any = program.policy
+    code, values = digest_of(policy), digest_of_tree(params)
+    about = {
         "spec": fingerprint(program.rules),
         "num_envs": program.place.num_envs,
         "key": np.asarray(words).tolist(),
         "policy": policy and getattr(policy, "__qualname__", type(policy).__qualname__),
+        "policy_digest": policy and f"{python()} {code.digits}",
+        "params_digest": values.digits,
     }
+    return about, code.unknown + values.unknown
+
+
+def _unknown(saves: Checkpoints, unknown: tuple[str, ...]) -> str:
+    return (
+        f"{saves.folder} goes on with a policy or params that hold {', '.join(unknown)}, which cannot be "
+        "compared: make sure that they are those of the first call."
+    )
 
 
 def _continued(program: Program, words: Array, saves: Checkpoints, num_steps: int) -> tuple[Carry, int]:

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from cogrid.backend import rng
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, as_array
 from cogrid.backend.env_state import EnvState
 from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
@@ -19,6 +19,7 @@ from cogrid.core.report import counters
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import Functions, functions, step
+from cogrid.guard import Guard, alone
 from cogrid.shadow import Shadow, ShadowReport, wanted
 
 AUTORESETS = ("same-step", "next-step")
@@ -59,6 +60,7 @@ class VectorEnv:
         self.rules = compile_rules(spec, backend)
         mode = AutoresetMode.SAME_STEP if autoreset == "same-step" else AutoresetMode.NEXT_STEP
         self.metadata = {"autoreset_mode": mode}
+        self._guard = Guard("environment", backend)
         self._infos = infos
         pure = functions(self.rules, infos)
         self._begin = self.rules.backend.compiled(pure.reset)
@@ -113,6 +115,7 @@ class VectorEnv:
             raise ValueError("there is no state before reset: call reset() first.")
         return self._state
 
+    @alone
     def reset(
         self, seed: int | Sequence[int] | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
@@ -137,11 +140,12 @@ class VectorEnv:
             self._totals["counts"] = zeros((*agents, len(self.counters)), np.int32)
         return obs, self._report(self._state) if self._infos else {}
 
+    @alone
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Step all; who ends begins anew at once (same-step) or by the next step (next-step)."""
         if self._state is None:
             raise ValueError("step before reset: call reset() first.")
-        actions = actions if hasattr(actions, "dtype") else np.asarray(actions)
+        actions = as_array("actions", actions)
         if actions.shape != (self.num_envs, self.spec.num_agents):
             raise ValueError(
                 f"actions have shape {actions.shape}, but {self.num_envs} environments of "

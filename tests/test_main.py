@@ -129,6 +129,13 @@ def test_bench_points_to_the_suite(capsys) -> None:
         (["render", "Arena-V0", "--out", "a.gif", "--policy", "scripted"], "kitchens, not Arena"),
         (["render", "Arena-V0", "--out", "a.gif", "--tile", "1"], "tile_size=1"),
         (["render", "Arena-V0", "--out", "no/such/place/a.png"], "no/such/place/a.png"),
+        (["render", "Arena-V0", "--out", "a.gif", "--fps", "1e-300"], "fps=1e-300 is out of range"),
+        (["render", "Arena-V0", "--out", "a.gif", "--fps", "nan"], "it must be from 0.02 to 100"),
+        (["render", "Arena-V0", "--out", "a.png", "--fps", "inf"], "it must be from 0.02 to 100"),
+        (
+            ["render", "Arena-V0", "--out", "a.gif", "--batch", "1000", "--tile", "512"],
+            "at most 67,108,864 fit",
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence(arguments, words, capsys) -> None:
@@ -146,7 +153,10 @@ def test_a_mistake_is_one_sentence(arguments, words, capsys) -> None:
         (["dance"], "dance"),
         (["render", "Arena-V0"], "--out"),
         (["render", "Arena-V0", "--out", "a.gif", "--steps", "-1"], "whole number"),
-        (["render", "Arena-V0", "--out", "a.gif", "--batch", "0"], "whole number"),
+        (["render", "Arena-V0", "--out", "a.gif", "--batch", "0"], "whole number from 1 to 1,000"),
+        (["render", "Arena-V0", "--out", "a.gif", "--batch", "1000000000"], "whole number from 1 to 1,000"),
+        (["render", "Arena-V0", "--out", "a.gif", "--batch", "9" * 5000], "whole number from 1 to 1,000"),
+        (["render", "Arena-V0", "--out", "a.gif", "--steps", "100001"], "whole number from 0 to 100,000"),
     ],
 )
 def test_wrong_options_are_told(arguments, words, capsys) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +111,65 @@ def test_a_damaged_archive_is_no_checkpoint(tmp_path) -> None:
     (tmp_path / "b.npz").write_bytes(data)
     with pytest.raises(ValueError, match="or a damaged one"):
         policy_of(str(tmp_path / "b.npz"), env.rules)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["actor[0].weight", "actor[2].bias"])
+def test_weights_that_are_not_finite_are_no_policy(tmp_path, name, value) -> None:
+    """They played action 0 for ever."""
+    env = shared(ROOM, "numpy")
+    file = checkpoint(tmp_path / "a.npz", len(env.feature_names))
+    with np.load(file) as whole:
+        arrays = dict(whole)
+    arrays[f".network.{name}"][0, ..., 0] = value
+    np.savez(file, **arrays)
+    with pytest.raises(ValueError, match=r"a\.npz holds weights that are NaN or infinite"):
+        policy_of(file, env.rules)
+
+
+def test_weights_whose_sums_are_not_finite_are_told_when_they_play(tmp_path) -> None:
+    env = shared(ROOM, "numpy")
+    file = checkpoint(tmp_path / "a.npz", len(env.feature_names), (1e38, 0, 0, 0, 0, 0, 0))
+    with np.load(file) as whole:
+        arrays = dict(whole)
+    arrays[".network.actor[1].bias"][:] = 5  # so that all its units are near 1
+    arrays[".network.actor[2].weight"][:] = 3e38
+    np.savez(file, **arrays)
+    act = policy_of(file, env.rules)
+    with pytest.raises(ValueError, match=r"a\.npz gives logits that are not finite"):
+        act(first(env))
+
+
+@pytest.mark.parametrize("kind", ["bomb", "shape", "deep", "names", "array"])
+def test_hostile_archives_are_no_checkpoint(tmp_path, kind, monkeypatch) -> None:
+    env = shared(ROOM, "numpy")
+    file = Path(checkpoint(tmp_path / "a.npz", len(env.feature_names)))
+    with np.load(file) as whole:
+        arrays = dict(whole)
+    weight = ".network.actor[0].weight"
+    if kind == "bomb":  # small on the disk
+        monkeypatch.setattr("cogrid.policies.MAX_WEIGHTS", 2**20)
+        np.savez_compressed(
+            file, **arrays | {weight: np.zeros((2, *arrays[weight].shape[1:], 2000), np.float32)}
+        )
+        assert file.stat().st_size < 100_000
+        monkeypatch.setattr("cogrid.policies._fit", lambda layers: pytest.fail("it was unpacked"))
+    elif kind == "shape":  # a header that claims more than there is
+        header = io.BytesIO()
+        claim = {"descr": "<f4", "fortran_order": False, "shape": (2, 10**15)}
+        np.lib.format.write_array_header_1_0(header, claim)
+        np.savez(file, **{name: array for name, array in arrays.items() if name != weight})
+        with zipfile.ZipFile(file, "a") as archive:
+            archive.writestr(f"{weight}.npy", header.getvalue())
+    elif kind == "deep":
+        np.savez(file, **arrays | {"told": np.array("[" * 100_000)})
+    elif kind == "names":
+        np.savez(file, **arrays | {".network.actor[" + "9" * 5000 + "].weight": np.zeros(1)})
+    else:
+        with file.open("wb") as plain:
+            np.save(plain, np.zeros(3))
+    if kind == "names":
+        policy_of(str(file), env.rules)  # what is no layer is not read
+        return
+    with pytest.raises(ValueError, match=r"a\.npz is no checkpoint of examples/ippo\.py, or a damaged one"):
+        policy_of(str(file), env.rules)

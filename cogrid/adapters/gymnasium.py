@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, as_array
 from cogrid.vector import VectorEnv
 
 
@@ -46,7 +46,7 @@ class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Step all agents; automatic reset is as `metadata["autoreset_mode"]` says."""
-        actions = np.asarray(actions)
+        actions = as_array("actions", actions)
         if actions.shape != (self.num_envs,):
             raise ValueError(
                 f"actions have shape {actions.shape}, but {self.vec.num_envs} environments of "

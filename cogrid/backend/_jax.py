@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,9 @@ class JaxBackend:
 
     name = "jax"
     xp: Any = jnp
+
+    def __init__(self) -> None:
+        self._process: int | None = None  # the one in which an environment first ran
 
     def index_dtype(self, size: int) -> np.dtype[Any]:
         """The narrowest signed type: bytes moved are what a compiled step pays for."""
@@ -158,6 +162,16 @@ class JaxBackend:
     def register(self, state_type: type) -> None:
         """Make the state class a pytree, once."""
         _register(state_type)
+
+    def check_process(self) -> None:
+        """A fork has none of the threads that JAX started in the process where it first ran."""
+        if self._process is None:
+            self._process = os.getpid()
+        if self._process != (here := os.getpid()):
+            raise RuntimeError(
+                f"JAX runs in process {self._process}, and this is its fork {here}, where JAX would hang: "
+                "start processes by multiprocessing.get_context('spawn'), or use backend='numpy'."
+            )
 
 
 def _apart(value: Any) -> Any:

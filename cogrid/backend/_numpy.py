@@ -120,6 +120,9 @@ class NumpyBackend:
     def register(self, state_type: type) -> None:
         """NumPy needs to know nothing."""
 
+    def check_process(self) -> None:
+        """NumPy has no threads of its own that a fork would miss."""
+
 
 @functools.cache
 def _others(n: int) -> np.ndarray[Any, Any]:

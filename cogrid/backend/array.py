@@ -84,12 +84,28 @@ class Backend(Protocol):
     def register(self, state_type: type) -> None:
         """Tell the backend about a state class."""
 
+    def check_process(self) -> None:
+        """Raise a RuntimeError if this process is a fork in which the backend would hang."""
+
 
 def lift(constant: np.ndarray[Any, Any], ndim: int) -> np.ndarray[Any, Any]:
     """The constant with leading axes of one, so that it meets a batch without implicit rank promotion."""
     if constant.ndim == ndim:
         return constant
     return constant.reshape((1,) * (ndim - constant.ndim) + constant.shape)
+
+
+def as_array(name: str, value: Any) -> Array:
+    """NumPy's and JAX's arrays as they are, anything else, such as a tensor, by way of NumPy."""
+    if isinstance(getattr(value, "dtype", None), np.dtype):
+        return value
+    try:
+        return np.asarray(value)
+    except Exception as error:  # whatever the other library raises for a tensor on another device
+        raise TypeError(
+            f"{name} of type {type(value).__name__} cannot become a NumPy array ({error}): "
+            "convert it first, by tensor.detach().cpu().numpy() or the like."
+        ) from None
 
 
 def get_backend(name: str) -> Backend:

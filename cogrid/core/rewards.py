@@ -160,7 +160,8 @@ def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> A
     things = lookup(scarcity.balance, rules.pick(before.cells, scarcity.cells))  # (*B, cells)
     hands = lookup(scarcity.in_hand, before.pose)  # (*B, n)
     change = lookup(scarcity.change, row)  # (*B, n)
-    balance = [things.sum(axis=-1, keepdims=True) + hands.sum(axis=-1, keepdims=True)]
+    total: Any = {"axis": -1, "keepdims": True, "dtype": np.int32}  # which JAX_ENABLE_X64 would widen
+    balance = [things.sum(**total) + hands.sum(**total)]
     for i in range(rules.n_agents - 1):
         balance.append(balance[i] + change[..., i : i + 1])
     return rules.xp.concatenate(balance, axis=-1) < 0

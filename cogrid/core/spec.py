@@ -198,5 +198,5 @@ def _layout(game: Game, given: str | Layout, number: int) -> Layout:
 
 
 def _check_choice(name: str, value: str, choices: Iterable[str]) -> None:
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r} is unknown: choose one of {', '.join(map(repr, choices))}.")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cogrid.backend import rng
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, as_array
 from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.entering import enter
 from cogrid.core.interaction import interact
@@ -48,7 +48,7 @@ def known(rules: Rules, state: EnvState, actions: Array) -> Array:
     """The actions as table indices; what is out of range does nothing, as the noop."""
     if state.rules is not rules and state.rules != rules:
         raise ValueError("this state belongs to another environment: step it with the one that made it.")
-    actions = actions if hasattr(actions, "dtype") else np.asarray(actions)
+    actions = as_array("actions", actions)
     if actions.dtype.kind not in "iu":
         raise TypeError(f"actions must be integers, not {actions.dtype}.")
     if actions.shape != state.pos.shape:

@@ -11,11 +11,14 @@ from typing import Any, overload
 import numpy as np
 
 from cogrid.backend.env_state import EnvState
+from cogrid.core.game import checked_number
 from cogrid.core.rules import Rules
-from cogrid.render.picture import TILE, checked_tile, picture, sheet
+from cogrid.render.picture import TILE, checked_tile, picture, sheet, strip_height
 from cogrid.render.raster import Pixels
 
 SUFFIXES = (".gif", ".apng", ".png")
+LEAST_FPS, MOST_FPS = 0.02, 100.0  # a file keeps the time of a picture in 16 bits
+MAX_PIXELS = 2**26  # of a picture
 _SAMPLES = 12  # pictures that the colours of a GIF are chosen from
 
 
@@ -29,6 +32,7 @@ class Film(Sequence[Pixels]):
             raise ValueError(f"a film of {len(states)} states needs as many scores, and at least one.")
         self.rules, self.states, self.scores = rules, states, scores
         self.tile_size = checked_tile(tile_size)
+        check_pixels(rules, states[0].clock.size, tile_size)
 
     def __len__(self) -> int:
         """Number of pictures."""
@@ -50,8 +54,7 @@ class Film(Sequence[Pixels]):
         suffix = Path(path).suffix.lower()
         if suffix not in SUFFIXES:
             raise ValueError(f"{str(path)!r} is no picture file: choose a name in {', '.join(SUFFIXES)}.")
-        if not 0 < fps <= 100:
-            raise ValueError(f"fps={fps!r} is out of range: it must be above 0 and at most 100.")
+        checked_number("fps", fps, LEAST_FPS, MOST_FPS)
         images = _images()
         if suffix == ".png":
             images.fromarray(self[-1]).save(path, optimize=True)
@@ -67,6 +70,17 @@ class Film(Sequence[Pixels]):
         samples = [self[k] for k in sorted({*np.linspace(0, len(self) - 1, _SAMPLES, dtype=int).tolist()})]
         palette = images.fromarray(np.concatenate(samples)).quantize(256, method=images.Quantize.MEDIANCUT)
         return lambda image: images.fromarray(image).quantize(palette=palette, dither=images.Dither.NONE)
+
+
+def check_pixels(rules: Rules, batch: int, tile: int) -> None:
+    """Raise a ValueError if a picture of so many environments would be too large."""
+    pixels = batch * (strip_height(tile) + rules.height * tile) * rules.width * tile
+    if pixels > MAX_PIXELS:
+        boards = "one board" if batch == 1 else f"{batch:,} boards"
+        raise ValueError(
+            f"a picture of {boards} of {rules.height} × {rules.width} cells, {tile} pixels a side each, has "
+            f"{pixels:,} pixels: at most {MAX_PIXELS:,} fit, so choose a smaller tile or fewer environments."
+        )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -70,6 +71,50 @@ def test_another_rollout_is_refused(tmp_path_factory, options, text) -> None:
         cogrid.rollout(**{**before, **options}, devices=1)
     assert text in str(caught.value)
     assert os.listdir(folder) == ["5"]
+
+
+def always(action):
+    """Policies of one name that do different things."""
+    return lambda params, obs, key: np.full(2, action, np.int32)
+
+
+def by_params(params, obs, key):
+    return params["action"].astype(np.int32)
+
+
+def played(folder, policy, num_steps=5, **options):
+    sizes = {"num_envs": 3, "num_steps": num_steps, "checkpoint_every": 5, "devices": 1}
+    return cogrid.rollout(games.room(), policy, games.KEY, checkpoint=folder, **sizes, **options)
+
+
+def test_another_policy_of_the_same_name_is_refused(tmp_path) -> None:
+    played(tmp_path, always(3))
+    assert always(3).__qualname__ == always(2).__qualname__
+    for other in (always(2), lambda params, obs, key: np.full(2, 3, np.int32)):
+        with pytest.raises(ValueError, match=r"is of another rollout, with policy.*name another folder"):
+            played(tmp_path, other, 10)
+    again = played(tmp_path, always(3), 10)  # the same, made anew
+    assert again.sums.episodes.tolist() == [1] * 3
+
+
+def test_other_params_are_refused(tmp_path) -> None:
+    played(tmp_path, by_params, params={"action": np.array([3, 1])})
+    for other in ({"action": np.array([3, 2])}, {"action": np.array([3, 1], np.int8)}, None):
+        with pytest.raises(ValueError, match=r"params_digest=.* and not .*name another folder"):
+            played(tmp_path, by_params, 10, params=other)
+    again = played(tmp_path, by_params, 10, params={"action": np.array([3, 1])})
+    assert again.sums.episodes.tolist() == [1] * 3
+
+
+def test_what_cannot_be_compared_is_named_in_a_warning(tmp_path) -> None:
+    lock = threading.Lock()
+
+    def policy(params, obs, key):
+        return np.full(2, int(lock.locked()), np.int32)
+
+    played(tmp_path, policy)
+    with pytest.warns(UserWarning, match=r"hold a _thread\.lock, which cannot be compared"):
+        played(tmp_path, policy, 10)
 
 
 def test_without_orbax(tmp_path, monkeypatch) -> None:

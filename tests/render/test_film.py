@@ -86,3 +86,28 @@ def test_mistakes_are_told(tmp_path, monkeypatch) -> None:
     with pytest.raises(ValueError, match=r"\[render\]"):
         short.save(tmp_path / "a.gif")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("fps", [0.02, 100])
+@pytest.mark.parametrize("name", ["a.gif", "a.apng"])
+def test_the_slowest_and_the_fastest_film(tmp_path, name, fps) -> None:
+    film(steps=3).save(tmp_path / name, fps)
+    with Image.open(tmp_path / name) as image:
+        assert image.n_frames == 4
+        assert image.info["duration"] == 1000 / fps
+
+
+@pytest.mark.parametrize("fps", [0, 1e-300, 0.019, 100.5, float("nan"), float("inf"), "8", True])
+def test_a_speed_that_no_file_can_keep(tmp_path, fps) -> None:
+    with pytest.raises((ValueError, TypeError), match=r"fps=.* (must be from 0\.02 to 100|is not a number)"):
+        film(steps=1).save(tmp_path / "a.gif", fps)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_too_large() -> None:
+    with pytest.raises(ValueError, match=r"a picture of 100 boards of 4 × 5 cells.*at most 67,108,864 fit"):
+        film(steps=0, batch=100, tile_size=512)
+    arena = shared("Arena-V0", "numpy", map_size=180)
+    episode = play(arena, "random", 0, 0)
+    with pytest.raises(ValueError, match=r"a picture of one board of 180 × 180 cells, 512 pixels"):
+        Film(arena.rules, episode.states, episode.scores, 512)

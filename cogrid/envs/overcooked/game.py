@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -180,10 +180,10 @@ class Kitchen(Game):
 def _soup(items: Any) -> tuple[str, ...]:
     if isinstance(items, str):
         items = items.split(",")
-    soup = tuple(sorted(items))
-    if not 1 <= len(soup) <= 3 or not set(soup) <= set(INGREDIENTS):
+    soup = tuple(items) if isinstance(items, Iterable) else ()
+    if not 1 <= len(soup) <= 3 or any(item not in INGREDIENTS for item in soup):
         raise ValueError(f"soup {items!r} is no soup: it takes one to three of {', '.join(INGREDIENTS)}.")
-    return soup
+    return tuple(sorted(soup))
 
 
 def _recipe(recipe: Any) -> Recipe:

@@ -1,0 +1,65 @@
+"""Reading files that somebody else may have written: limited in bytes and depth, and strict about JSON."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import zlib
+from pathlib import Path
+from typing import Any, NoReturn
+
+MAX_BYTES = 2**26  # of a file when it is unpacked
+MAX_DEPTH = 40  # of lists and objects inside each other
+
+
+def limited_bytes(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
+    """What a file holds, unpacked if its name ends in .gz; never more than `most` bytes of it are read."""
+    with open(path, "rb") as file:
+        if Path(path).suffix != ".gz":
+            data = file.read(most + 1)
+        else:
+            try:
+                data = gzip.GzipFile(fileobj=file).read(most + 1)
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                raise ValueError(f"{path} is damaged: {error}.") from None
+    if len(data) > most:
+        raise ValueError(f"{path} has more than {most:,} bytes when it is unpacked, which is the limit.")
+    return data
+
+
+def strict_json(text: str | bytes) -> Any:
+    """The value of a JSON text; a ValueError for anything beyond the standard, or nested too deeply."""
+    try:
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    check_depth([value])
+    return value
+
+
+def check_depth(value: Any) -> None:
+    """Raise a ValueError if lists, tuples and dicts are nested too deeply."""
+    layer = [value]
+    for _ in range(MAX_DEPTH + 1):
+        inside: dict[int, Any] = {}  # by id: what refers to itself does not multiply
+        for one in layer:
+            parts = one.values() if isinstance(one, dict) else one
+            inside |= {id(part): part for part in parts if isinstance(part, (dict, list, tuple))}
+        if not (layer := list(inside.values())):
+            return
+    raise ValueError(_TOO_DEEP)
+
+
+_TOO_DEEP = f"lists and objects are nested more than {MAX_DEPTH} deep"
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text:.20} is too large")
+    return number

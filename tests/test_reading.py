@@ -1,0 +1,144 @@
+"""Files of somebody else's: limited in bytes and depth, strict JSON, one sentence for what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cogrid
+from cogrid import replay
+from cogrid.reading import MAX_BYTES, MAX_DEPTH, check_depth, limited_bytes, strict_json
+from cogrid.replay import Replay
+from tests.support import BACKENDS
+
+ROOM = "Overcooked-CrampedRoom-V0"
+
+
+def taped(**metadata: Any) -> Replay:
+    return replay.record(cogrid.make(ROOM), np.zeros((3, 2), int), 0, metadata=metadata)
+
+
+def damaged(field: str, text: str) -> str:
+    """The text of a replay with the JSON of one field replaced."""
+    content = json.loads(taped().text())
+    lines = {name: json.dumps(value) for name, value in content.items()} | {field: text}
+    return "{" + ", ".join(f"{json.dumps(name)}: {value}" for name, value in lines.items()) + "}"
+
+
+def bomb(path: Path, size: int) -> Path:
+    """A small file that unpacks to so many bytes."""
+    with gzip.open(path, "wb") as file:
+        for _ in range(size // 2**20):
+            file.write(b" " * 2**20)
+    return path
+
+
+def test_a_file_that_unpacks_to_too_much(tmp_path: Path) -> None:
+    """2 MB became 4 GB."""
+    file = bomb(tmp_path / "bomb.json.gz", 2 * MAX_BYTES)
+    assert file.stat().st_size < 2**18
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=rf"bomb\.json\.gz.*more than {MAX_BYTES:,} bytes.*limit\.$"):
+            Replay.load(file)
+        assert tracemalloc.get_traced_memory()[1] < 2.5 * MAX_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+def test_the_limit_is_exact(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    for size in (99, 100, 101):
+        file.write_bytes(gzip.compress(b"a" * size) if name.endswith(".gz") else b"a" * size)
+        if size <= 100:
+            assert limited_bytes(file, 100) == b"a" * size
+        else:
+            with pytest.raises(ValueError, match=r"more than 100 bytes"):
+                limited_bytes(file, 100)
+
+
+def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "MAX_BYTES", 100)
+    with pytest.raises(ValueError, match=r"this replay takes [\d,]+ bytes, but `load` reads 100"):
+        taped().save(tmp_path / "a.json")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("NaN", "NaN is no number"),
+        ("[1, -Infinity]", "-Infinity is no number"),
+        ("1e999", "1e999 is too large"),
+        ("[" * 100_000, "nested more than"),
+        ("[" * 500 + "]" * 500, "nested more than"),
+        ('{"a":' * 500 + "1" + "}" * 500, "nested more than"),
+        ("1" * 5000, "limit"),  # Python's own, on digits
+        ("[1,", "Expecting value"),
+    ],
+    ids=range(8),
+)
+def test_json_beyond_the_standard_is_refused(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        strict_json(text)
+    for field in ("metadata", "start", "version", "overrides"):
+        where = text if field == "version" else f'{{"score": {text}}}'
+        with pytest.raises(ValueError, match=r"^file\.json is no replay, or a damaged one: .*\.$") as caught:
+            Replay.parse(damaged(field, where), "file.json")
+        assert why in str(caught.value)
+        assert len(str(caught.value)) < 300
+
+
+def test_ordinary_json_is_read() -> None:
+    deep = "[" * MAX_DEPTH + "]" * MAX_DEPTH
+    for text in ("1", '{"a": [1, 2.5, null, true, "NaN"]}', deep):
+        assert strict_json(text) == json.loads(text)
+    with pytest.raises(ValueError, match=f"more than {MAX_DEPTH} deep"):
+        strict_json(f"[{deep}]")
+
+
+def test_metadata_too_deep_is_not_recorded() -> None:
+    deep: Any = 1
+    for _ in range(2000):
+        deep = [deep]
+    loop: list[Any] = []
+    loop += [loop] * 10
+    for value in (deep, loop):
+        with pytest.raises(TypeError, match=r"^metadata=.* nested more than .*\.$") as caught:
+            taped(score=value)
+        assert len(str(caught.value)) < 300
+    check_depth({"score": [1, (2, {"a": "b"})]})
+
+
+@pytest.mark.parametrize("version", ["9" * 5000, ["a"] * 5000])
+def test_a_long_version_is_told_in_short(version: Any) -> None:
+    with pytest.raises(ValueError, match=r"this has version .* but this cogrid reads version 1\.$") as caught:
+        Replay.parse(damaged("version", json.dumps(version)))
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_snapshot_that_is_long_or_deep(backend: str) -> None:
+    env = cogrid.make(ROOM, backend)
+    env.reset(seed=0)
+    deep: Any = 1
+    for _ in range(100_000):
+        deep = [deep]
+    for field, value in (("cells", range(10**15)), ("pos", deep), ("time", deep), ("pos", {0: 1, 1: 2})):
+        snapshot = env.get_state()
+        snapshot["state"][field] = value
+        with pytest.raises(
+            ValueError, match=rf"^the snapshot is damaged: {field} is not int\d+ of shape .*\.$"
+        ):
+            env.set_state(snapshot)
+    for field in ("version", "spec"):
+        with pytest.raises(ValueError, match=rf"^the snapshot .*{field}.*\.$") as caught:
+            env.set_state({**env.get_state(), field: deep})
+        assert len(str(caught.value)) < 300
