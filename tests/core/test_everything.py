@@ -177,9 +177,8 @@ def test_both_backends_alone_and_in_a_batch() -> None:
     assert seen["ended"].any(axis=-1).sum() > 20
 
 
-@pytest.mark.parametrize("kind", ["features", "lossless"])
-def test_other_observations(kind: str) -> None:
-    spec = SPEC.override(observation=kind)
+def test_features() -> None:
+    spec = SPEC.override(observation="features")
     actions = busy(spec, OFTEN)[:40]
     ours = tape(spec, "numpy", actions)
     for backend in BACKENDS[1:]:
@@ -228,7 +227,7 @@ if HAS_JAX:
         env = made(SPEC, "jax")
 
         def policy(params: Any, obs: Any, key: Any) -> Any:
-            return jax.random.randint(key, obs.shape[:2], 0, 9)
+            return jax.random.randint(key, obs.shape[:1], 0, 9)
 
         runs = [
             cogrid.rollout(env, policy, jax.random.key(0), 8, 24, chunk=12, devices=jax.devices()[:count])
