@@ -34,6 +34,7 @@ HOOKS = (
     "tests/core/test_meeting.py",
     "tests/core/test_slots.py",
     "tests/core/test_joining.py",
+    "tests/core/test_views.py",
     "-k",
     "not jax and not conformance",
 )
@@ -238,6 +239,7 @@ TERMINATION = "cogrid/core/termination.py"
 AIMING = "cogrid/core/aiming.py"
 REPLYING = "cogrid/core/replying.py"
 JOINING = "cogrid/core/joining.py"
+PLANES = "cogrid/core/planes.py"
 TICKS = "cogrid/core/ticks.py"
 
 WRONG_HOOKS = (
@@ -378,9 +380,7 @@ WRONG_HOOKS = (
         "before.slots[..., index : index + 1].astype",
         "now.slots[..., index : index + 1].astype",
     ),
-    Mutant(
-        "slots are shown under agents", "cogrid/core/planes.py", "rules.symbols(game.shows, np.uint8)", "1"
-    ),
+    Mutant("slots are shown everywhere", PLANES, "rules.symbols(game.shows, np.uint8)", "1"),
     Mutant(
         "nobody helps",
         JOINING,
@@ -400,6 +400,13 @@ WRONG_HOOKS = (
         "game.strength(item) if game.can_act(item) else 0",
         "game.strength(item)",
     ),
+    Mutant(
+        "others' facings do not turn",
+        PLANES,
+        "[_table(rules, facing - UP) for facing in range(4)]",
+        "[_table(rules, 0)] * 4",
+    ),
+    Mutant("windows are mirrored", PLANES, "STRIDES[(facing + 1) % 4]", "STRIDES[(facing - 1) % 4]"),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
 )
 

@@ -180,6 +180,25 @@ class Aim:
 
 
 @dataclass(frozen=True)
+class View:
+    """A window that turns with the agent, who looks upwards in it: cells ahead, behind and to the sides."""
+
+    ahead: int
+    behind: int
+    side: int
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("ahead", "behind", "side"):
+            checked_integer(f"View's {name}", getattr(self, name), 0, 63)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.ahead + 1 + self.behind, 2 * self.side + 1
+
+
+@dataclass(frozen=True)
 class Near:
     """What a tick counts around its cell: the marks of the things there, its own left out, up to `most`.
 

@@ -24,6 +24,7 @@ from cogrid.core.answers import (
     Reward,
     Tally,
     Thing,
+    View,
     checked_integer,
     checked_number,
 )
@@ -52,6 +53,7 @@ __all__ = (
     "Reward",
     "Tally",
     "Thing",
+    "View",
     "checked_integer",
     "checked_number",
 )
@@ -231,6 +233,10 @@ class Game:
     def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
         """Values of the planes in a cell with an agent."""
         return {}
+
+    def view(self) -> View | None:
+        """The window of observation="window" if it turns with the agent; None for the square of the spec."""
+        return None
 
     def shows(self, thing: Thing) -> bool:
         """Whether the slots are painted in a cell with this thing, over what the thing is painted with."""
