@@ -10,7 +10,8 @@ import pytest
 from cogrid.benchmarks import phases
 from cogrid.benchmarks.clock import Sample, Samples
 from cogrid.benchmarks.phases import Parts, feature_parts, numpy_phases, table
-from cogrid.core.profiling import PHASES
+from cogrid.core.profiling import PHASES, SOME
+from tests.core import test_moving as coins
 from tests.episodes import shared
 from tests.support import BACKENDS, HAS_JAX, NOOP, keys
 
@@ -74,11 +75,19 @@ def test_inputs_are_what_the_step_hands_over() -> None:
         "finish",
         "observe",
     ]  # as the step calls them
-    assert functions.keys() == inputs.keys()
+    assert functions.keys() == (PHASES | SOME).keys()  # of which a kitchen has the first
     expected = env.step_fn(state, np.full((3, 2), NOOP))
     seen, rewards = functions["observe"](*inputs["observe"]), functions["reward"](*inputs["reward"])
     np.testing.assert_array_equal(seen, expected[1])
     np.testing.assert_array_equal(rewards, expected[2])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_phases_that_some_games_have(backend) -> None:
+    spec = coins.SPEC.override(max_steps=400)
+    parts = numpy_phases(spec, 2, steps=4) if backend == "numpy" else phases.jax_phases(spec, 2, seconds=1.0)
+    assert set(parts.seconds) == {*PHASES, "draw", "enter"}
+    assert all(seconds > 0 for seconds in parts.seconds.values())
 
 
 def test_table() -> None:
