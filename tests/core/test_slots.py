@@ -31,6 +31,11 @@ I   I
 ANY = Chance((("order", "red", 6), 1), (("order", "blue", 6), 1))
 
 
+def _by_recipe(event: Any, recipe: Any) -> float:
+    """Points for taking and serving what the recipe was as the step began."""
+    return 0.5 * (event.verb == f"take {recipe}") + 0.25 * ((event.verb, event.held) == ("serve", recipe))
+
+
 @dataclass(frozen=True)
 class Diner(Game):
     """Two orders with clocks and a recipe; a served colour answers the first order that asks for it."""
@@ -68,7 +73,7 @@ class Diner(Game):
     def rewards(self) -> Any:
         return (
             Replies("orders"),
-            BySlot("recipe", "recipe", lambda event, recipe: 0.5 * (event.verb == f"take {recipe}")),
+            BySlot("recipe", "recipe", _by_recipe),
         )
 
     def features(self) -> Any:
@@ -149,7 +154,7 @@ def test_slots_answer_in_order_and_tick(backend: str, before: Any, held: Any, no
     ]
     assert now[2] is not None or found[2] in ("red", "blue")  # a recipe that was served is drawn again
     assert infos["verbs"] == ["serve" if item else "" for item in held]
-    assert rewards.tolist() == [float(sum(paid))] * 2
+    assert rewards.tolist() == [sum(paid) + 0.25 * (item == before[2]) for item in held]
 
 
 @each_backend
