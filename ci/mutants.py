@@ -160,7 +160,7 @@ WRONG_RULES = (
         "faced == faced[..., me]",
         "xp.arange(rules.n_agents) == i",
     ),
-    Mutant("nothing cooks", "cogrid/core/ticks.py", "if not rules.ticking.size:", "if rules.ticking.size:"),
+    Mutant("nothing cooks", "cogrid/core/ticks.py", "if rules.ticking.size:", "if not rules.ticking.size:"),
     Mutant(
         "the episode is a step longer",
         "cogrid/core/termination.py",
@@ -274,8 +274,8 @@ WRONG_HOOKS = (
     Mutant(
         "all agents share one draw",
         INTERACTION,
-        "events.drawn[..., me]",
-        "events.drawn[..., :1]",
+        "rows[i], events.drawn[..., me]",
+        "rows[i], events.drawn[..., :1]",
     ),
     Mutant(
         "the first cell is never chosen",
