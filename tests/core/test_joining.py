@@ -139,6 +139,34 @@ def test_who_cannot_act_adds_nothing(backend: str) -> None:
     assert not rewards.any()
 
 
+@dataclass(frozen=True)
+class Facing(Forage):
+    """The same, on the food that an agent faces."""
+
+    meet = Game.meet
+
+    def aim(self, action: str) -> Aim:
+        return Aim()
+
+
+@each_backend
+def test_only_those_who_face_it_and_can_act_add_up(backend: str) -> None:
+    """
+    > d <       agents of level 1 and 3, and the one of level 2 looks away
+    """
+    spec = Spec(Facing(), BOARD, num_agents=3, observation="none")
+    env = made(spec, backend)
+    number = env.spec.symbols.item_number
+    for first, verbs in (("level", ["load", "", "load"]), ("tired", ["", "", "fail"])):
+        state = env.replace(
+            fresh(spec, backend),
+            agent_pos=np.array([(1, 2), (2, 3), (1, 4)]),
+            agent_dir=np.array([0, 0, 2]),
+            held=np.array([number[first, 1], number["level", 2], number["level", 3]]),
+        )
+        assert after(spec, backend, state, "load", "load", "load")[3]["verbs"] == verbs
+
+
 def test_parity() -> None:
     counts, tape = parity(SPEC, BACKENDS, ("load",))
     assert min(counts["load"], counts["fail"], counts["wake"]) >= 50, counts
