@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,7 +67,7 @@ def backends(runner: str) -> Any:
 
 
 def install(
-    session: nox.Session, *groups: str, extra: str | None = None, constraints: str | None = None
+    session: nox.Session, *groups: str, extra: str | None = None, constraints: Sequence[str] = ()
 ) -> None:
     """Install the project with `extra` and the dependency groups, resolved together.
 
@@ -74,8 +75,7 @@ def install(
     start import the same files, and an edit needs no new install.
     """
     project = f".[{extra}]" if extra else "."
-    limits = ["-c", constraints] if constraints else []
-    session.install(*limits, *nox.project.dependency_groups(PYPROJECT, *groups), "-e", project)
+    session.install(*constraints, *nox.project.dependency_groups(PYPROJECT, *groups), "-e", project)
 
 
 def pytest(session: nox.Session, row: Row, *arguments: str) -> None:
@@ -100,6 +100,15 @@ def run_through(session: nox.Session, *command: str, **options: Any) -> Any:
         raise SystemExit(error.return_code or 1) from None
 
 
+def pins(session: nox.Session, name: str) -> tuple[str, ...]:
+    """Options that pin all that is installed by version and hash; pip, unlike uv, cannot for a checkout."""
+    if session.venv_backend != "uv":
+        session.warn("without uv the packages are not pinned.")
+        return ()
+    file = f"ci/constraints/{name}.txt"
+    return ("-c", file, "--build-constraints", file)
+
+
 def gpu_environment(session: nox.Session, backend: str, instead: str) -> Row:
     """Install a CUDA variant and see JAX use the GPU; exit 69 before that where no GPU can run it."""
     # Asked for all variants, those that the driver is too old for are left out in words. Asked for one
@@ -112,7 +121,7 @@ def gpu_environment(session: nox.Session, backend: str, instead: str) -> Row:
         session.skip(verdict)
     session.log(verdict)
     row = MATRIX[backend]
-    install(session, "tests", extra=row.extra)
+    install(session, "tests", extra=row.extra, constraints=pins(session, backend))
     session.run("python", "ci/gpu.py", "--jax", env=row.env)
     return row
 
@@ -157,7 +166,7 @@ def tests_minimums(session: nox.Session) -> None:
     row, constraints = MATRIX["jax-cpu"], "build/minimums.txt"
     minimums = (sys.executable, "ci/minimums.py", "--extra", str(row.extra), "--output", constraints)
     session.run(*minimums, external=True)
-    install(session, "tests", extra=row.extra, constraints=constraints)
+    install(session, "tests", extra=row.extra, constraints=("-c", constraints))
     pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
 
 
@@ -205,9 +214,10 @@ def workflows(session: nox.Session) -> None:
     """Check the GitHub workflows, offline, and test this file and the scripts of ci/."""
     install(session, "workflows")
     files = sorted(str(path) for path in Path(".github/workflows").glob("*.yml"))
-    session.run("zizmor", "--offline", "--no-progress", *files)
+    session.run("zizmor", "--offline", "--no-progress", *files, ".github/dependabot.yml")
     for schema in ("vendor.github-workflows", "custom.github-workflows-require-timeout"):
         session.run("check-jsonschema", "--builtin-schema", schema, *files)
+    session.run("check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml")
     pytest(session, MATRIX["numpy"], "tests/ci")
 
 
@@ -219,6 +229,13 @@ def browser(session: nox.Session) -> None:
         session.error("no Chromium was found: install one, for example with apt-get install chromium.")
     install(session, "tests", "browser")
     pytest(session, Row(extra=None, env={"COGRID_BROWSER": chromium}, workers="0"), "tests/browser")
+
+
+@nox.session(tags=["nightly"])
+def audit(session: nox.Session) -> None:
+    """Look for known vulnerabilities in what we depend on, and write an SBOM; 75 without the service."""
+    install(session, "audit", extra="train,render,play,checkpoint")
+    run_through(session, "python", "ci/audit.py", *session.posargs)
 
 
 @nox.session(tags=["nightly"])

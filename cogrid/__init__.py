@@ -1,6 +1,13 @@
 """cogrid: multi-agent grid worlds, one pure step function on NumPy and on JAX."""
 
+import sys
 from importlib.metadata import PackageNotFoundError, version
+
+from cogrid import interrupt
+
+# As a command, `python -m cogrid`: Ctrl-C is one line also while all of this is imported.
+if sys.argv[:1] == ["-m"] and {"cogrid", "-mcogrid"} & set(sys.orig_argv):
+    interrupt.at_once()
 
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.spec import Spec

@@ -6,14 +6,17 @@ import argparse
 import asyncio
 import contextlib
 import dataclasses
+import signal
 import sys
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
+from cogrid import interrupt
 from cogrid.cogrid_env import RENDER_FPS, CoGridEnv
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
@@ -46,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
     except (ValueError, TypeError, OSError) as error:
+        if interrupt.is_closed_output(error):
+            raise
         print(f"python -m cogrid {options.command}: {error}", file=sys.stderr)
         return 2
     return 0
@@ -140,8 +145,41 @@ def _play(options: argparse.Namespace) -> None:
     leads: AbstractContextManager[str | None] = contextlib.nullcontext()
     if not options.no_open:
         leads = _leading_to(server.address)
-    with contextlib.suppress(KeyboardInterrupt), leads as url:
-        asyncio.run(server.run(lambda: _open(url) if url else None))
+    with _terminable(), leads as url:
+        stopped = asyncio.run(_until_stopped(server.run(lambda: _open(url) if url else None)))
+    if stopped == signal.SIGINT:
+        raise KeyboardInterrupt
+    if stopped:
+        sys.exit(128 + stopped)
+
+
+async def _until_stopped(run: Coroutine[Any, Any, None]) -> int:
+    """Serve; the number of the signal that ended it, or 0. Nothing is in the midst of a step then."""
+    loop, serving, numbers = asyncio.get_running_loop(), asyncio.ensure_future(run), [0]
+
+    def stop(number: int) -> None:
+        numbers.append(number)
+        serving.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # Windows; a thread
+            loop.add_signal_handler(number, stop, number)
+    with contextlib.suppress(asyncio.CancelledError):
+        await serving
+    return numbers[-1]
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM unwinds, so that temporary files are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager
@@ -231,4 +269,4 @@ def _played(options: argparse.Namespace, still: bool) -> Episode:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interrupt.run(main))

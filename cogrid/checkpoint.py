@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from cogrid import files
 from cogrid.distributed import agree
 
 KEPT = 2  # saves in the folder
+CHECKSUMS = "checksums.json"  # of the other files of a save; the last one that is written
 
 
 class Checkpoints:
-    """The saves of one rollout. A save is there whole or not at all: Orbax renames it when it is written."""
+    """The saves of one rollout. A save is there whole or not at all: Orbax renames it when it is written.
+
+    What happens to it later is told by checksums: a damaged save is left out, with a warning, and the one
+    before it is used.
+    """
 
     def __init__(self, folder: str | os.PathLike[str], about: dict[str, Any]) -> None:
         """Open the folder, or make it; refuse one that holds another rollout."""
@@ -29,8 +38,10 @@ class Checkpoints:
             max_to_keep=KEPT, create=True, enable_async_checkpointing=False
         )
         self.folder, self.about, self._args = Path(folder).absolute(), about, ocp.args
+        if self.folder.exists() and not self.folder.is_dir():
+            raise NotADirectoryError(f"checkpoint={str(folder)!r} is a file: name a folder.")
         self._manager = ocp.CheckpointManager(self.folder, options=options)
-        self.steps: int = self._manager.latest_step() or 0  # of the last save, 0 if there is none
+        self.steps: int = self._last_good()  # of the last save that can be used, 0 if there is none
         if jax.process_count() > 1:  # before anything is read, for which Orbax has them wait for each other
             self._agree()
         self.rows: int = self._rows_of_ours() if self.steps else 0  # of its arrays
@@ -43,9 +54,33 @@ class Checkpoints:
             self.close()
             raise
 
+    def _last_good(self) -> int:
+        """The newest save whose checksums are right; else the newest that has none, since it was stopped."""
+        wrong = {step: _damage(self.folder / str(step)) for step in sorted(self._manager.all_steps())[::-1]}
+        saves = {step: reason for step, reason in wrong.items() if reason != EMPTY}
+        good = [step for step, reason in saves.items() if reason is None]
+        stopped = [step for step, reason in saves.items() if reason == UNFINISHED]
+        chosen = next(iter(good + stopped), 0)
+        for step, reason in saves.items():
+            if not chosen:
+                self.close()
+                raise self._unusable(step, reason or "")
+            if step > chosen:
+                told = f"the save of step {step} in {self.folder} cannot be used ({reason})"
+                told += f", so the rollout goes on from step {chosen}."
+                warnings.warn(told, RuntimeWarning, stacklevel=4)
+        return chosen
+
+    def _unusable(self, step: int, reason: str) -> ValueError:
+        return ValueError(
+            f"the save of step {step} in {self.folder} cannot be used ({reason}), and there is no other: "
+            f"delete {self.folder / str(step)} to begin again, or name another folder."
+        )
+
     def _rows_of_ours(self) -> int:
-        args = self._args.Composite(about=self._args.JsonRestore())
-        found = self._manager.restore(self.steps, args=args)["about"]
+        found = self._restore(about=self._args.JsonRestore())["about"]
+        if not isinstance(found, dict) or not isinstance(found.get("rows"), int):
+            raise self._unusable(self.steps, "it does not say what it is of")
         for name, value in self.about.items():
             if found.get(name) != value:
                 self.close()
@@ -55,18 +90,34 @@ class Checkpoints:
                 )
         return int(found["rows"])
 
+    def _restore(self, **parts: Any) -> Any:
+        try:
+            return self._manager.restore(self.steps, args=self._args.Composite(**parts))
+        except Exception as error:  # Orbax may raise anything for a file that it cannot read
+            self.close()
+            reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no words'}"
+            raise self._unusable(self.steps, reason) from None
+
     def save(self, steps: int, carry: Any, rows: int) -> None:
         """After so many steps; returns when it is on the disk."""
+        import jax
+
+        for step in self._manager.all_steps():
+            if step > self.steps:  # empty or damaged
+                self._manager.delete(step)
         about = self._args.JsonSave({**self.about, "rows": rows})
         parts = {"carry": self._args.StandardSave(_by_name(carry)), "about": about}
         self._manager.save(steps, args=self._args.Composite(**parts))
+        self.steps = steps
+        if jax.process_index() == 0:
+            folder = self.folder / str(steps)
+            files.write(folder / CHECKSUMS, json.dumps(_checksums(folder)))
 
     def load(self, like: Any) -> Any:
         """The last save; `like` it in shapes, types and places."""
         import jax
 
-        args = self._args.Composite(carry=self._args.StandardRestore(_by_name(like)))
-        found = self._manager.restore(self.steps, args=args)["carry"]
+        found = self._restore(carry=self._args.StandardRestore(_by_name(like)))["carry"]
         return jax.tree.unflatten(jax.tree.structure(like), [found[name] for name in _by_name(like)])
 
     def close(self) -> None:
@@ -82,6 +133,39 @@ class Checkpoints:
     ) -> None:
         """Close."""
         self.close()
+
+
+EMPTY, UNFINISHED = "it is empty", "it was not finished"
+
+
+def _damage(save: Path) -> str | None:
+    """What is wrong with the files of a save, if anything is."""
+    try:
+        if not any(save.iterdir()):
+            return EMPTY
+        expected = json.loads((save / CHECKSUMS).read_bytes())
+        found = _checksums(save)
+    except FileNotFoundError:
+        return UNFINISHED
+    except (OSError, ValueError, RecursionError) as error:
+        return f"{CHECKSUMS}: {type(error).__name__}"
+    if not isinstance(expected, dict):
+        return f"{CHECKSUMS} holds no table"
+    for name, checksum in expected.items():
+        if found.get(name) != checksum:
+            return f"{name} is {'not what was saved' if name in found else 'missing'}"
+    return None
+
+
+def _checksums(save: Path) -> dict[str, str]:
+    """SHA-256 of every file but the one that keeps them."""
+    sums = {}
+    for path in save.rglob("*"):
+        name = path.relative_to(save).as_posix()
+        if path.is_file() and name != CHECKSUMS:
+            with path.open("rb") as file:
+                sums[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return sums
 
 
 def _by_name(tree: Any) -> dict[str, Any]:

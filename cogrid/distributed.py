@@ -24,6 +24,7 @@ FACTS, LETTERS = 32, 96  # that processes exchange: how many, and how long each 
 DIED = 70  # the exit code of a process that ends because another one died
 DAY = 86_400  # seconds
 FOREVER = 10**12  # milliseconds
+SLOW = 120  # seconds that the watch may take to say what it has heard, on a machine that is overloaded
 JAX_HEARTBEAT = 100  # seconds, JAX's own default
 # What a collective says when a peer is gone.
 LOST = re.compile(r"Gloo|NCCL|UNAVAILABLE|[Cc]onnection|[Bb]arrier|heartbeat")
@@ -41,7 +42,9 @@ def start(
     """Join the processes of this run; call it in each of them, before anything else of JAX.
 
     Under SLURM, Open MPI, Kubernetes and on cloud TPUs JAX finds out by itself who belongs together.
-    Elsewhere `address` is "host:port" of process 0, and the processes are numbered from 0.
+    Elsewhere `address` is "host:port" of process 0, and the processes are numbered from 0. Process 0 listens
+    there and nowhere else; JAX_COORDINATOR_BIND_ADDRESS is for hosts whose own address is another one.
+    Nothing is encrypted and there is no password: whoever reaches the ports of a run must be trusted.
 
     A process waits for the others for `wait` seconds. Later, one that gives no sign of life for `heartbeat`
     seconds (100 by default) ends all others. So does one that ends so long before them.
@@ -59,6 +62,7 @@ def start(
         options["heartbeat_timeout_seconds"] = heartbeat
     if address is not None and process_id == 0:
         _port_is_free(address)
+        options["coordinator_bind_address"] = _own(os.environ.get("JAX_COORDINATOR_BIND_ADDRESS", address))
     _join(address, num_processes, process_id, wait, options)
     _Watch(heartbeat or JAX_HEARTBEAT).begin()
     if len(jax.devices()) != jax.process_count() * jax.local_device_count():
@@ -124,7 +128,7 @@ def named() -> Iterator[None]:
         yield
     except Exception as error:  # JAX has many kinds for it, and only the text tells
         if (watch := _watch()) and LOST.search(str(error)):
-            watch.join(2 * watch.heartbeat)
+            watch.speak()
         raise
 
 
@@ -157,6 +161,24 @@ def _port_is_free(address: str) -> None:
         except OSError as error:  # any other, such as a host without IPv6, is for JAX to meet
             if error.errno == errno.EADDRINUSE:
                 raise RuntimeError(f"port {port} of {address!r} is taken: choose another one.") from None
+
+
+def _own(address: str) -> str:
+    """The address, if process 0 can listen there: where it cannot, JAX ends with a segmentation fault."""
+    host, _, port = address.rpartition(":")
+    try:
+        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+        for family, *_, place in found:
+            with contextlib.suppress(OSError), socket.socket(family) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(place)
+                return address
+    except (OSError, ValueError):  # an unknown name
+        pass
+    raise RuntimeError(
+        f"process 0 cannot listen at {address!r}, which is no address of this machine: "
+        "give one that is, or set JAX_COORDINATOR_BIND_ADDRESS to one."
+    )
 
 
 def _join(address: str | None, count: int | None, process: int | None, wait: int, options: Any) -> None:
@@ -212,7 +234,7 @@ class _Watch(threading.Thread):
         super().__init__(daemon=True, name="cogrid-watch")
         from jax._src.distributed import global_state  # there is no public way to wait
 
-        self.heartbeat, self.ending, self.jax = heartbeat, False, global_state
+        self.heartbeat, self.heard, self.ending, self.jax = heartbeat, False, False, global_state
         self.client, self.service = global_state.client, global_state.service
         self.process = global_state.process_id
 
@@ -221,18 +243,28 @@ class _Watch(threading.Thread):
         try:
             self.client.wait_at_barrier(f"cogrid-{self.process}", FOREVER)
         except Exception as error:
+            self.heard = True
             if not self.ending:
                 _say(f"{_who_died(str(error))}, so process {self.process} ends too.")
                 os._exit(DIED)
 
+    def speak(self) -> None:
+        """Wait until the watch has heard of the death and has ended us; it may be slow, or there was none."""
+        self.join(2 * self.heartbeat)
+        if self.heard:
+            self.join(SLOW)
+
     def begin(self) -> None:
         """Watch, until the interpreter ends."""
-        with contextlib.suppress(OSError, AttributeError):  # not on Windows
-            # JAX's abort comes at the same moment: let it sleep (for SIGABRT seconds) while we speak.
-            library = ctypes.CDLL(None)
-            library.signal(signal.SIGABRT, ctypes.cast(library.sleep, ctypes.c_void_p))
+        # JAX's abort comes at the same moment, in a thread of its own: let it wait while we speak.
+        self._aborting = ctypes.CFUNCTYPE(None, ctypes.c_int)(self._wait_in_abort)
+        _on_abort(self._aborting)
         self.start()
         atexit.register(self.end)
+
+    def _wait_in_abort(self, number: int) -> None:
+        with contextlib.suppress(RuntimeError):  # the watch itself aborts
+            self.join(SLOW)
 
     def end(self) -> None:
         """Leave together with the others, or alone: they hear of it by the heartbeat.
@@ -249,7 +281,7 @@ class _Watch(threading.Thread):
             self.client.wait_at_barrier("cogrid-end", 1000 * self.heartbeat)
         except Exception as error:
             if not TIME_IS_UP.search(str(error)):  # somebody died: the watch says who
-                self.join(2 * self.heartbeat)
+                self.speak()
             self.ending = True
             _say(f"not all processes ended within {self.heartbeat} s, so process {self.process} ends alone.")
             self.jax.client = self.jax.service = None  # or JAX would wait for the others once more
@@ -257,6 +289,14 @@ class _Watch(threading.Thread):
             self.ending = True
             self.jax.shutdown()
             self.join()
+        _on_abort(None)  # soon there is no Python to call
+
+
+def _on_abort(handler: Any) -> None:
+    """What SIGABRT calls; without a handler it sleeps, for SIGABRT seconds, while the process ends."""
+    with contextlib.suppress(OSError, AttributeError):  # not on Windows
+        library = ctypes.CDLL(None)
+        library.signal(signal.SIGABRT, ctypes.cast(handler or library.sleep, ctypes.c_void_p))
 
 
 def _say(sentence: str) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from pettingzoo.utils import BaseParallelWrapper
 
 import cogrid
+from cogrid import files
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
@@ -123,7 +124,7 @@ class Replay:
             raise ValueError(f"this replay takes {len(data):,} bytes, but `load` reads {MAX_BYTES:,}.")
         if Path(path).suffix == ".gz":
             data = gzip.compress(data, mtime=0)  # without the time, equal replays are equal files
-        _write(Path(path), data)
+        files.write(path, data)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Replay:
@@ -423,13 +424,3 @@ def _wrong(content: dict[str, Any]) -> str | None:
     if tape.strip("0123456789") or len(tape) != (frames - 1) * _n_agents(content["start"]):
         return f"tape has not one digit for each agent of {frames - 1:g} steps"
     return None
-
-
-def _write(path: Path, data: bytes) -> None:
-    """All of it or nothing: into a file beside it, which then takes its name."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(data)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)

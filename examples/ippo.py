@@ -12,13 +12,19 @@ of a seed share one network. The kitchen's shaping reward helps in the beginning
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    # The imports take seconds: until they are done, Ctrl-C ends it with a line.
+    signal.signal(signal.SIGINT, lambda *_: (os.write(2, b"\nInterrupted.\n"), os._exit(130)))
+
 import argparse
 import dataclasses
 import json
 import math
-import os
 import platform
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -34,7 +40,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 import cogrid
-from cogrid import distributed
+from cogrid import distributed, files, interrupt
 from cogrid.backend import rng
 from cogrid.core.difference import Difference
 from cogrid.core.snapshot import fingerprint
@@ -45,9 +51,9 @@ from cogrid.shadow import Mismatch, Shadow, ShadowReport, show_progress, wanted
 EPISODES = 100  # of every seed, for the score
 RECORDED = 8  # environments of every seed whose steps are replayed on NumPy, with --shadow
 OBSERVATIONS = ("features", "lossless", "window")
-CHECKPOINT = "checkpoint.npz"
-# Exit codes: a mistake or a file that cannot be used, NumPy played anything differently, Ctrl-C.
-USAGE, MISMATCH, INTERRUPTED = 2, 22, 130
+CHECKPOINT, PREVIOUS = "checkpoint.npz", "checkpoint.previous.npz"
+# Exit codes: a mistake or a file that cannot be used, NumPy played anything differently.
+USAGE, MISMATCH = 2, 22
 
 KINDS: dict[str, Any] = {"str": str, "int": int, "float": int | float}  # of options
 
@@ -344,7 +350,10 @@ class CheckpointError(ValueError):
 
 
 def save(path: Path, options: Options, run: Run, past: Past) -> None:
-    """One file without pickles; it takes the old one's place when it is whole, so a kill damages nothing."""
+    """One file without pickles; it takes the old one's place when it is whole, so a kill damages nothing.
+
+    The old one stays beside it, for the day on which the disk damages the new one.
+    """
     run = distributed.gather(run)
     if jax.process_index() > 0:
         return
@@ -356,11 +365,20 @@ def save(path: Path, options: Options, run: Run, past: Past) -> None:
             "spec": fingerprint(kitchen(options).rules),
         }
     )
-    temporary = path.with_suffix(".partial")
-    with temporary.open("wb") as file:
-        arrays: dict[str, Any] = {name: np.asarray(leaf) for name, leaf in named(run)}
+    arrays: dict[str, Any] = {name: np.asarray(leaf) for name, leaf in named(run)}
+    keep_previous(path, path.with_name(PREVIOUS))
+    with files.replacing(path) as file:
         np.savez(file, told=np.array(told), **arrays)
-    os.replace(temporary, path)
+
+
+def keep_previous(path: Path, previous: Path) -> None:
+    """A second name for the file at `path`, which will get another; a copy where the disk has no links."""
+    if path.is_file():
+        previous.unlink(missing_ok=True)
+        try:
+            os.link(path, previous)
+        except OSError:
+            files.write(previous, path.read_bytes())
 
 
 def load(path: Path) -> Checkpoint:
@@ -380,6 +398,22 @@ def load(path: Path) -> Checkpoint:
         raise CheckpointError(
             f"{path} is no checkpoint of this program, or a damaged one ({type(error).__name__})."
         ) from None
+
+
+def newest(paths: Sequence[Path]) -> Checkpoint:
+    """The first of the files that is whole, and a word about those that are not."""
+    damaged: list[CheckpointError] = []
+    for path in paths:
+        try:
+            kept = load(path)
+        except CheckpointError as error:
+            damaged.append(error)
+            continue
+        if damaged:
+            told = f"The run goes on from {path.name}, after {len(kept.past.scores)} chunks."
+            print(f"{damaged[0]} {told}", file=sys.stderr)
+        return kept
+    raise damaged[0]
 
 
 def report_of(told: dict[str, Any] | None) -> ShadowReport | None:
@@ -578,7 +612,8 @@ def write_plot(path: Path, options: Options, past: Past) -> None:
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     axes.legend(loc="lower right")
-    figure.savefig(path, dpi=120)
+    with files.replacing(path) as file:
+        figure.savefig(file, dpi=120)
 
 
 def write_results(path: Path, options: Options, past: Past, points: Array) -> dict[str, Any]:
@@ -603,7 +638,7 @@ def write_results(path: Path, options: Options, past: Past, points: Array) -> di
         },
         "curve": np.round(past.scores, 2).tolist(),  # (chunks, seeds)
     }
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    files.write(path, json.dumps(content, indent=1) + "\n")
     return content
 
 
@@ -668,10 +703,12 @@ def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, Checkpoint | 
     out, resume, shadow = given.pop("out"), given.pop("resume"), given.pop("shadow")
     join(parser, given.pop("join"))
     out = out or Path("runs") / f"ippo-{given.get('id', Options.id)}"
-    kept = None
+    kept, there = None, [file for file in (out / CHECKPOINT, out / PREVIOUS) if file.is_file()]
     if resume:
-        kept = resumed(parser, out / CHECKPOINT, given)
-    elif (out / CHECKPOINT).exists():
+        if not there:
+            parser.error(f"there is no checkpoint in {out}: start without --resume.")
+        kept = resumed(parser, there, given)
+    elif there:
         parser.error(f"{out} holds a run already: add --resume to go on with it, or choose another --out.")
     options = kept.options if kept else Options(**given)
     if wrong := refused(options):
@@ -681,7 +718,9 @@ def parse(arguments: Sequence[str] | None) -> tuple[Options, Path, Checkpoint | 
     shadow = wanted(shadow or None)
     if jax.process_count() > 1:
         try:
-            distributed.agree("ippo", resume=resume, shadow=shadow, **dataclasses.asdict(options))
+            chunks = len(kept.past.scores) if kept else 0
+            facts = {"resume": resume, "chunks": chunks, "shadow": shadow}
+            distributed.agree("ippo", **facts, **dataclasses.asdict(options))
         except ValueError as error:
             parser.error(str(error))
     return options, out, kept, shadow
@@ -703,12 +742,10 @@ def join(parser: argparse.ArgumentParser, words: list[str] | None) -> None:
         parser.error(str(error))
 
 
-def resumed(parser: argparse.ArgumentParser, path: Path, given: dict[str, Any]) -> Checkpoint:
+def resumed(parser: argparse.ArgumentParser, paths: list[Path], given: dict[str, Any]) -> Checkpoint:
     """The run as it was kept; the options that are given again must be the same."""
-    if not path.is_file():
-        parser.error(f"there is no checkpoint in {path.parent}: start without --resume.")
     try:
-        kept = load(path)
+        kept = newest(paths)
     except CheckpointError as error:
         parser.error(str(error))
     for name, now in given.items():
@@ -755,7 +792,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             finish(options, out, run, past)
         if jax.process_count() > 1:
             distributed.agree("end")  # nobody ends while process 0 is at that
-    except CheckpointError as error:
+    except (CheckpointError, OSError) as error:  # such as a full disk
+        if interrupt.is_closed_output(error):
+            raise
         print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
@@ -763,11 +802,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not (out / CHECKPOINT).exists():
             advice = "There was no checkpoint yet."
         print(f"\nStopped. {advice}", file=sys.stderr)
-        code = INTERRUPTED
+        code = interrupt.INTERRUPTED
     if report := whole(kept.past.shadow if kept else None, watch):
         print(report)
     return MISMATCH if report and report.mismatches else code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.exit(interrupt.run(main))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib.util
+import resource
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -53,3 +56,14 @@ def busy_actions(env: Any, generator: Any, steps: int, batch: int) -> Any:
     actions = generator.integers(-1, 8, shape)
     interact = env.action_names.index("interact")
     return np.where(generator.random(shape) < 0.4, interact, actions).astype(np.int32)
+
+
+@contextlib.contextmanager
+def full_disk(left: int) -> Iterator[None]:
+    """Files can have so many bytes and no more: what is written beyond that raises as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (left, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

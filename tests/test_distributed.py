@@ -71,6 +71,20 @@ def test_a_port_is_looked_at_where_there_is_no_ipv6(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
+    "address", ["192.0.2.77:0", "no-such-host.invalid:0", "[2001:db8::1]:0", "here:70000"]
+)
+def test_an_address_of_another_machine_is_refused(address) -> None:
+    with pytest.raises(RuntimeError, match=r"^process 0 cannot listen at .* to one\.$") as caught:
+        distributed._own(address)
+    assert repr(address) in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:0", "localhost:0", "0.0.0.0:0"])
+def test_an_own_address_is_taken_as_it_is(address) -> None:
+    assert distributed._own(address) == address
+
+
+@pytest.mark.parametrize(
     ("text", "sentence"),
     [
         (

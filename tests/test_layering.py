@@ -20,7 +20,9 @@ LAYERS = {
     "cogrid.backend": ("numpy", "cogrid.backend"),
     "cogrid.core": ("numpy", "cogrid.backend", "cogrid.core"),
     "cogrid.envs": ("numpy", "cogrid.backend", "cogrid.core", "cogrid.envs"),
-    "cogrid.render": ("numpy", "cogrid.backend", "cogrid.core", "cogrid.render"),
+    "cogrid.files": (),
+    "cogrid.interrupt": (),
+    "cogrid.render": ("numpy", "cogrid.backend", "cogrid.core", "cogrid.files", "cogrid.render"),
     "cogrid": ("numpy", "gymnasium", "pettingzoo", "cogrid"),
     "cogrid.benchmarks": ("numpy", "cogrid"),
 }
@@ -172,10 +174,18 @@ def test_every_core_module_has_a_place() -> None:
 
 
 MODULES = frozenset(
-    ["cogrid", "cogrid.backend", "cogrid.backend._jax", "cogrid.backend.rng", "cogrid.cogrid_env"]
+    [
+        "cogrid",
+        "cogrid.backend",
+        "cogrid.backend._jax",
+        "cogrid.backend.rng",
+        "cogrid.cogrid_env",
+        "cogrid.files",
+    ]
     + ["cogrid.core", *(f"cogrid.core.{name}" for name in ("spec", "rules", "movement", "ticks", "step"))]
     + [
         "cogrid.benchmarks.clock",
+        "cogrid.files",
         "cogrid.envs",
         "cogrid.envs.registry",
         "cogrid.envs.arena.specs",
@@ -205,6 +215,8 @@ MODULES = frozenset(
         ("cogrid.envs.overcooked.specs", "from cogrid.envs.registry import register"),
         ("cogrid.envs.overcooked.specs", "from cogrid.cogrid_env import CoGridEnv"),
         ("cogrid.render.ascii", "from cogrid.envs.registry import make"),
+        ("cogrid.files", "import numpy"),
+        ("cogrid.core.step", "from cogrid import files"),
         ("cogrid.vector", "import jax"),
         ("cogrid.vector", "from bench import suites"),
         ("cogrid.benchmarks.modes", "import tests.support"),
@@ -231,6 +243,7 @@ def test_planted_violation_is_found(module: str, source: str) -> None:
         ("cogrid.core.spec", "if TYPE_CHECKING:\n    import jax\n    from cogrid.core.rules import Rules"),
         ("cogrid.envs.overcooked.specs", "from cogrid.core.spec import Spec\nfrom . import layouts"),
         ("cogrid.envs.registry", "from cogrid.cogrid_env import CoGridEnv\nfrom .arena import specs"),
+        ("cogrid.render.film", "from cogrid import files"),
         ("cogrid.vector", "import gymnasium\nfrom cogrid.core import step\ndef f():\n    import jax"),
         ("cogrid.benchmarks.modes", "import cogrid\nfrom cogrid.benchmarks import clock"),
         ("cogrid.benchmarks.modes", "from cogrid.core.step import step\ndef f():\n    import jax"),

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
+import socket
 import stat
+import subprocess
 import sys
 import threading
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from urllib.request import url2pathname, urlopen
 
 import numpy as np
 import pytest
@@ -17,7 +22,8 @@ from PIL import Image
 from cogrid.__main__ import main
 from cogrid.play.server import Server
 from cogrid.replay import record
-from tests.episodes import shared
+from tests.episodes import ROOT, shared
+from tests.play.support import frozen_page
 from tests.support import IDS
 
 ROOM = "Overcooked-CrampedRoom-V0"
@@ -104,6 +110,45 @@ def test_play_serves_a_page_and_opens_it(monkeypatch, capsys, tmp_path) -> None:
     assert main(["play", str(tmp_path / "a.json.gz"), "--no-open"]) == 0
     assert len(opened) == 1
     assert served[1].greet()[1]["kind"] == "film"
+
+
+# The command in a process of its own, with a library that would wait for ever where it may.
+PLAYING = """
+import runpy, sys
+import websockets.asyncio.server as library
+from tests.play.support import without_limits
+library.serve = without_limits(library.serve)
+sys.argv = ["cogrid", *sys.argv[1:]]
+runpy.run_module("cogrid", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("kind", ["nobody", "idle", "frozen"])
+@pytest.mark.parametrize(
+    ("number", "code", "told"), [(signal.SIGINT, 130, "\nInterrupted.\n"), (signal.SIGTERM, 143, "")]
+)
+def test_a_signal_ends_playing_at_once_and_leaves_nothing(kind, number, code, told, tmp_path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path), "BROWSER": "true"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-c", PLAYING, "play", ROOM, "--seed", "0"]
+    with contextlib.ExitStack() as held, subprocess.Popen(command, env=env, **pipes) as process:
+        place = urlsplit(process.stdout.readline().strip())
+        assert "Ctrl-C ends it" in process.stdout.readline()
+        if kind == "idle":
+            held.enter_context(socket.create_connection((place.hostname, place.port)))
+        if kind == "frozen":
+            held.enter_context(frozen_page(place.netloc, place.path))
+        else:
+            with urlopen(place.geturl()) as page:  # it serves
+                assert page.status == 200
+        assert [path.name for path in tmp_path.glob("*/*")] == ["play.html"]
+        process.send_signal(number)
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, out, err) == (code, "", told)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_play_needs_its_extra(monkeypatch, capsys) -> None:

@@ -8,6 +8,7 @@ import json
 import logging
 import secrets
 import socket
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ POLICY = (
     "connect-src 'self' ws://{host}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 REPLACED = 4001  # the page was opened once more
+CLOSING = 0.5  # seconds that a page has for its goodbye; one that is frozen says none
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +41,8 @@ class Server:
         self._socket = socket.create_server((HOST, checked_integer("port", port, 0, 65535)))
         self._hosts = hosts(self._socket.getsockname()[1])
         self._connection: Any = None
+        self._connections: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._leaving: set[asyncio.Task[None]] = set()  # connections that are being closed
 
     @property
     def address(self) -> str:
@@ -54,16 +58,34 @@ class Server:
             origins=[f"http://{host}" for host in self._hosts],
             max_size=MAX_MESSAGE,
             compression=None,
+            close_timeout=CLOSING,
+            create_connection=self._connected,
         )
-        async with serve:
+        server = await serve
+        try:
             ready()
             await asyncio.get_running_loop().create_future()
+        finally:
+            server.close()
+            closed = asyncio.ensure_future(server.wait_closed())
+            await asyncio.wait([closed], timeout=CLOSING)
+            for connection in self._connections:  # frozen, or connected without a request
+                connection.transport.abort()
+            await closed
+
+    def _connected(self, *arguments: Any, **options: Any) -> Any:
+        connection = self._websockets.asyncio.server.ServerConnection(*arguments, **options)
+        self._connections.add(connection)
+        return connection
 
     # Requests
 
     def _answer(self, connection: Any, request: Any) -> Any:
         """Everything but the websocket; None goes on with that one."""
-        if request.headers.get("Host") not in self._hosts:  # another name for this machine: an attack
+        names = request.headers.get_all("Host")
+        if len(names) != 1:
+            return self._response(400, b"A request has one Host.\n")
+        if names[0] not in self._hosts:  # another name for this machine: an attack
             return self._response(403, b"This page is on this machine only.\n")
         token, slash, rest = request.path.removeprefix("/").partition("/")
         known = secrets.compare_digest(token.encode(), self._token.encode())
@@ -76,7 +98,7 @@ class Server:
             data = self.session.replay().text().encode()
             return self._response(200, data, "application/json", {"Content-Disposition": name})
         nonce = secrets.token_urlsafe(16)
-        policy = POLICY.format(nonce=nonce, host=request.headers["Host"])
+        policy = POLICY.format(nonce=nonce, host=names[0])
         page = self._page.replace("NONCE", nonce).encode()
         return self._response(200, page, "text/html", {"Content-Security-Policy": policy})
 
@@ -94,7 +116,7 @@ class Server:
                 **(more or {}),
             }
         )
-        words = {200: "OK", 403: "Forbidden", 404: "Not Found"}[status]
+        words = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found"}[status]
         return self._websockets.http11.Response(status, words, headers, body)
 
     # The page
@@ -104,9 +126,7 @@ class Server:
         old, self._connection = self._connection, connection  # before any await: there is one newest page
         if old is not None:
             self.session.drop()
-            await old.close(REPLACED, "the page was opened once more")
-        if self._connection is not connection:  # a newer one came meanwhile, and closes this one
-            return
+            self._close(old)
         clock = asyncio.create_task(self._tick(connection))
         try:
             await self._send(connection, self.session.greet())
@@ -121,6 +141,12 @@ class Server:
             if self._connection is connection:
                 self._connection = None
                 self.session.drop()
+
+    def _close(self, connection: Any) -> None:
+        """Meanwhile: a page that was reloaded, or is frozen, may never answer."""
+        task = asyncio.create_task(connection.close(REPLACED, "the page was opened once more"))
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
 
     def _obey(self, text: str | bytes) -> list[Message]:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from cogrid import files
 from cogrid.backend.env_state import EnvState
 from cogrid.core.game import checked_number
 from cogrid.core.rules import Rules
@@ -50,19 +52,28 @@ class Film(Sequence[Pixels]):
         return image if image.ndim == 3 else sheet(image.reshape(-1, *image.shape[-3:]))
 
     def save(self, path: str | os.PathLike[str], fps: float = 8.0) -> None:
-        """Write a moving .gif or .apng that starts over at its end, or the last picture as a .png."""
+        """Write a moving .gif or .apng that starts over at its end, or the last picture as a .png.
+
+        An old file stays until all is written.
+        """
         suffix = Path(path).suffix.lower()
         if suffix not in SUFFIXES:
             raise ValueError(f"{str(path)!r} is no picture file: choose a name in {', '.join(SUFFIXES)}.")
         checked_number("fps", fps, LEAST_FPS, MOST_FPS)
         images = _images()
-        if suffix == ".png":
-            images.fromarray(self[-1]).save(path, optimize=True)
-            return
+        with files.replacing(path) as file:
+            whole = io.BytesIO()  # given the file itself, Pillow would not say that the disk is full
+            if suffix == ".png":
+                images.fromarray(self[-1]).save(whole, "PNG", optimize=True)
+            else:
+                self._animate(images, whole, suffix, fps)
+            file.write(whole.getbuffer())
+
+    def _animate(self, images: Any, file: io.BytesIO, suffix: str, fps: float) -> None:
         kind, convert = ("GIF", self._limit(images)) if suffix == ".gif" else ("PNG", images.fromarray)
         rest, duration = _Frames(self, convert), 1000 / fps
         convert(self[0]).save(
-            path, kind, save_all=True, append_images=rest, duration=duration, loop=0, optimize=True
+            file, kind, save_all=True, append_images=rest, duration=duration, loop=0, optimize=True
         )
 
     def _limit(self, images: Any) -> Callable[[Pixels], Any]:

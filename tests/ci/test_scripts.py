@@ -1,16 +1,19 @@
-"""Each script of ci/ explains itself; lowest versions, job summaries and the runner's hook."""
+"""Each script of ci/ explains itself; lowest versions, job summaries, the runner's hook and the audit."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.ci.support import ROOT, nox, script, start
+from tests.ci.support import ROOT, nox, script, start, stubs
 
 # The summary imports from the checkout and is run as a module.
 SCRIPTS = sorted(path.name for path in (ROOT / "ci").glob("*.py") if path.name != "summary.py")
@@ -148,6 +151,24 @@ def test_summary_is_green_only_if_every_job_is(result: str, code: int) -> None:
 
 # The runner's hook.
 
+OURS = "owner/cogrid"
+GOOD = {
+    "GITHUB_EVENT_NAME": "workflow_dispatch",
+    "GITHUB_REPOSITORY": OURS,
+    "GITHUB_REF": "refs/heads/main",
+    "GITHUB_WORKFLOW_REF": f"{OURS}/.github/workflows/gpu.yml@refs/heads/main",
+}
+
+
+def hook(
+    folder: Path, repository: str | None = f"{OURS}\n", **event: str
+) -> subprocess.CompletedProcess[str]:
+    """The hook as it is installed: a copy with the repository's name beside it."""
+    shutil.copy(ROOT / "ci/runner_hook.sh", folder)
+    if repository is not None:
+        (folder / "repository").write_text(repository, encoding="utf-8")
+    return start("bash", str(folder / "runner_hook.sh"), **event)
+
 
 @pytest.mark.parametrize(
     ("event", "code"),
@@ -160,8 +181,8 @@ def test_summary_is_green_only_if_every_job_is(result: str, code: int) -> None:
         *((event, 1) for event in ("", "schedule2", "Schedule", "repository_dispatch", "merge_group")),
     ],
 )
-def test_hook_refuses_untrusted_events(event: str, code: int) -> None:
-    done = start("bash", "ci/runner_hook.sh", GITHUB_EVENT_NAME=event)
+def test_hook_refuses_untrusted_events(event: str, code: int, tmp_path: Path) -> None:
+    done = hook(tmp_path, **{**GOOD, "GITHUB_EVENT_NAME": event})
     assert done.returncode == code
     assert done.stderr == (
         f"This runner refuses the event '{event}': it runs on schedule and workflow_dispatch only.\n"
@@ -170,7 +191,112 @@ def test_hook_refuses_untrusted_events(event: str, code: int) -> None:
     )
 
 
-def test_hook_refuses_without_an_event_and_explains_itself() -> None:
-    assert start("bash", "ci/runner_hook.sh").returncode == 1
+OTHER = "refs/heads/other"
+# What a dispatch of a branch that nobody has read, of a fork or of another workflow says.
+FOREIGN: list[tuple[str, dict[str, str]]] = [
+    ("ref", {"GITHUB_REF": OTHER, "GITHUB_WORKFLOW_REF": f"{OURS}/.github/workflows/gpu.yml@{OTHER}"}),
+    ("ref", {"GITHUB_REF": OTHER}),
+    ("ref", {"GITHUB_REF": "refs/tags/main"}),
+    ("ref", {"GITHUB_REF": "refs/pull/1/merge"}),
+    ("ref", {"GITHUB_REF": "refs/heads/main2"}),
+    ("ref", {"GITHUB_REF": ""}),
+    ("repository", {"GITHUB_REPOSITORY": "stranger/cogrid"}),
+    ("repository", {"GITHUB_REPOSITORY": f"{OURS}2"}),
+    ("repository", {"GITHUB_REPOSITORY": "*"}),
+    ("repository", {"GITHUB_REPOSITORY": ""}),
+    ("workflow", {"GITHUB_WORKFLOW_REF": f"{OURS}/.github/workflows/gpu.yml@{OTHER}"}),
+    ("workflow", {"GITHUB_WORKFLOW_REF": f"{OURS}/.github/workflows/mine.yml@refs/heads/main"}),
+    ("workflow", {"GITHUB_WORKFLOW_REF": "stranger/x/.github/workflows/gpu.yml@refs/heads/main"}),
+    ("workflow", {"GITHUB_WORKFLOW_REF": ""}),
+]
+
+
+@pytest.mark.parametrize("event", ["schedule", "workflow_dispatch"])
+@pytest.mark.parametrize(("what", "changes"), FOREIGN)
+def test_hook_refuses_what_nobody_has_read(
+    event: str, what: str, changes: dict[str, str], tmp_path: Path
+) -> None:
+    done = hook(tmp_path, **{**GOOD, "GITHUB_EVENT_NAME": event, **changes})
+    assert (done.returncode, done.stdout) == (1, "")
+    value = changes.get(f"GITHUB_{'WORKFLOW_REF' if what == 'workflow' else what.upper()}", "")
+    assert done.stderr.startswith(f"This runner refuses the {what} '{value}': it runs jobs of '")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("repository", [None, "", "cogrid", "*/*", f"{OURS}\nstranger/cogrid"])
+def test_hook_refuses_everything_until_it_knows_its_repository(
+    repository: str | None, tmp_path: Path
+) -> None:
+    done = hook(tmp_path, repository, **GOOD)
+    assert done.returncode == 1
+    assert done.stderr.startswith("This runner refuses every job: ")
+
+
+def test_hook_refuses_without_an_event_and_explains_itself(tmp_path: Path) -> None:
+    assert hook(tmp_path).returncode == 1
     assert start("bash", "ci/runner_hook.sh", "--help").returncode == 0
     assert os.access(ROOT / "ci/runner_hook.sh", os.X_OK)
+
+
+# The audit.
+
+REPORTED = {
+    "dependencies": [
+        {"name": "numpy", "version": "2.0", "vulns": []},
+        {"name": "cogrid", "skip_reason": "distribution marked as editable"},
+    ]
+}
+BAD = {"name": "pillow", "version": "11.0", "vulns": [{"id": "CVE-1", "fix_versions": ["11.1"]}]}
+UNKNOWN = {"name": "jax", "skip_reason": "Dependency not found on PyPI and could not be audited: jax (0.10)"}
+
+
+def audited(folder: Path, words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """The audit with a tool that says these words."""
+    path = stubs(folder / "bin", {"pip-audit": code})
+    (folder / "words").write_text(words, encoding="utf-8")
+    tool = folder / "bin" / "pip-audit"
+    tool.write_text(
+        f"#!/bin/sh\ncat {folder}/words\necho 'no route to host' >&2\nexit {code}\n", encoding="utf-8"
+    )
+    return script("audit.py", "--output", str(folder / "sbom.json"), PATH=path)
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "told"),
+    [
+        ([], 0, "2 packages, 0 known vulnerabilities.\n"),
+        ([BAD], 1, "pillow 11.0: CVE-1, fixed in 11.1\n3 packages, 1 known vulnerabilities.\n"),
+        ([UNKNOWN], 75, "2 packages, 0 known vulnerabilities.\n"),
+        ([BAD, UNKNOWN], 1, "pillow 11.0: CVE-1, fixed in 11.1\n3 packages, 1 known vulnerabilities.\n"),
+    ],
+)
+def test_audit_tells_what_is_known(more: list[Any], code: int, told: str, tmp_path: Path) -> None:
+    report = {"dependencies": [*REPORTED["dependencies"], *more]}
+    done = audited(tmp_path, json.dumps(report), int(bool(code)))
+    assert (done.returncode, done.stdout) == (code, told)
+    assert ("does not know 1 of " in done.stderr) == (UNKNOWN in more)
+
+
+@pytest.mark.parametrize("words", ["", "<html>", "[]", "{}"])
+def test_audit_without_the_service_says_so(words: str, tmp_path: Path) -> None:
+    done = audited(tmp_path, words, 1)
+    assert (done.returncode, done.stdout) == (75, "")
+    assert done.stderr == (
+        "The advisory service cannot be reached, so nothing is known about vulnerabilities "
+        "(no route to host): try again with a network.\n"
+    )
+
+
+def test_audit_by_the_real_tool_without_a_network(tmp_path: Path) -> None:
+    nowhere = dict.fromkeys(("HTTPS_PROXY", "https_proxy", "ALL_PROXY"), "http://127.0.0.1:9")
+    here = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = script(
+        "audit.py", "--output", str(tmp_path / "sbom.json"), PATH=here, NO_PROXY="", no_proxy="", **nowhere
+    )
+    assert (done.returncode, done.stdout) == (75, ""), done.stderr
+    assert done.stderr.startswith("The advisory service cannot be reached")
+    assert done.stderr.count("\n") == 1
+    sbom = json.loads((tmp_path / "sbom.json").read_text(encoding="utf-8"))
+    found = {part["name"]: part for part in sbom["components"]}
+    assert (sbom["bomFormat"], found["numpy"]["version"]) == ("CycloneDX", metadata.version("numpy"))
+    assert found["pip-audit"]["purl"] == f"pkg:pypi/pip-audit@{metadata.version('pip-audit')}"

@@ -6,12 +6,15 @@ import copy
 import functools
 import re
 import shlex
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.ci.support import ROOT, nox, start
 
@@ -71,7 +74,7 @@ def selects(tag: str) -> bool:
 def nox_words(run: str) -> list[str] | None:
     """The arguments of a step that is one nox command, before the double dash; else None."""
     words = shlex.split(run)
-    if words[:1] != ["uvx"] or "nox" not in words[:4] or re.search(r"[;&|<>`\n]|\$\(", run.strip()):
+    if words[:1] != ["uvx"] or "nox" not in words[:6] or re.search(r"[;&|<>`\n]|\$\(", run.strip()):
         return None
     words = words[words.index("nox") + 1 :]
     return words[: words.index("--")] if "--" in words else words
@@ -102,6 +105,16 @@ def nox_names_exist(found: Workflows) -> list[str]:
         for name, step in steps(found)
         for word in named(step, "-s", "--session", "--sessions", "-e")
         if word not in sessions() and step.get("env", {}).get(word.lstrip("$")) != "${{ matrix.session }}"
+    ]
+
+
+def nox_is_pinned(found: Workflows) -> list[str]:
+    """By the constraints, which pin all that it needs too."""
+    return [
+        f"{name}: {step['run']}"
+        for name, step in steps(found)
+        if nox_words(step.get("run", "")) is not None
+        and shlex.split(step["run"])[1:3] != ["--constraints", "ci/constraints/nox.txt"]
     ]
 
 
@@ -229,6 +242,12 @@ PLANTED: list[tuple[Rule, str, Callable[[Workflows], None]]] = [
     ),
     (every_run_is_one_nox_command, "semicolon", plant((*GPU_STEPS, 2, "run"), "uvx nox -s lint; rm -r x")),
     (every_run_is_one_nox_command, "two lines", plant((*GPU_STEPS, 2, "run"), "uvx nox -s lint\nmake\n")),
+    (nox_is_pinned, "plain", plant((*GPU_STEPS, 2, "run"), "uvx nox -s tests-gpu")),
+    (
+        nox_is_pinned,
+        "other file",
+        plant((*GPU_STEPS, 2, "run"), "uvx --constraints other.txt nox -s tests-gpu"),
+    ),
     (nox_names_exist, "unknown", plant((*GPU_STEPS, 2, "run"), "uvx nox -s test-gpu")),
     (nox_names_exist, "unknown second", plant((*GPU_STEPS, 2, "run"), "uvx nox -s lint test")),
     (nox_names_exist, "unknown row", plant((*GPU_STEPS, 2, "run"), 'uvx nox -s "tests-gpu(cuda11)"')),
@@ -316,3 +335,66 @@ def test_workflows_are_those_that_are_meant() -> None:
 def test_a_tag_that_selects_sessions_is_known() -> None:
     assert selects("ci")
     assert selects("gpu")
+
+
+# Pins
+
+
+def pinned(name: str) -> dict[str, Requirement]:
+    """The requirements of a file of ci/constraints, each of which has hashes."""
+    text = (ROOT / f"ci/constraints/{name}.txt").read_text(encoding="utf-8").replace("\\\n", "")
+    found = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            words, *hashes = line.split(" --hash=")
+            assert hashes, line
+            assert all(re.fullmatch(r"sha256:[0-9a-f]{64}\s*", one) for one in hashes), line
+            assert re.fullmatch(r"[\w.-]+==[\w.+-]+( ; .*)?", words.strip()), line
+            requirement = Requirement(words.strip())
+            if requirement.marker is None or requirement.marker.evaluate(LINUX):
+                found[canonicalize_name(requirement.name)] = requirement
+    return found
+
+
+LINUX = {"python_version": "3.11", "python_full_version": "3.11.9", "sys_platform": "linux"}
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def group(name: str) -> list[str]:
+    parts = (
+        [part] if isinstance(part, str) else group(part["include-group"])
+        for part in PYPROJECT["dependency-groups"][name]
+    )
+    return [requirement for part in parts for requirement in part]
+
+
+@pytest.mark.parametrize("variant", ["cuda12", "cuda13"])
+def test_all_that_the_gpu_job_installs_is_pinned_by_hash(variant: str) -> None:
+    project = PYPROJECT["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"][variant], *group("tests")]
+    pins = pinned(variant)
+    for text in [*wanted, *PYPROJECT["build-system"]["requires"]]:
+        requirement = Requirement(text)
+        if requirement.marker is None or requirement.marker.evaluate(LINUX):
+            (pin,) = pins[canonicalize_name(requirement.name)].specifier
+            assert requirement.specifier.contains(pin.version), text
+    assert f"jax-{variant}-plugin" in pins
+    assert len([name for name in pins if re.fullmatch(r"jax-cuda\d+-plugin", name)]) == 1
+
+
+def test_nox_is_pinned_by_hash_and_new_enough() -> None:
+    (wanted,) = PYPROJECT["dependency-groups"]["nox"]
+    (pin,) = pinned("nox")["nox"].specifier
+    assert pin.operator == "=="
+    assert Requirement(wanted).specifier.contains(pin.version)
+    assert f"nox=={pin.version}" in (ROOT / "ci/constraints/nox.in").read_text(encoding="utf-8")
+
+
+def test_pins_are_kept_current() -> None:
+    updates = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text(encoding="utf-8"))["updates"]
+    places = {
+        (one["package-ecosystem"], place)
+        for one in updates
+        for place in one.get("directories", [one.get("directory")])
+    }
+    assert places == {("github-actions", "/"), ("pip", "/"), ("pip", "/ci/constraints")}

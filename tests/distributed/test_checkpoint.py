@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import cogrid
+from cogrid.checkpoint import CHECKSUMS
 from tests.distributed import games
 from tests.distributed.support import alone, assert_same
 
@@ -51,6 +55,122 @@ def test_a_save_that_was_not_finished_is_not_there(tmp_path) -> None:
     whole = tmp_path / "10"
     whole.rename(tmp_path / "10.orbax-checkpoint-tmp")
     assert_same(part(tmp_path, games.STEPS, 1), alone("uneven"))
+
+
+# Damage
+
+
+def data(save: Path) -> Path:
+    """The largest file of a save: arrays, compressed."""
+    return max(save.glob("carry/**/d/*"), key=lambda path: path.stat().st_size)
+
+
+def flip(path: Path, at: int = -1) -> None:
+    content = bytearray(path.read_bytes())
+    content[at % len(content)] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def emptied(save: Path) -> None:
+    for path in save.rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"")
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "cut": lambda save: cut(data(save)),
+    "flipped": lambda save: flip(data(save)),
+    "no arrays": lambda save: shutil.rmtree(save / "carry"),
+    "no words": lambda save: shutil.rmtree(save / "about"),
+    "half of the words": lambda save: (save / "about" / "metadata").write_text("{"),
+    "strange words": lambda save: (save / "about" / "metadata").write_text("[1]"),
+    "no bytes": emptied,
+    "no sums": lambda save: (save / CHECKSUMS).unlink(),
+    "half of the sums": lambda save: cut(save / CHECKSUMS),
+    "strange sums": lambda save: (save / CHECKSUMS).write_text("[1]"),
+    "deep sums": lambda save: (save / CHECKSUMS).write_text("[" * 100_000),
+}
+
+
+@pytest.fixture(scope="module")
+def ten(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with saves of steps 5 and 10, of two devices and of one."""
+    folder = tmp_path_factory.mktemp("ten")
+    part(folder, 5, 2)
+    part(folder, 10, 1)
+    return folder
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_the_save_before_a_damaged_one_is_used(ten, tmp_path, kind) -> None:
+    folder = shutil.copytree(ten, tmp_path / "saves")
+    DAMAGE[kind](folder / "10")
+    with pytest.warns(RuntimeWarning) as told:
+        found = part(folder, games.STEPS, 1)
+    (sentence,) = (str(one.message) for one in told)
+    assert sentence.startswith(f"the save of step 10 in {folder} cannot be used (")
+    assert sentence.endswith("), so the rollout goes on from step 5.")
+    assert "\n" not in sentence
+    assert_same(found, alone("uneven"))
+    assert sorted(os.listdir(folder), key=int) == ["15", "20"]
+    assert_same(part(folder, games.STEPS, 1), alone("uneven"))  # and all is well again
+
+
+@pytest.mark.parametrize("kind", [kind for kind in DAMAGE if kind != "no sums"])
+def test_one_damaged_save_alone_is_refused_and_kept(ten, tmp_path, kind) -> None:
+    folder = shutil.copytree(ten, tmp_path / "saves")
+    shutil.rmtree(folder / "5")
+    DAMAGE[kind](folder / "10")
+    with pytest.raises(ValueError, match=r"^the save of step 10 in .* or name another folder\.$") as caught:
+        part(folder, games.STEPS, 1)
+    assert f"delete {folder / '10'} to begin again" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert os.listdir(folder) == ["10"]
+
+
+def test_a_save_that_was_stopped_before_its_sums_is_used(ten, tmp_path) -> None:
+    folder = shutil.copytree(ten, tmp_path / "saves")
+    shutil.rmtree(folder / "5")
+    (folder / "10" / CHECKSUMS).unlink()
+    assert_same(part(folder, games.STEPS, 1), alone("uneven"))
+
+
+@pytest.mark.parametrize("step", [5, 10, 12, 15, 20, 25])
+def test_an_empty_step_folder_blocks_nothing(ten, tmp_path, step) -> None:
+    folder = shutil.copytree(ten, tmp_path / "saves")
+    shutil.rmtree(folder / str(step), ignore_errors=True)
+    (folder / str(step)).mkdir()
+    assert_same(part(folder, games.STEPS, 1), alone("uneven"))
+    assert sorted(os.listdir(folder), key=int) == ["15", "20"]
+
+
+def test_an_empty_step_folder_alone_is_a_beginning(tmp_path) -> None:
+    (tmp_path / "15").mkdir()
+    assert_same(part(tmp_path, games.STEPS, 1), alone("uneven"))
+
+
+def test_no_flipped_bit_of_the_arrays_is_played_on(tmp_path) -> None:
+    """Some of them would be decompressed to other arrays without a word."""
+    part(tmp_path, 5, 1, num_envs=512)
+    path = data(tmp_path / "5")
+    whole = path.read_bytes()
+    for at in range(0, len(whole), len(whole) // 30):
+        flip(path, at)
+        with pytest.raises(ValueError, match="is not what was saved"):
+            part(tmp_path, 5, 1, num_envs=512)
+        path.write_bytes(whole)
+    part(tmp_path, 5, 1, num_envs=512)
+
+
+def test_a_file_is_no_folder(tmp_path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(NotADirectoryError, match=r"file' is a file: name a folder\.$"):
+        part(tmp_path / "file", 5, 1)
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 @pytest.mark.parametrize(

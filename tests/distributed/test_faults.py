@@ -57,6 +57,16 @@ def test_a_process_that_leaves_by_sys_exit_ends_the_other(tmp_path, victim) -> N
     assert told(other.output).startswith(f"cogrid: process {victim} died")
 
 
+@pytest.mark.parametrize("victim", [0, 1])
+def test_the_sentence_comes_before_the_abort_also_on_a_machine_that_is_overloaded(tmp_path, victim) -> None:
+    """JAX aborts the process at the moment in which the watch hears of it, and here that one takes long."""
+    (tmp_path / "victim").write_text(str(victim))
+    (tmp_path / "delay").write_text("9")
+    other = processes("left", tmp_path)[1 - victim]
+    assert other.code == distributed.DIED, other.output
+    assert told(other.output).startswith(f"cogrid: process {victim} died")
+
+
 def test_nobody_else_comes(tmp_path) -> None:
     for process in (0, 1):
         (tmp_path / f"port{process}").write_text(str(free_port()))

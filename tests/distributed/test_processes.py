@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
+
 import numpy as np
 import pytest
 
@@ -57,3 +60,12 @@ def test_what_differs_between_processes_is_said_by_each(together) -> None:
         assert "rollout: process 1 has checkpoint_every=6 and process 0 has checkpoint_every=5" in said[2]
         assert "rollout: process 1 has checkpoint=True and process 0 has checkpoint=False" in said[3]
         assert f"checkpoint: process 1 has steps=0 and process 0 has steps={games.STEPS}" in said[4]
+
+
+def test_processes_listen_at_the_given_address_only(tmp_path) -> None:
+    ends = processes("listens", tmp_path)
+    assert [end.code for end in ends] == [0, 0], "\n".join(end.output for end in ends)
+    found = [re.findall(r"^listens: (\d+) (\S+)$", end.output, re.MULTILINE) for end in ends]
+    assert [len(ports) for ports in found] == [2, 1]  # the service of process 0, and gloo in both
+    for _, place in found[0] + found[1]:
+        assert ipaddress.ip_address(place.removeprefix("::ffff:")).is_loopback

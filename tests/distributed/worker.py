@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import jax
+import psutil
 
 import cogrid
 from cogrid import distributed
@@ -22,7 +23,7 @@ HEARTBEAT = 10
 
 def main() -> None:
     tasks = {"all": everything, "killed": killed, "left": left, "raises": raises, "alone": alone}
-    (tasks | {"other": other_version})[TASK]()
+    (tasks | {"other": other_version, "listens": listens})[TASK]()
 
 
 def start(port: int = PORT, **options: int) -> None:
@@ -84,11 +85,26 @@ def raises() -> None:
 
 
 def left() -> None:
-    """Process `FOLDER / "victim"` leaves by `sys.exit`, and the other one waits for it."""
+    """Process `FOLDER / "victim"` leaves by `sys.exit`, and the other one waits for it.
+
+    With `FOLDER / "delay"` the thread that hears of it comes to speak so many seconds later.
+    """
     start(wait=120, heartbeat=HEARTBEAT // 2)
+    if (FOLDER / "delay").exists():
+        delay, who_died = float((FOLDER / "delay").read_text()), distributed._who_died
+        distributed._who_died = lambda text: time.sleep(delay) or who_died(text)
     if int((FOLDER / "victim").read_text()) == PROCESS:
         sys.exit(3)
     distributed.agree("left")
+
+
+def listens() -> None:
+    """Where one can connect to this process."""
+    distributed.start(f"127.0.0.1:{PORT}", PROCESSES, PROCESS, wait=120)
+    for connection in psutil.Process().net_connections("inet"):
+        if connection.status == psutil.CONN_LISTEN:
+            print(f"listens: {connection.laddr.port} {connection.laddr.ip}", flush=True)
+    distributed.agree("end")
 
 
 def alone() -> None:

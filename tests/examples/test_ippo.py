@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support import HAS_JAX
+from tests.episodes import ROOT
+from tests.interrupts import stopped_at, unread
+from tests.support import HAS_JAX, full_disk
 
 if not HAS_JAX:
     pytest.skip("JAX is not installed", allow_module_level=True)
@@ -117,6 +120,27 @@ def test_a_kill_while_saving_leaves_the_checkpoint_before(
     with pytest.raises(KeyboardInterrupt):
         ippo.save(path, options, ippo.Run(*[np.zeros(1)] * 6), past)
     assert path.read_bytes() == before
+    assert {one.name for one in tmp_path.iterdir()} == {path.name, "checkpoint.previous.npz"}
+    assert (tmp_path / "checkpoint.previous.npz").read_bytes() == before
+
+
+def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patched:
+        stop_after(patched, 1)
+        assert ippo.main([*SMALL, "--out", str(tmp_path)]) == 130
+    before = (tmp_path / "checkpoint.npz").read_bytes()
+    capsys.readouterr()
+    with monkeypatch.context() as patched:
+        patched.setattr(ippo, "save", full_disk(1000)(ippo.save))
+        assert ippo.main(["--out", str(tmp_path), "--resume"]) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.endswith(f": [Errno 27] File too large: '{tmp_path / 'checkpoint.npz'}'")
+    assert (tmp_path / "checkpoint.npz").read_bytes() == before
+    assert {one.name for one in tmp_path.iterdir()} == {"checkpoint.npz", "checkpoint.previous.npz"}
+    assert ippo.main(["--out", str(tmp_path), "--resume"]) == 0
+    assert (tmp_path / "results.json").is_file()
 
 
 @pytest.mark.parametrize(
@@ -200,6 +224,26 @@ def test_a_damaged_checkpoint_gets_a_sentence(
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize("kind", ["cut", "flipped", "missing"])
+def test_the_checkpoint_before_a_damaged_one_is_used(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    path, previous = tmp_path / "checkpoint.npz", tmp_path / "checkpoint.previous.npz"
+    previous.write_bytes((whole / previous.name).read_bytes())
+    if kind != "missing":
+        path.write_bytes(DAMAGED[kind]((whole / path.name).read_bytes()))
+    assert ippo.main(["--out", str(tmp_path), "--resume"]) == 0
+    sentence = f"The run goes on from {previous.name}, after 2 chunks."
+    told = [line for line in capsys.readouterr().err.splitlines() if line.endswith(sentence)]
+    assert len(told) == (kind != "missing")
+    assert all(
+        line.startswith(f"{path} is no checkpoint of this program, or a damaged one (") for line in told
+    )
+    expected = arrays(whole)
+    for name, value in arrays(tmp_path).items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name, strict=True)
+
+
 def test_another_game_or_another_network_is_not_resumed(
     whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -222,6 +266,29 @@ def test_nothing_is_resumed_before_the_first_checkpoint(
     monkeypatch.setattr(ippo, "train", interrupted)
     assert ippo.main([*SMALL, "--out", str(tmp_path)]) == 130
     assert capsys.readouterr().err == "\nStopped. There was no checkpoint yet.\n"
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        *("cogrid", "jax", "equinox", "matplotlib.figure", "rich.progress"),
+        *("jax._src.compiler:compile_or_get_cached", "jax._src.interpreters.pxla:lower_sharding_computation"),
+    ],
+)
+def test_ctrl_c_is_one_line_from_the_first_import_on(where: str, tmp_path: Path) -> None:
+    command = (str(ROOT / "examples/ippo.py"), *SMALL, "--out", str(tmp_path / "out"))
+    done = stopped_at(tmp_path, where, *command)
+    assert done.returncode == 130, done.stderr
+    (line,) = done.stderr.split("\n")[1:-1]
+    assert line in ("Interrupted.", "Stopped. There was no checkpoint yet.")
+    assert done.stdout == ""
+
+
+def test_a_reader_that_goes_away_is_no_matter(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "out")
+    code, told = unread(str(ROOT / "examples/ippo.py"), "--out", str(tmp_path / "out"), "--resume")
+    assert (code, told.strip()) == (141, "")
+    assert unread(str(ROOT / "examples/ippo.py"), "--help")[1] == ""
 
 
 def test_advantages_are_sums_of_discounted_errors() -> None:

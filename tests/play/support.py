@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import socket
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from cogrid.play.server import Server
 from cogrid.play.session import Session
@@ -30,3 +33,25 @@ def serving(session: Session) -> Iterator[Server]:
     finally:
         ends[0]()
         thread.join(60)
+        assert not thread.is_alive(), "the server does not end"
+
+
+def without_limits(serve: Callable[..., Any]) -> Callable[..., Any]:
+    """The library's `serve`, with all the time for opening and closing that it is not told to limit."""
+    patient = functools.partial(serve, open_timeout=None, close_timeout=None, ping_interval=None)
+    return lambda *arguments, **options: patient(*arguments, **options)
+
+
+def frozen_page(place: str, path: str, small: int = 2**12) -> socket.socket:
+    """A page that says hello and then neither reads nor answers."""
+    host, _, port = place.rpartition(":")
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, small)
+    raw.connect((host, int(port)))
+    lines = (
+        *(f"GET {path}ws HTTP/1.1", f"Host: {place}", f"Origin: http://{place}", "Upgrade: websocket"),
+        *("Connection: Upgrade", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13"),
+    )
+    raw.sendall("\r\n".join([*lines, "", ""]).encode())
+    assert raw.recv(12) == b"HTTP/1.1 101"
+    return raw

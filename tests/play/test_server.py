@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import json
 import re
+import socket
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
+from websockets.asyncio.server import serve
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from cogrid.play.server import MAX_MESSAGE, REPLACED, Server, hosts
 from cogrid.play.session import Session
 from cogrid.replay import Replay
-from tests.play.support import serving
+from tests.play.support import frozen_page, serving, without_limits
 
 ROOM = "Overcooked-CrampedRoom-V0"
 
@@ -202,7 +205,63 @@ def test_of_two_pages_that_open_while_one_closes_the_newest_is_the_one(server) -
 
     pages = asyncio.run(meet())
     assert [each.code for each in pages] == [REPLACED, REPLACED, 0]
-    assert [each.kinds for each in pages] == [["game", "frame"], [], ["game", "frame"]]
+    assert [each.kinds for each in pages] == [["game", "frame"]] * 3
+
+
+def frozen(server: Server, small: int = 2**12) -> socket.socket:
+    """A page that says hello and then neither reads nor answers."""
+    place = urlsplit(server.address)
+    return frozen_page(place.netloc, place.path, small)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the server does not limit itself takes for ever."""
+    monkeypatch.setattr("websockets.asyncio.server.serve", without_limits(serve))
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("film", [False, True])
+def test_a_page_is_not_kept_waiting_by_one_that_never_answers(server, film) -> None:
+    """As when it was reloaded in the midst of a film."""
+    if film:
+        server.session._film = {"kind": "film", "views": "x" * 20_000_000}
+    with frozen(server):
+        with page(server) as socket:
+            assert [receive(socket)["kind"] for _ in range(2)] == ["game", "film" if film else "frame"]
+            do(socket, do="leave")
+            assert [receive(socket)["kind"] for _ in range(2)] == ["game", "frame"]
+        with page(server) as socket:
+            assert [receive(socket)["kind"] for _ in range(2)] == ["game", "frame"]
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("kind", ["idle", "half a request", "frozen", "film", "page"])
+def test_the_end_waits_for_nobody(kind) -> None:
+    with contextlib.ExitStack() as held, serving(Session(ROOM, seed=0, speed=0)) as server:
+        place = urlsplit(server.address)
+        if kind == "film":
+            server.session._film = {"kind": "film", "views": "x" * 20_000_000}
+        if kind in ("frozen", "film"):
+            held.enter_context(frozen(server))
+        elif kind == "page":
+            receive(held.enter_context(page(server)))
+        else:
+            idle = held.enter_context(socket.create_connection((place.hostname, place.port)))
+            idle.sendall(b"GET / HTTP/1.1\r\n" if kind != "idle" else b"")
+        assert get(server, place.path)[0] == 200  # it has accepted those before
+
+
+@pytest.mark.parametrize("names", [0, 2, 3])
+def test_a_request_has_one_host(server, names) -> None:
+    place = urlsplit(server.address)
+    for path in (place.path, f"{place.path}ws", "/"):
+        with socket.create_connection((place.hostname, place.port), timeout=60) as raw:
+            lines = [f"GET {path} HTTP/1.1", *[f"Host: {place.netloc}"] * names, "Connection: close", "", ""]
+            raw.sendall("\r\n".join(lines).encode())
+            answer = b"".join(iter(lambda: raw.recv(4096), b""))
+        assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+        assert answer.endswith(b"\r\n\r\nA request has one Host.\n")
 
 
 def test_a_fault_of_the_clock_is_told_and_pauses(server, monkeypatch, caplog) -> None:

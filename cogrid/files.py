@@ -1,0 +1,84 @@
+"""Writing files whole or not at all: beside the old one, which is replaced only when all is on the disk."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from typing import IO
+
+
+def write(path: str | os.PathLike[str], data: bytes | str) -> None:
+    """Write bytes, or text as UTF-8, in one go; see `replacing`."""
+    with replacing(path) as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes the place of `path` when the `with` block ends.
+
+    Until then an old file stays as it is, and it stays for good if the block or the disk fails; nothing else
+    is left behind. The new file has the mode of the old one. A link is followed, so it still is a link
+    afterwards; a device or a pipe is written to and never replaced. Errors of the disk name `path`.
+    """
+    old, target = _stat(path), os.path.realpath(path)
+    folder, name = os.path.split(target)
+    beside = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(8)}.part")
+    whole = old is None or stat.S_ISREG(old.st_mode)
+    try:
+        with _renamed(beside, target, old) if whole else _device(path) as file:
+            yield file
+    except OSError as error:
+        # A full disk names no file, and the temporary name helps nobody.
+        if error.errno is not None and error.filename in (None, beside, target):
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+        raise
+
+
+def _stat(path: str | os.PathLike[str]) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+@contextlib.contextmanager
+def _renamed(beside: str, target: str, old: os.stat_result | None) -> Iterator[IO[bytes]]:
+    mode = 0o666 if old is None else old.st_mode & 0o777
+    if old is not None:
+        os.close(os.open(target, os.O_WRONLY))  # refuses a read-only file, which a rename would replace
+    try:
+        with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            if old is not None:
+                os.chmod(beside, mode)  # whatever the umask
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside)
+    _sync(os.path.dirname(target))
+
+
+@contextlib.contextmanager
+def _device(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """In memory until all is there: a writer may want to seek."""
+    whole = io.BytesIO()
+    with open(path, "wb") as device:
+        yield whole
+        device.write(whole.getbuffer())
+
+
+def _sync(folder: str) -> None:
+    """Put the new name on the disk, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
