@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from cogrid.backend.array import brief
 from cogrid.backend.env_state import EnvState
 from cogrid.core.layout import FLOOR, WALL, Layout
 from cogrid.core.look import Look, bare_floor, closed_wall, figure, plate, token
@@ -55,18 +56,18 @@ class Reward:
 def checked_number(name: str, value: object, low: float, high: float) -> float:
     """The value as a float, or an error that names it; for the options of specs and games."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name}={value!r} is not a number.")
+        raise TypeError(f"{name}={brief(value)} is not a number.")
     if not low <= value <= high:  # false for NaN
-        raise ValueError(f"{name}={value!r} is out of range: it must be from {low:g} to {high:g}.")
+        raise ValueError(f"{name}={brief(value)} is out of range: it must be from {low:g} to {high:g}.")
     return float(value)
 
 
 def checked_integer(name: str, value: object, low: int, high: int) -> int:
     """The value, or an error that names it; for the options of specs and games."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name}={value!r} is not an integer.")
+        raise TypeError(f"{name}={brief(value)} is not an integer.")
     if not low <= value <= high:
-        raise ValueError(f"{name}={value!r} is out of range: it must be from {low} to {high}.")
+        raise ValueError(f"{name}={brief(value)} is out of range: it must be from {low} to {high}.")
     return value
 
 

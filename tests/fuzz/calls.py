@@ -16,8 +16,8 @@ from cogrid.backend import rng
 from cogrid.play.server import Server
 from cogrid.play.session import SPEEDS, Session
 from tests.fuzz.files import ARENA, GAMES, RING, ROOM, episodes
-from tests.fuzz.grammar import ARRAYS, mostly, numbers, odd, scalars
-from tests.fuzz.judge import Wrong, agreed
+from tests.fuzz.grammar import mostly, numbers, scalars
+from tests.fuzz.judge import Refused, Wrong, agreed
 from tests.fuzz.target import Attempt, Source, Target, played
 from tests.support import BACKENDS, HAS_JAX
 
@@ -28,7 +28,9 @@ soups = st.lists(st.lists(st.sampled_from(["onion", "tomato"]), min_size=1, max_
 boards = st.builds(
     lambda rows, tail: "\n".join(rows) + tail,
     st.integers(2, 7).flatmap(
-        lambda width: st.lists(st.text("XXXOPDST# 12", min_size=width, max_size=width), min_size=2, max_size=6)
+        lambda width: st.lists(
+            st.text("XXXOPDST# 12", min_size=width, max_size=width), min_size=2, max_size=6
+        )
     ),
     st.sampled_from(["", "", "\n", "\nX"]),
 )
@@ -58,7 +60,9 @@ OPTIONS: dict[str, st.SearchStrategy[Any]] = {
     "cook_start": st.sampled_from(["auto", "interact"]),
     "orders": st.one_of(st.none(), soups),
     "bonus_orders": soups,
-    "recipes": st.lists(st.tuples(st.sampled_from([["onion"], ["tomato", "onion"]]), numbers, small), max_size=2),
+    "recipes": st.lists(
+        st.tuples(st.sampled_from([["onion"], ["tomato", "onion"]]), numbers, small), max_size=2
+    ),
     "order_bonus": st.floats(-1e6, 1e6),
     "soup_value": st.floats(-1e6, 1e6),
     "map_size": st.integers(3, 9),
@@ -112,9 +116,7 @@ def made(folder: Path) -> tuple[Source, Attempt]:
     """`make` and `make_vec` with any options."""
     compiles = _one_of(COMPILED)
     source = st.tuples(
-        mostly(ids).flatmap(
-            lambda id: st.tuples(st.just(id), options(HALL if id is ARENA else KITCHEN, 4))
-        ),
+        mostly(ids).flatmap(lambda id: st.tuples(st.just(id), options(HALL if id is ARENA else KITCHEN, 4))),
         st.one_of(st.none(), st.none(), mostly(small)),
         mostly(st.sampled_from(["same-step", "next-step"])),
     )
@@ -167,8 +169,14 @@ def stepped(folder: Path) -> tuple[Source, Attempt]:
     seeds = mostly(st.one_of(st.integers(0, 2**40), st.lists(st.integers(0, 99), min_size=2, max_size=2)))
     source = st.one_of(
         st.tuples(st.just("step"), st.integers(0, 1), mostly(joint)),
-        st.tuples(st.just("step"), st.just(2), mostly(st.fixed_dictionaries(dict.fromkeys(range(3), actions)))),
-        st.tuples(st.just("step"), st.integers(0, 1), st.dictionaries(mostly(st.integers(0, 1)).filter(_hashable), actions, max_size=3)),
+        st.tuples(
+            st.just("step"), st.just(2), mostly(st.fixed_dictionaries(dict.fromkeys(range(3), actions)))
+        ),
+        st.tuples(
+            st.just("step"),
+            st.integers(0, 1),
+            st.dictionaries(mostly(st.integers(0, 1)).filter(_hashable), actions, max_size=3),
+        ),
         st.tuples(st.just("vector"), st.just(0), mostly(arrays)),
         st.tuples(st.just("reset"), st.integers(0, 2), seeds),
         st.tuples(st.just("vector reset"), st.just(0), seeds),
@@ -181,7 +189,9 @@ def stepped(folder: Path) -> tuple[Source, Attempt]:
             if call == "reset" and value is None:
                 return  # fresh seeds
             found = agreed(*[lambda env=env: getattr(env, call)(value) for env in vectors])
-            told = [[np.asarray(part).tobytes() for part in one[: 4 if call == "step" else 1]] for one in found]
+            told = [
+                [np.asarray(part).tobytes() for part in one[: 4 if call == "step" else 1]] for one in found
+            ]
         else:
             envs = groups[which]
             if kind == "reset":
@@ -287,9 +297,7 @@ def rolled(folder: Path) -> tuple[Source, Attempt]:
         "params": st.none(),
     }
     given = {name: mostly(one) for name, one in usual.items() if name not in ("num_envs", "num_steps")}
-    source = st.fixed_dictionaries(
-        {"num_envs": mostly(few), "num_steps": mostly(few)}, optional=given
-    )
+    source = st.fixed_dictionaries({"num_envs": mostly(few), "num_steps": mostly(few)}, optional=given)
     known: dict[Any, bytes] = {}
 
     def attempt(arguments: dict[str, Any]) -> None:
@@ -353,7 +361,7 @@ def messages(folder: Path) -> tuple[Source, Attempt]:
             words = answers[0]["words"]
             if "\n" in words or len(words) > 600:
                 raise Wrong(f"its error is no sentence: {words[:160]!r}")
-            raise ValueError(f"{words.removesuffix('.')}.")
+            raise Refused(words)
         session.step()
 
     return source, attempt

@@ -103,7 +103,9 @@ def damaged(random: Random, data: bytes) -> bytes:
             case 3:
                 del out[at:]
             case 4:
-                out[at:at] = random.choice((b"[" * 2000, b'{"a":' * 500, b"9" * 5000, b"\xff\xfe", b"NaN", b"\0"))
+                out[at:at] = random.choice(
+                    (b"[" * 2000, b'{"a":' * 500, b"9" * 5000, b"\xff\xfe", b"NaN", b"\0")
+                )
             case _:
                 out[at:end] = random.randbytes(end - at)
     return bytes(out)
@@ -130,7 +132,9 @@ ARRAYS = (
 numbers = st.one_of(
     st.integers(-3, 9), st.sampled_from([2**31 - 1, 2**31, 2**32, 2**63, 2**64, -(2**63) - 1, 10**30])
 )
-scalars = st.one_of(st.none(), st.booleans(), numbers, st.floats(), st.text(max_size=6), st.binary(max_size=3))
+scalars = st.one_of(
+    st.none(), st.booleans(), numbers, st.floats(), st.text(max_size=6), st.binary(max_size=3)
+)
 #: Anything that Python can hand over.
 odd = st.one_of(
     scalars,

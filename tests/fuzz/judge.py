@@ -25,6 +25,10 @@ class Wrong(Exception):
     """An input was accepted, and what came of it is not right."""
 
 
+class Refused(ValueError):
+    """An input was refused by an answer and not by an error; its text is the answer's."""
+
+
 class Hang(BaseException):
     """An input took too long; no `except Exception` on its way stops it."""
 
@@ -84,6 +88,8 @@ def no_sentence(error: Exception) -> str | None:
         return f"raised {named}"
     last = traceback.extract_tb(error.__traceback__)[-1]
     raised = linecache.getline(last.filename, last.lineno or 0).strip()
+    if isinstance(error, Refused):
+        return None
     if not last.filename.startswith(OURS) or not raised.startswith("raise"):
         return f"an error that is not ours, {named}"
     if len(text) > LONGEST or not re.fullmatch(r"[^\n]*[.?]", text):
