@@ -248,7 +248,7 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session(tags=["nightly"])
 def fuzz(session: nox.Session) -> None:
-    """Try hostile inputs, kills and full disks, and count what they broke; -- --seed, --inputs, --only, --help."""
+    """Try hostile inputs, kills and full disks, and count what they broke; -- --seed, --only, --help."""
     row = MATRIX["jax-cpu"]
     install(session, "tests", extra="train,checkpoint")
     env = row.env | compilation_cache(session)

@@ -95,8 +95,9 @@ def as_array(name: str, value: Any) -> Array:
     try:
         return np.asarray(value)
     except Exception as error:  # whatever the other library raises for a tensor on another device
+        reason = str(error).split(". ")[0]  # NumPy says more of what is ragged
         raise TypeError(
-            f"{name} of type {type(value).__name__} cannot become a NumPy array ({error}): "
+            f"{name} of type {type(value).__name__} cannot become a NumPy array ({reason}): "
             "convert it first, by tensor.detach().cpu().numpy() or the like."
         ) from None
 
@@ -106,7 +107,7 @@ def brief(value: Any) -> str:
     text = repr(value)
     if "\n" in text:  # an array of several rows
         text = " ".join(text.split())
-    return text if len(text) <= 120 else f"{text[:117]}..."
+    return text if len(text) <= 120 else f"{text[:119]}…"
 
 
 def is_choice(value: Any, choices: Iterable[str]) -> bool:
