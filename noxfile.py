@@ -246,6 +246,15 @@ def mutants(session: nox.Session) -> None:
     session.run("python", "ci/mutants.py", *session.posargs, env=row.env)
 
 
+@nox.session(tags=["nightly"])
+def fuzz(session: nox.Session) -> None:
+    """Try hostile inputs, kills and full disks, and count what they broke; -- --seed, --only, --help."""
+    row = MATRIX["jax-cpu"]
+    install(session, "tests", extra="train,checkpoint")
+    env = row.env | compilation_cache(session)
+    run_through(session, "python", "-m", "tests.fuzz", *session.posargs, env=env)
+
+
 @nox.session
 def validate(session: nox.Session) -> None:
     """Train and play with the other backend beside; 22 if any bit differs; -- smoke, soak, or a number."""

@@ -12,7 +12,7 @@ import numpy as np
 from pettingzoo import ParallelEnv
 
 from cogrid.backend import rng
-from cogrid.backend.array import Array, as_array
+from cogrid.backend.array import Array, as_array, brief, is_choice
 from cogrid.backend.env_state import EnvState
 from cogrid.core import profiling, snapshot
 from cogrid.core.autoreset import renew
@@ -54,9 +54,10 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         infos: bool = False,
         shadow: bool | None = None,
     ) -> None:
-        if render_mode is not None and render_mode not in RENDER_MODES:
+        if render_mode is not None and not is_choice(render_mode, RENDER_MODES):
             raise ValueError(
-                f"render_mode={render_mode!r} is unknown: choose one of {', '.join(RENDER_MODES)}, or None."
+                f"render_mode={brief(render_mode)} is unknown: "
+                f"choose one of {', '.join(RENDER_MODES)}, or None."
             )
         self.spec = spec
         self.rules = compile_rules(spec, backend)
@@ -311,9 +312,11 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         unknown = [agent for agent in actions if agent not in self.agents]
         if missing:
             raise ValueError(
-                f"the action of agent {missing[0]!r} is missing: living agents are {self.agents}."
+                f"the action of agent {brief(missing[0])} is missing: living agents are {self.agents}."
             )
-        raise ValueError(f"an action was given for agent {unknown[0]!r}: living agents are {self.agents}.")
+        raise ValueError(
+            f"an action was given for agent {brief(unknown[0])}: living agents are {self.agents}."
+        )
 
     def _infos_by_agent(
         self, infos: Mapping[str, Array], agents: list[int] | None = None
@@ -426,7 +429,7 @@ def _revive(
 
 
 def _integer(agent: int, action: Any) -> int:
-    name = f"action {action!r} of agent {agent}"
+    name = f"action {brief(action)} of agent {agent}"
     number = as_array(name, action)
     if number.dtype.kind not in "iu" or number.ndim:
         raise TypeError(f"{name} is not an integer.")

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cogrid.backend.array import brief
+
 Tree = Any
 
 
@@ -112,9 +114,9 @@ def _devices(devices: Any) -> list[Any]:
         return list(jax.devices()[:devices])
     if isinstance(devices, Sequence) and devices and all(isinstance(one, jax.Device) for one in devices):
         if len(set(devices)) != len(devices):
-            raise ValueError(f"devices={devices!r} names one of them twice.")
+            raise ValueError(f"devices={brief(devices)} names one of them twice.")
         return list(devices)
-    raise TypeError(f"devices={devices!r} is neither a number, nor a list of JAX's devices, nor a mesh.")
+    raise TypeError(f"devices={brief(devices)} is neither a number, nor a list of JAX's devices, nor a mesh.")
 
 
 @functools.lru_cache(maxsize=64)

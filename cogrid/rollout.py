@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cogrid.backend import rng
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, brief, is_choice
 from cogrid.backend.env_state import EnvState
 from cogrid.checkpoint import Checkpoints
 from cogrid.cogrid_env import CoGridEnv
@@ -123,11 +123,11 @@ def _check(env: CoGridEnv, policy: Any, keep: str, checkpoint: Any, numbers: dic
         )
     for name, number in numbers.items():
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise ValueError(f"{name}={number!r} must be a whole number of at least 1.")
-    if keep not in KEEP:
-        raise ValueError(f"keep={keep!r} is unknown: choose one of {', '.join(map(repr, KEEP))}.")
+            raise ValueError(f"{name}={brief(number)} must be a whole number of at least 1.")
+    if not is_choice(keep, KEEP):
+        raise ValueError(f"keep={brief(keep)} is unknown: choose one of {', '.join(map(repr, KEEP))}.")
     if policy is not None and not callable(policy):
-        raise TypeError(f"policy={policy!r} is no function of parameters, observation and key.")
+        raise TypeError(f"policy={brief(policy)} is no function of parameters, observation and key.")
     if checkpoint is not None and keep == "trajectory":
         raise ValueError("a checkpoint holds no trajectory: leave out checkpoint= or keep='trajectory'.")
 
@@ -180,7 +180,10 @@ class Program(NamedTuple):
         import jax
 
         host, parts = self.place.host, []
-        params = jax.device_put(params, self.place.everywhere())
+        try:
+            params = jax.device_put(params, self.place.everywhere())
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"params={brief(params)} are not a tree of arrays that JAX can hold.") from None
         for first in range(0, num_steps, chunk):
             before = jax.tree.map(host, carry.state) if shadow else None  # the carry itself is given away
             began = perf_counter()

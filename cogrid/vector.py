@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from cogrid.backend import rng
-from cogrid.backend.array import Array, as_array
+from cogrid.backend.array import Array, as_array, brief, is_choice
 from cogrid.backend.env_state import EnvState
 from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
@@ -48,10 +48,10 @@ class VectorEnv:
         shadow: bool | None = None,
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
-            raise ValueError(f"num_envs={num_envs!r} must be a whole number of at least 1.")
-        if autoreset not in AUTORESETS:
+            raise ValueError(f"num_envs={brief(num_envs)} must be a whole number of at least 1.")
+        if not is_choice(autoreset, AUTORESETS):
             raise ValueError(
-                f"autoreset={autoreset!r} is unknown: choose one of {', '.join(map(repr, AUTORESETS))}."
+                f"autoreset={brief(autoreset)} is unknown: choose one of {', '.join(map(repr, AUTORESETS))}."
             )
         self.spec = spec
         self.num_envs = num_envs

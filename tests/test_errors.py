@@ -14,7 +14,7 @@ import cogrid
 from cogrid.backend import rng
 from cogrid.core.game import Game
 from cogrid.core.spec import Spec
-from tests.episodes import run_python
+from tests.episodes import run_python, shared
 from tests.support import BACKENDS, HAS_JAX, INTERACT, NOOP, UP, assert_same
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
@@ -752,3 +752,54 @@ if HAS_JAX:
         states = batch_of(unharmed, 4)
         wrong = np.zeros((4, 3), np.int32)
         assert_names(complaint(lambda: jax.vmap(unharmed.jax_step)(states, wrong)), "(3,)", "(2,)")
+
+
+# Found by the fuzzers: arrays and long values where something else is expected
+
+GRID = np.zeros((2, 2, 3), int)  # its repr has several lines
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda backend, value: cogrid.make(value, backend=backend),
+        lambda backend, value: cogrid.make(ROOM, backend=value),
+        lambda backend, value: cogrid.make(ROOM, backend=backend, max_steps=value),
+        lambda backend, value: cogrid.make(ROOM, backend=backend, soup_value=value),
+        lambda backend, value: cogrid.make(ROOM, backend=backend, observation=value),
+        lambda backend, value: cogrid.make(ROOM, backend=backend, random_start=value),
+        lambda backend, value: cogrid.make(ROOM, backend=backend, cook_start=value),
+        lambda backend, value: cogrid.make(ROOM, backend=backend, bonus_orders=value),
+        lambda backend, value: cogrid.make(ROOM, backend=backend, bonus_orders=[value]),
+        lambda backend, value: cogrid.make(ROOM, backend=backend, recipes=[value]),
+        lambda backend, value: cogrid.make(ROOM, backend=backend, render_mode=value),
+        lambda backend, value: cogrid.make_vec(ROOM, value, backend=backend),
+        lambda backend, value: cogrid.make_vec(ROOM, 2, backend=backend, autoreset=value),
+        lambda backend, value: shared(ROOM, backend).reset(seed=value),
+    ],
+)
+@pytest.mark.parametrize("value", [GRID, [0.5, None], {"a": list(range(999))}], ids=["array", "list", "dict"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_strange_value_is_named_on_one_line(backend, value, call) -> None:
+    assert len(complaint(lambda: call(backend, value), ValueError, TypeError)) < 600
+
+
+@pytest.mark.parametrize("soup", [4.5, None, 1, ["onion", 2], ["onion", ["onion"]], {"onion": 1}])
+def test_soups_that_are_no_lists_of_words(soup) -> None:
+    assert_names(complaint(lambda: cogrid.make(ROOM, bonus_orders=[soup])), "soup", repr(soup), "onion")
+
+
+@pytest.mark.parametrize("key", [None, "ó", 2**64, [None, 1], [[1], [1, 2]], b"x", object()])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_keys_that_are_nothing_of_the_kind(backend, key) -> None:
+    env = shared(ROOM, backend)
+    state = env.reset_fn(env.rules.backend.key(rng.key(0)))[0]
+    assert "key" in complaint(lambda: env.replace(state, rng_key=key), TypeError)
+
+
+@pytest.mark.skipif(not HAS_JAX, reason="rollouts run on JAX")
+@pytest.mark.parametrize("params", [2**32, "weights", object()])
+def test_params_that_jax_cannot_hold(params) -> None:
+    env = shared(ROOM, "jax")
+    call = functools.partial(cogrid.rollout, env, None, 0, 1, 1, params=params, devices=1)
+    assert_names(complaint(call, TypeError), "params", "tree of arrays")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -173,3 +175,28 @@ def test_hostile_archives_are_no_checkpoint(tmp_path, kind, monkeypatch) -> None
         return
     with pytest.raises(ValueError, match=r"a\.npz is no checkpoint of examples/ippo\.py, or a damaged one"):
         policy_of(str(file), env.rules)
+
+
+def test_a_header_that_python_cannot_read_is_no_checkpoint(tmp_path) -> None:
+    """NumPy raises a tokenize.TokenError for it."""
+    env = shared(ROOM, "numpy")
+    file = Path(checkpoint(tmp_path / "a.npz", len(env.feature_names)))
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data.replace(b"'descr': ", b"'descr':["))
+    with pytest.raises(ValueError, match="or a damaged one"):
+        policy_of(str(file), env.rules)
+
+
+def test_a_file_that_is_no_archive_is_closed(tmp_path) -> None:
+    env = shared(ROOM, "numpy")
+    file = Path(checkpoint(tmp_path / "a.npz", len(env.feature_names)))
+    file.write_bytes(file.read_bytes()[:-30])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(ValueError, match="or a damaged one"):
+            policy_of(str(file), env.rules)
+        gc.collect()
+    assert not caught

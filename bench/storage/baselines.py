@@ -73,7 +73,10 @@ def load(path: Path) -> Baseline:
     """A valid baseline of either kind; any result can serve as one."""
     data = results.read(path)
     if "key" in json.loads(data):
-        return results.decoded(data, CounterSet, str(path))
+        counted = results.decoded(data, CounterSet, str(path))
+        if not any(names <= counted.key.keys() for names in ({"numpy", "python"}, {"jaxlib", "platform"})):
+            raise UsageError(f"{path} is damaged: its key names no versions that counters depend on.")
+        return counted
     return results.decoded(data, Result, str(path))
 
 

@@ -89,7 +89,8 @@ def read(path: Path) -> bytes:
     version = found.get("schema") if isinstance(found, dict) else None
     if version != SCHEMA_VERSION:
         raise UsageError(
-            f"{path} has schema version {version!r} and this program reads {SCHEMA_VERSION}: measure again."
+            f"{path} has schema version {version!r:.40} and this program reads {SCHEMA_VERSION}: "
+            "measure again."
         )
     return data
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from cogrid.backend.array import lift
+from cogrid.backend.array import as_array, lift
 
 _IN_BOUNDS = lax.GatherScatterMode.PROMISE_IN_BOUNDS
 
@@ -135,13 +135,13 @@ class JaxBackend:
                     "make the key by jax.random.key(seed, impl='threefry2x32')."
                 )
             return jax.random.key_data(key)
-        words = jnp.asarray(key)
+        words = as_array("the key", key) if self.is_concrete(key) else jnp.asarray(key)
         if words.dtype != np.uint32 or words.ndim == 0 or words.shape[-1] != 2:
             raise TypeError(
                 f"a key is made by jax.random.key(seed) or cogrid.backend.rng.key(seed), "
                 f"not an array of {words.dtype} with shape {words.shape}."
             )
-        return words
+        return jnp.asarray(words)
 
     def key(self, words: Any) -> Any:
         """A typed key."""

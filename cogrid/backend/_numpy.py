@@ -93,7 +93,10 @@ class NumpyBackend:
 
     def words(self, key: Any) -> Any:
         """NumPy keys are their words."""
-        words = np.asarray(key)
+        try:
+            words = np.asarray(key)
+        except ValueError:  # ragged
+            raise TypeError(f"a key is two uint32 words, not a {type(key).__name__}.") from None
         if words.dtype != np.uint32 or words.ndim == 0 or words.shape[-1] != 2:
             raise TypeError(
                 f"a key is two uint32 words as made by cogrid.backend.rng.key(seed), "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import numpy as np
@@ -102,16 +102,30 @@ def as_array(name: str, value: Any) -> Array:
     try:
         return np.asarray(value)
     except Exception as error:  # whatever the other library raises for a tensor on another device
+        reason = str(error).split(". ")[0]  # NumPy says more of what is ragged
         raise TypeError(
-            f"{name} of type {type(value).__name__} cannot become a NumPy array ({error}): "
+            f"{name} of type {type(value).__name__} cannot become a NumPy array ({reason}): "
             "convert it first, by tensor.detach().cpu().numpy() or the like."
         ) from None
 
 
+def brief(value: Any) -> str:
+    """A value for an error message: its repr, on one line and not too long."""
+    text = repr(value)
+    if "\n" in text:  # an array of several rows
+        text = " ".join(text.split())
+    return text if len(text) <= 120 else f"{text[:119]}…"
+
+
+def is_choice(value: Any, choices: Iterable[str]) -> bool:
+    """Whether the value is one of some words; an array or a list is none of them."""
+    return isinstance(value, str) and value in choices
+
+
 def get_backend(name: str) -> Backend:
     """The backend of that name; imports JAX only for `"jax"`."""
-    if name not in BACKENDS:
-        raise ValueError(f"unknown backend {name!r}: choose one of {', '.join(map(repr, BACKENDS))}.")
+    if not is_choice(name, BACKENDS):
+        raise ValueError(f"unknown backend {brief(name)}: choose one of {', '.join(map(repr, BACKENDS))}.")
     return _load(name)
 
 

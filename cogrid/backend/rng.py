@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cogrid.backend.array import Array, get_backend, lift
+from cogrid.backend.array import Array, brief, get_backend, lift
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
@@ -18,14 +18,14 @@ def seed(value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"a seed is an integer, not {value!r}.") from None
+        raise TypeError(f"a seed is an integer, not {brief(value)}.") from None
 
 
 def key(seed_: int) -> np.ndarray[Any, Any]:
     """The key of a seed: its two 32-bit words, as `jax.random.key` has them; both backends take it."""
     number = seed(seed_)
     if not -(2**63) <= number < 2**64:
-        raise ValueError(f"seed {number} does not fit in 64 bits.")
+        raise ValueError(f"seed {brief(number)} does not fit in 64 bits.")
     if number < 0:  # jax.random.key keeps 32 bits of a negative seed
         number %= 2**32
     return np.array([number >> 32, number & 0xFFFFFFFF], dtype=np.uint32)

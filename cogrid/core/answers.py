@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
+from cogrid.backend.array import brief
 from cogrid.core.chance import SCALE
 
 Thing = Hashable  # what a cell holds, its state included
@@ -140,18 +141,18 @@ class OneCell:
 def checked_number(name: str, value: object, low: float, high: float) -> float:
     """The value as a float, or an error that names it; for the options of specs and games."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name}={value!r} is not a number.")
+        raise TypeError(f"{name}={brief(value)} is not a number.")
     if not low <= value <= high:  # false for NaN
-        raise ValueError(f"{name}={value!r} is out of range: it must be from {low:g} to {high:g}.")
+        raise ValueError(f"{name}={brief(value)} is out of range: it must be from {low:g} to {high:g}.")
     return float(value)
 
 
 def checked_integer(name: str, value: object, low: int, high: int) -> int:
     """The value, or an error that names it; for the options of specs and games."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name}={value!r} is not an integer.")
+        raise TypeError(f"{name}={brief(value)} is not an integer.")
     if not low <= value <= high:
-        raise ValueError(f"{name}={value!r} is out of range: it must be from {low} to {high}.")
+        raise ValueError(f"{name}={brief(value)} is out of range: it must be from {low} to {high}.")
     return value
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, brief
 from cogrid.backend.env_state import EnvState, clock_of
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
@@ -91,7 +91,7 @@ def _array(rules: Rules, name: str, value: Any, kinds: str) -> Array:
         except TypeError:  # a list of traced numbers
             value = rules.xp.asarray(value)
         except ValueError:
-            raise ValueError(f"{name} is ragged: {value!r}.") from None
+            raise ValueError(f"{name} is ragged: {brief(value)}.") from None
     if value.dtype.kind not in kinds:
         expected = {"b": "truth values", "iufV": "numbers"}.get(kinds, "integers")
         raise TypeError(f"{name} must be {expected}, not {value.dtype}.")

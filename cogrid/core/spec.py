@@ -8,6 +8,7 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from cogrid.backend.array import brief, is_choice
 from cogrid.core.actions import ACTION_SETS, FURTHER, Action
 from cogrid.core.game import Game, checked_integer, checked_number
 from cogrid.core.layout import FLOOR, MAX_ALL_CELLS, Layout
@@ -40,7 +41,7 @@ class Spec:
         checked_integer("window", self.window, 1, 127)
         object.__setattr__(self, "shaping", checked_number("shaping", self.shaping, -MAX_WEIGHT, MAX_WEIGHT))
         if not isinstance(self.random_start, bool):
-            raise TypeError(f"random_start={self.random_start!r} is neither True nor False.")
+            raise TypeError(f"random_start={brief(self.random_start)} is neither True nor False.")
         if self.window % 2 == 0:
             raise ValueError(
                 f"window={self.window} is even: the side of a window is odd, the agent in its middle."
@@ -175,7 +176,7 @@ def _layouts(game: Game, given: str | Layout | Iterable[str | Layout]) -> tuple[
     if isinstance(given, (str, Layout)):
         given = (given,)
     if not isinstance(given, Iterable):
-        raise TypeError(f"layout={given!r} is neither a name, nor ASCII text, nor a list of these.")
+        raise TypeError(f"layout={brief(given)} is neither a name, nor ASCII text, nor a list of these.")
     given = tuple(given)
     if not given:
         raise ValueError(f"{type(game).__name__} needs a layout: give layout= a name or ASCII text.")
@@ -186,17 +187,17 @@ def _layout(game: Game, given: str | Layout, number: int) -> Layout:
     if isinstance(given, Layout):
         return given
     if not isinstance(given, str):
-        raise TypeError(f"layout {given!r} is neither a name nor ASCII text.")
+        raise TypeError(f"layout {brief(given)} is neither a name nor ASCII text.")
     if "\n" in given:
         return Layout(f"own-{number}", given)
     if given not in game.layouts:
         raise ValueError(
-            f"unknown layout {given!r}: known names are {', '.join(sorted(game.layouts))}; "
+            f"unknown layout {brief(given)}: known names are {', '.join(sorted(game.layouts))}; "
             "a board of your own is one text with line breaks."
         )
     return game.layouts[given]
 
 
 def _check_choice(name: str, value: str, choices: Iterable[str]) -> None:
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name}={value!r} is unknown: choose one of {', '.join(map(repr, choices))}.")
+    if not is_choice(value, choices):
+        raise ValueError(f"{name}={brief(value)} is unknown: choose one of {', '.join(map(repr, choices))}.")

@@ -7,6 +7,7 @@ import difflib
 import json
 from typing import Any
 
+from cogrid.backend.array import brief
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.spec import Spec, differences, override
 from cogrid.envs.arena import specs as arena
@@ -21,7 +22,7 @@ def register(id: str, spec: Spec) -> None:
     if not isinstance(spec, Spec):
         raise TypeError(f"register takes a cogrid Spec, not {type(spec).__name__}.")
     if not isinstance(id, str):
-        raise TypeError(f"an environment id is text, not {id!r}.")
+        raise TypeError(f"an environment id is text, not {brief(id)}.")
     if id in _SPECS:
         raise ValueError(f"id {id!r} is registered already: choose another id, or raise its version.")
     _SPECS[id] = spec
@@ -35,7 +36,7 @@ def registered() -> list[str]:
 def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spec:
     """The registered spec with overrides; `adapter` are the keywords that the caller takes for itself."""
     if not isinstance(id, str):
-        raise TypeError(f"an environment id is text, not {id!r}.")
+        raise TypeError(f"an environment id is text, not {brief(id)}.")
     if id not in _SPECS:
         close = difflib.get_close_matches(id, _SPECS, 3, 0.5)
         hint = (
@@ -43,7 +44,7 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spe
             if close
             else f"known are {', '.join(registered())}."
         )
-        raise ValueError(f"unknown environment id {id!r}: {hint}")
+        raise ValueError(f"unknown environment id {brief(id)}: {hint}")
     return override(_SPECS[id], overrides, id, adapter)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from cogrid.backend.array import brief, is_choice
 from cogrid.core.features import Feature
 from cogrid.core.game import Game, Item, Outcome, Reward, Thing, checked_integer, checked_number
 from cogrid.core.layout import FLOOR, WALL, Layout
@@ -64,8 +65,8 @@ class Kitchen(Game):
 
     def __post_init__(self) -> None:
         """Check the options and put recipes in order."""
-        if self.cook_start not in ("auto", "interact"):
-            raise ValueError(f"cook_start={self.cook_start!r} is unknown: choose 'auto' or 'interact'.")
+        if not is_choice(self.cook_start, ("auto", "interact")):
+            raise ValueError(f"cook_start={brief(self.cook_start)} is unknown: choose 'auto' or 'interact'.")
         checked_integer("cook_time", self.cook_time, 1, MAX_SYMBOLS)
         for name in ("order_bonus", "soup_value"):
             object.__setattr__(self, name, checked_number(name, getattr(self, name), -1e6, 1e6))
@@ -74,7 +75,7 @@ class Kitchen(Game):
             if isinstance(value, (list, tuple)):
                 object.__setattr__(self, name, tuple(map(read, value)))
             elif value is not None or name != "orders":
-                raise TypeError(f"{name}={value!r} is not a list.")
+                raise TypeError(f"{name}={brief(value)} is not a list.")
 
     def interact(self, held: Item, thing: Thing) -> Outcome | None:
         """The table of the classic game."""
@@ -180,17 +181,18 @@ class Kitchen(Game):
 def _soup(items: Any) -> tuple[str, ...]:
     if isinstance(items, str):
         items = items.split(",")
-    soup = tuple(items) if isinstance(items, Iterable) else ()
-    if not 1 <= len(soup) <= 3 or any(item not in INGREDIENTS for item in soup):
-        raise ValueError(f"soup {items!r} is no soup: it takes one to three of {', '.join(INGREDIENTS)}.")
-    return tuple(sorted(soup))
+    known = isinstance(items, (list, tuple)) and all(is_choice(item, INGREDIENTS) for item in items)
+    if not known or not 1 <= len(items) <= 3:
+        wanted = f"it takes one to three of {', '.join(INGREDIENTS)}"
+        raise ValueError(f"soup {brief(items)} is no soup: {wanted}.")
+    return tuple(sorted(items))
 
 
 def _recipe(recipe: Any) -> Recipe:
     try:
         items, value, time = recipe
     except (TypeError, ValueError):
-        raise ValueError(f"recipe {recipe!r} is not (ingredients, value, time).") from None
+        raise ValueError(f"recipe {brief(recipe)} is not (ingredients, value, time).") from None
     if time is not None:
         checked_integer(f"cook time of recipe {items!r}", time, 1, MAX_SYMBOLS)
     if value is not None:

@@ -201,3 +201,23 @@ def test_files_are_json_with_a_line_for_each_value(tmp_path: Path, folder: Path)
     accept(tmp_path, measured(today()))
     text = (folder / COUNTS).read_text()
     assert text == json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n"
+
+
+@pytest.mark.parametrize("key", [{"python": "3.11"}, {"numpy": "2.4.0"}, {"platform": "cpu"}, {"x": "y"}])
+def test_counters_of_no_versions_are_refused(tmp_path: Path, key: dict[str, str]) -> None:
+    file = ROOT / "bench" / "baselines" / COUNTS
+    path = tmp_path / "counters.json"
+    path.write_text(json.dumps(json.loads(file.read_bytes()) | {"key": key}))
+    with pytest.raises(UsageError, match=r"its key names no versions .*\.$"):
+        baselines.load(path)
+    assert baselines.troubles(path) == [
+        f"{path} is damaged: its key names no versions that counters depend on."
+    ]
+
+
+def test_a_long_schema_version_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps({"schema": list(range(999))}))
+    with pytest.raises(UsageError, match="schema version") as caught:
+        baselines.load(path)
+    assert len(str(caught.value)) < len(str(path)) + 200
