@@ -10,13 +10,11 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-try:
-    import resource
-except ImportError:  # Windows has none
-    resource = None  # type: ignore[assignment]
+resource: Any = None if sys.platform == "win32" else import_module("resource")  # Windows has none
 
 SAMPLE_SECONDS = 0.05  # a shorter sample measures the scheduler
 WARMUP_SECONDS = 0.2
