@@ -254,7 +254,7 @@ def peak_memory() -> int:
         return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
     if resource is None:
         return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     return peak * (1 if sys.platform == "darwin" else 1024)
 
 
