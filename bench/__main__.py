@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     command, options = parse(arguments)
     try:
-        code = int(command.run(options))
+        code = int(command.run(options) or Code.FINE)
         sys.stdout.flush()
         return code
     except UsageError as error:
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
         return Code.NO_DEVICE if isinstance(error, NoDevice) else Code.USAGE
     except BrokenPipeError:  # whoever read our output, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Code.FINE
+        return Code.CLOSED
     except OSError as error:  # an unwritable folder, a full disk
         where = f"{error.filename}: " if error.filename else ""
         print(f"bench: {where}{error.strerror or error}.", file=sys.stderr)

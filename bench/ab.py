@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from bench import ROOT
 from bench.compare import ab_statistics
 from bench.compare.ab_statistics import FIRST_PAIRS, ROUNDS, SECOND_PAIRS, Judged
@@ -14,7 +16,7 @@ from bench.measure.plan import Plan
 from bench.processes.checkout import checkout_of
 from bench.processes.pair import CaseSamples, Checkout, Pair
 from bench.processes.turns import noise_of
-from bench.records import Comparison, Measurement, Result, Row, replace
+from bench.records import Comparison, Measurement, Result, Row
 from bench.runner import row_of
 from bench.show.progress import Progress
 from bench.storage import results
@@ -62,7 +64,6 @@ def compare(
 
 
 def judged(samples: CaseSamples, cases: int) -> Judged | None:
-    """The verdict on one of so many cases; None where it cannot be compared."""
     return ab_statistics.judge(samples.first, samples.second, cases) if samples.is_compared else None
 
 
@@ -89,7 +90,6 @@ def _environment(cache: Path) -> dict[str, str]:
 
 
 def ab_row(samples: CaseSamples, plan: Plan, cases: int) -> Row:
-    """A row of the result: head's speed, and how it compares."""
     seconds = samples.alone + [head for pair in samples.first + samples.second for _, head in pair]
     failure = samples.failure or (None if seconds else ("failed", "it was never measured."))
     agents = samples.case.spec.num_agents
@@ -108,7 +108,6 @@ def ab_row(samples: CaseSamples, plan: Plan, cases: int) -> Row:
 
 
 def _comparison(samples: CaseSamples, cases: int) -> Comparison:
-    """The verdict with every sample."""
     found = judged(samples, cases)
     before, after = samples.base.get("counters", {}), samples.head.get("counters", {})
     numbers = found._asdict() if found else dict.fromkeys(Judged._fields) | {"confirmed": False}

@@ -15,8 +15,6 @@ class NoDevice(UsageError):
 
 
 class Code(enum.IntEnum):
-    """How a command of `python -m bench` ended."""
-
     FINE = 0
     FAILED = 1
     USAGE = 2
@@ -26,6 +24,7 @@ class Code(enum.IntEnum):
     NOT_COMPARABLE = 23
     NO_DEVICE = 69
     INTERRUPTED = 130  # as shells have it: 128 + SIGINT
+    CLOSED = 141  # 128 + SIGPIPE: nobody reads the output any more
 
 
 MEANING = {
@@ -60,5 +59,4 @@ def worst(codes: Iterable[Code], strict: bool = False) -> Code:
 
 
 def described() -> str:
-    """All of them in one line."""
     return ", ".join(f"{code:d} {meaning}" for code, meaning in MEANING.items())

@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
-from bench.compare.describe import in_short
+from bench.compare.findings import in_short
 from bench.measure.plan import Plan
 from bench.processes.worker import Worker, WorkerFailed
-from bench.records import Measurement, Parameters, Result, Row, replace
+from bench.records import Measurement, Parameters, Result, Row
 from bench.show.progress import Progress
 from bench.storage import results
 from bench.storage.identity import identity
@@ -59,7 +60,6 @@ def missing(result: Result) -> list[Case]:
 
 
 def row_of(case: Case, plan: Plan, measurement: Measurement) -> Row:
-    """A whole row."""
     return Row.of(
         measurement,
         name=case.name,

@@ -31,15 +31,11 @@ def options(**overrides: Any) -> tuple[tuple[str, Any], ...]:
 
 def chunk(batch: int) -> int:
     """Steps of a scan: fewer for larger batches, so that a pass takes about as long and its tape fits."""
-    return next(
-        steps
-        for limit, steps in ((10_000, 256), (100_000, 64), (1_000_000, 16), (batch, 8))
-        if batch <= limit
-    )
+    limits = ((10_000, 256), (100_000, 64), (1_000_000, 16), (batch, 8))
+    return next(steps for limit, steps in limits if batch <= limit)
 
 
 def toy(overrides: Options) -> list[Case]:
-    """The arena with many agents, in all modes."""
     return [Case(ARENA, mode, batch, 8, options=options(**overrides)) for mode, batch in ALL_MODES]
 
 
@@ -77,18 +73,12 @@ def profile(ids: Sequence[str], batch: int) -> list[Case]:
 
 
 def full(arena: Options = TOY) -> list[Case]:
-    """Everything."""
-    kinds = ("lossless", "window", "none")
+    others, kinds = [id for id in KITCHENS if id != CRAMPED], ("lossless", "window", "none")
     resets = (("numpy-single", 1), ("numpy-batch", 1024), ("jax-single", 1), ("jax-vmap", 1024))
     return [
         *quick(arena),
         # The other kitchens, then the other kinds of observation, in all modes.
-        *(
-            Case(id, mode, n, workload="cooperative")
-            for id in KITCHENS
-            if id != CRAMPED
-            for mode, n in ALL_MODES
-        ),
+        *(Case(id, mode, n, workload="cooperative") for id in others for mode, n in ALL_MODES),
         *(Case(CRAMPED, mode, n, options=options(observation=k)) for k in kinds for mode, n in ALL_MODES),
         *(Case(CRAMPED, mode, n, workload="noop") for mode, n in BATCHED),
         *(Case(ARENA, mode, n, 8, options=options(**WINDOWED)) for mode, n in ALL_MODES),
@@ -98,10 +88,7 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(CRAMPED, mode, measure="create") for mode in ("numpy-single", "jax-single")),
         *(Case(CRAMPED, mode, measure="import") for mode in ("numpy-single", "jax-single")),
         *(Case(CRAMPED, mode, n, measure="compile") for mode, n in (("jax-single", 1), ("jax-vmap", 1024))),
-        *(
-            Case(CRAMPED, "jax-vmap", 1024, measure="compile", options=options(observation=kind))
-            for kind in kinds
-        ),
+        *(Case(CRAMPED, "jax-vmap", 1024, measure="compile", options=options(observation=k)) for k in kinds),
         *profile([CRAMPED], 1024),
         *training(),
         # How much a scan gains from longer chunks.
@@ -121,7 +108,6 @@ def training(short: bool = False) -> list[Case]:
 
 
 def checked(cases: list[Case]) -> list[Case]:
-    """The cases; raises what is wrong with them, before anything is measured."""
     return list({case: (case.spec, named(case.measure)) for case in cases})
 
 

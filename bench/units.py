@@ -38,7 +38,6 @@ def change(before: float, after: float, unit: str) -> str:
 
 
 def size(value: float) -> str:
-    """1.5 GiB."""
     for limit, suffix in ((2**30, " GiB"), (2**20, " MiB"), (2**10, " KiB")):
         if value >= limit:
             return f"{value / limit:.3g}{suffix}"

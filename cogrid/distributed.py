@@ -204,14 +204,19 @@ def _join(address: str | None, count: int | None, process: int | None, wait: int
 
 
 def _who_is_missing(address: str | None, count: int | None, process: int | None, wait: int) -> str:
-    host, _, port = (address or "").rpartition(":")
-    if address is not None and process != 0:
-        try:
-            socket.create_connection((host, int(port)), timeout=2).close()
-        except OSError:
-            return f"process 0 was not at {address} within {wait} s: start it, or correct the address."
+    if address is not None and process != 0 and not _answers(address):
+        return f"process 0 was not at {address} within {wait} s: start it, or correct the address."
     of = "the" if count is None else f"the {count}"
     return f"not all of {of} processes came together within {wait} s: see that each one was started."
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=2).close()
+    except OSError:
+        return False
+    return True
 
 
 def _why_not(text: str) -> str:
@@ -236,7 +241,7 @@ class _Watch(threading.Thread):
 
         self.heartbeat, self.heard, self.ending, self.jax = heartbeat, False, False, global_state
         self.client, self.service = global_state.client, global_state.service
-        self.process = global_state.process_id
+        self.process, self._first = global_state.process_id, threading.Lock()
 
     def run(self) -> None:
         """Until the end of this process, or of another one."""
@@ -245,12 +250,16 @@ class _Watch(threading.Thread):
         except Exception as error:
             self.heard = True
             if not self.ending:
-                _say(f"{_who_died(str(error))}, so process {self.process} ends too.")
-                os._exit(DIED)
+                self._leave(_who_died(str(error)))
+
+    def _leave(self, who: str) -> None:
+        if self._first.acquire(blocking=False):  # one sentence, whoever is first
+            _say(f"{who}, so process {self.process} ends too.")
+            os._exit(DIED)
 
     def speak(self) -> None:
         """Wait until the watch has heard of the death and has ended us; it may be slow, or there was none."""
-        self.join(2 * self.heartbeat)
+        self.join(3 * self.heartbeat)  # one until JAX hears of it, one until its abort speaks instead
         if self.heard:
             self.join(SLOW)
 
@@ -263,8 +272,16 @@ class _Watch(threading.Thread):
         atexit.register(self.end)
 
     def _wait_in_abort(self, number: int) -> None:
-        with contextlib.suppress(RuntimeError):  # the watch itself aborts
+        """The aborting thread may be the very one that has the news for the watch: then speak here."""
+        aborting = threading.current_thread()
+        if aborting is self:
+            return
+        self.join(self.heartbeat)
+        if self.heard:
             self.join(SLOW)
+        elif not self.ending and isinstance(aborting, threading._DummyThread):  # the runtime's own
+            there = self.process == 0 or _answers(self.jax.coordinator_address)
+            self._leave("another process died" if there else "process 0 died or cannot be reached")
 
     def end(self) -> None:
         """Leave together with the others, or alone: they hear of it by the heartbeat.

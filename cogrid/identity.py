@@ -105,18 +105,18 @@ class _Reader:
         array = _on_host(value)
         if array is None or array.dtype.hasobject:
             return self._unknown(f"an array of {value.dtype} and shape {value.shape}")
-        return _hashed("array", array.dtype.str, array.shape, array.tobytes())
+        return _hashed("array", array.dtype, array.shape, array.tobytes())
 
     def _object(self, value: Any) -> bytes:
         """Anything else: what it wraps, its name if it is of a library, or its class and attributes."""
         kind = type(value)
         if hasattr(value, "__wrapped__"):  # a function under jax.jit, or in a decorator of the user's
             return self._all("wrapped", (value.__wrapped__,))
-        if isinstance(getattr(value, "rules", None), Rules):  # an environment or a state
-            return self._all(kind.__qualname__, (value.rules,))
         if dataclasses.is_dataclass(value):
             values = (getattr(value, field.name, None) for field in dataclasses.fields(value))
             return self._all("dataclass", (kind, *values))
+        if isinstance(getattr(value, "rules", None), Rules):  # an environment, whose episode is its own
+            return self._all(kind.__qualname__, (value.rules,))
         if _is_library(kind) and callable(value) and hasattr(value, "__name__"):
             return _hashed("library", getattr(value, "__module__", ""), value.__name__)
         if _is_library(kind) or not hasattr(value, "__dict__"):

@@ -130,6 +130,8 @@ def test_spec_override_refuses_unknown_names_too() -> None:
         ("observation", "pixels", ValueError, ("'features'", "'lossless'", "'window'", "'none'")),
         ("observation", None, ValueError, ("'features'", "'lossless'", "'window'", "'none'")),
         ("action_set", "diagonal", ValueError, ("'cardinal'", "'rotation'")),
+        ("action_set", ["cardinal"], ValueError, ("'cardinal'", "'rotation'")),
+        ("observation", {"a": 1}, ValueError, ("'features'", "'lossless'", "'window'", "'none'")),
         ("window", 4, ValueError, ("odd",)),
         ("window", 0, ValueError, ("from 1",)),
         ("window", 3.0, TypeError, ("integer",)),
@@ -195,6 +197,9 @@ def test_bad_autoreset(autoreset) -> None:
         ("orders", [("onion",) * 4], ("('onion', 'onion', 'onion', 'onion')", "onion, tomato")),
         ("orders", [("leek",)], ("leek", "onion, tomato")),
         ("orders", [()], ("()", "onion, tomato")),
+        ("orders", [None], ("None", "onion, tomato")),
+        ("bonus_orders", [5], ("5", "onion, tomato")),
+        ("orders", [[["onion"]]], ("[['onion']]", "onion, tomato")),
         ("bonus_orders", [("leek",)], ("leek", "onion, tomato")),
         ("recipes", [(("onion",), 5, 0)], ("0", "('onion',)", "cook time")),
         ("recipes", [(("onion",), 5, 2.5)], ("2.5", "('onion',)", "cook time")),
@@ -626,6 +631,7 @@ def test_snapshot_that_lacks_a_field(unharmed, field) -> None:
         ("time", -5),
         ("time", [1, 2]),
         ("time", 2**40),
+        ("shaping_weight", 1e308),
         ("done", "no"),
         ("rng_key", [1]),
         ("rng_key", [2**40, 1]),
@@ -778,7 +784,7 @@ def test_a_strange_value_is_named_on_one_line(backend, value, call) -> None:
     assert len(complaint(lambda: call(backend, value), ValueError, TypeError)) < 600
 
 
-@pytest.mark.parametrize("soup", [4.5, None, 1, ["onion", 2], ["onion", ["onion"]], {"onion": 1}])
+@pytest.mark.parametrize("soup", [4.5, None, 1, ["onion", 2], ["onion", ["onion"]]])
 def test_soups_that_are_no_lists_of_words(soup) -> None:
     assert_names(complaint(lambda: cogrid.make(ROOM, bonus_orders=[soup])), "soup", repr(soup), "onion")
 

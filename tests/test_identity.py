@@ -16,7 +16,7 @@ import pytest
 
 import cogrid
 from cogrid.identity import digest_of, digest_of_tree
-from tests.support import HAS_JAX
+from tests.support import HAS_JAX, keys
 
 SCALE = 3
 
@@ -139,6 +139,14 @@ def test_what_is_shared_is_equal_to_its_copy() -> None:
 def test_an_environment_of_another_spec_is_another() -> None:
     makes = [cogrid.make("Arena-V0", density=density) for density in (0.1, 0.2)]
     assert digest_of(closing(makes[0])) != digest_of(closing(makes[1]))
+
+
+def test_another_state_is_another() -> None:
+    env = cogrid.make("Arena-V0")
+    states = [env.reset_fn(keys(seed, 1)[0])[0] for seed in (0, 0, 1)]
+    digests = [digest_of(closing(state)) for state in states]
+    assert digests[0] == digests[1] != digests[2]
+    assert not digests[0].unknown
 
 
 def test_a_global_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:

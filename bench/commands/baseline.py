@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from msgspec.structs import asdict
 from tabulate import tabulate
 
 from bench.commands.options import short
@@ -16,7 +17,6 @@ EXAMPLE = 'python -m bench baseline accept bench/results/FILE.json --reason "tic
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Three commands of its own."""
     commands = parser.add_subparsers(required=True, metavar="show | accept | check")
 
     def command(name: str, function: object, text: str) -> argparse.ArgumentParser:
@@ -33,14 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The one that was named."""
     code: int = options.action(options)
     return code
 
 
 def _show(options: argparse.Namespace) -> int:
     here = machine.system()
-    for name, value in machine.facts(here).items():
+    for name, value in asdict(here).items():
         note = "  (not part of the fingerprint)" if name in machine.UNCOMPARED else ""
         print(f"{name:13} {value}{note}")
     print(f"fingerprint   {machine.fingerprint(here)}\n")

@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from bench.commands.options import at_least
-from bench.exit_codes import Code
 from bench.show import history
 from bench.storage.results import RESULTS
 
@@ -14,13 +13,10 @@ EXAMPLE = "python -m bench compare bench/results --batch-size 1024"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     parser.add_argument("folder", type=Path, nargs="?", default=RESULTS, help="default: bench/results")
     parser.add_argument("--batch-size", type=at_least(1), metavar="N", help="only rows of this batch")
     parser.add_argument("--scaling-only", action="store_true", help="only sweeps, with their efficiency")
 
 
-def run(options: argparse.Namespace) -> int:
-    """Oldest first."""
+def run(options: argparse.Namespace) -> None:
     print(history.history(options.folder, options.batch_size, options.scaling_only))
-    return Code.FINE

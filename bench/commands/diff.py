@@ -15,14 +15,12 @@ EXAMPLE = "python -m bench diff before.json after.json --format github"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="[before] after")
     parser.add_argument("--format", choices=diff.FORMATS, default="terminal", help="default: %(default)s")
     add_strict(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Worst first."""
     *before, path = options.files
     if len(before) > 1:
         raise UsageError(f"a diff takes one or two files, and here are {len(options.files)}.")

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from bench.commands.options import refuse_existing, short
-from bench.exit_codes import Code
 from bench.show.export import to_csv, to_pyperf
 from bench.storage import results
 
@@ -16,19 +15,16 @@ FORMATS = {"csv": to_csv, "pyperf": to_pyperf}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     parser.add_argument("file", type=Path)
     parser.add_argument("--to", choices=sorted(FORMATS), required=True)
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="default: print it")
 
 
-def run(options: argparse.Namespace) -> int:
-    """The whole result."""
+def run(options: argparse.Namespace) -> None:
     text = FORMATS[options.to](results.load(options.file))
     refuse_existing(options.output)
     if options.output:
-        results.write_text(options.output, text)
+        results.write_bytes(options.output, text.encode())
         print(f"bench: written to {short(options.output)}", file=sys.stderr)
     else:
         print(text, end="")
-    return Code.FINE

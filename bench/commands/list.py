@@ -5,20 +5,15 @@ from __future__ import annotations
 import argparse
 
 from bench import suites
-from bench.commands.options import add_selection
-from bench.commands.selection import selected
-from bench.exit_codes import Code
+from bench.commands.options import add_selection, selected
 
 EXAMPLE = "python -m bench list --full --only lossless"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     add_selection(parser)
 
 
-def run(options: argparse.Namespace) -> int:
-    """One name a line."""
+def run(options: argparse.Namespace) -> None:
     for case in selected(options, suites.full if options.full else suites.quick):
         print(case.name)
-    return Code.FINE

@@ -1,23 +1,28 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the cases that they ask for."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import cogrid
 from bench import suites
 from bench.exit_codes import UsageError
+from bench.measure import training
 from bench.measure.plan import Plan
 from bench.records import Against, Configuration, Result
 from bench.storage import results
+from bench.storage.machine import version_of
 from cogrid.benchmarks.case import Case
+from cogrid.shadow import VARIABLE as SHADOW
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """A whole number from the command line."""
-
     def number(text: str) -> int:
         if not text.removeprefix("-").isdigit() or int(text) < least:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
@@ -27,33 +32,26 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Which cases."""
     suite = parser.add_mutually_exclusive_group()
     suite.add_argument("--quick", action="store_true", help="CrampedRoom and the toy arena (default)")
     suite.add_argument("--full", action="store_true", help="everything, up to 5,000,000 environments")
     parser.add_argument("--only", metavar="TEXT", help="cases whose name contains this")
     parser.add_argument("--layout", action="append", metavar="NAME", help="only this environment; repeatable")
     parser.add_argument("--backend", choices=("numpy", "jax"))
-    parser.add_argument(
-        "--batch", type=at_least(1), metavar="N", help="run the batched cases with N environments"
-    )
-    toy = parser.add_argument_group("the toy arena")
-    toy.add_argument(
-        "--agents", type=at_least(1), default=suites.TOY["num_agents"], help="default: %(default)s"
-    )
-    toy.add_argument("--map-size", type=int, default=suites.TOY["map_size"], help="default: %(default)s")
-    toy.add_argument("--density", type=float, default=suites.TOY["density"], help="default: %(default)s")
+    parser.add_argument("--batch", type=at_least(1), metavar="N", help="environments of the batched cases")
+    toy, arena = suites.TOY, parser.add_argument_group("the toy arena")
+    arena.add_argument("--agents", type=at_least(1), default=toy["num_agents"], help="default: %(default)s")
+    arena.add_argument("--map-size", type=int, default=toy["map_size"], help="default: %(default)s")
+    arena.add_argument("--density", type=float, default=toy["density"], help="default: %(default)s")
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    """Where the result goes, and what it is called."""
     parser.add_argument("--tag", "-t", "--phase", default="", help="a word in the file's name")
     parser.add_argument("--description", "-d", default="", help="a sentence kept in the file")
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="default: in bench/results")
 
 
 def add_strict(parser: argparse.ArgumentParser) -> None:
-    """What counts as a failure."""
     parser.add_argument("--strict", action="store_true", help="exit 21 or 23 for what is in doubt")
 
 
@@ -64,7 +62,6 @@ def new_result(
     options: argparse.Namespace,
     against: Against | None = None,
 ) -> tuple[Path, Result]:
-    """An empty result, and the path that it will be written to."""
     refuse_existing(options.output)
     if not re.fullmatch(r"[\w.-]*", options.tag):
         raise UsageError(
@@ -76,7 +73,6 @@ def new_result(
 
 
 def refuse_existing(path: Path | None) -> None:
-    """Nothing is overwritten."""
     if path and path.exists():
         raise UsageError(f"{path} exists already: choose another name.")
 
@@ -85,3 +81,58 @@ def short(path: Path) -> str:
     """A path as a person would type it here."""
     path = path.resolve()
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def selected(options: argparse.Namespace, suite: suites.Suite) -> list[Case]:
+    arena = {"num_agents": options.agents, "map_size": options.map_size, "density": options.density}
+    _refuse_unknown(options)
+    with cogrid_errors():
+        chosen = suites.select(suite(arena), options.only, options.layout, options.backend, options.batch)
+        chosen = suites.checked(trainable(chosen) if options.backend else installed(chosen))
+    if arena != suites.TOY and not any(case.id == suites.ARENA for case in chosen):
+        raise UsageError("--agents, --map-size and --density are for the toy arena, which is not selected.")
+    if not chosen:
+        raise UsageError("no case fits what was asked for: `python -m bench list --full` shows their names.")
+    return chosen
+
+
+def _refuse_unknown(options: argparse.Namespace) -> None:
+    known = cogrid.registered()
+    for name in options.layout or ():
+        if not any(name.lower() in id.lower() for id in known):
+            raise UsageError(f"--layout {name!r} is unknown: known are {', '.join(known)}.")
+    if options.backend == "jax" and version_of("jax") is None:
+        raise UsageError("--backend jax needs JAX, which is not installed: run pip install '.[jax]' here.")
+
+
+@contextlib.contextmanager
+def cogrid_errors() -> Iterator[None]:
+    """What cogrid refuses in here was asked for by the person at the keyboard."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise UsageError(str(error)) from None
+
+
+def installed(chosen: Sequence[Case]) -> list[Case]:
+    """Without JAX, the NumPy cases."""
+    if version_of("jax") is not None:
+        return trainable(chosen)
+    print("bench: JAX is not installed, so only NumPy is measured: pip install '.[jax]'.", file=sys.stderr)
+    return [case for case in chosen if case.backend == "numpy"]
+
+
+def trainable(chosen: Sequence[Case]) -> list[Case]:
+    """Without the learner's libraries, the other cases."""
+    missing, kept = training.missing(), [case for case in chosen if case.measure != "train"]
+    if not missing or len(kept) == len(chosen):
+        return list(chosen)
+    names = " and ".join(missing)
+    print(f"bench: without {names} training is left out: pip install '.[train]'.", file=sys.stderr)
+    return kept
+
+
+def refuse_shadow(command: str) -> None:
+    """Where the environments themselves are timed in other processes."""
+    if os.environ.get(SHADOW, "0") not in ("", "0"):
+        raise UsageError(f"{command} compares speeds, and a shadow would be timed with them: unset {SHADOW}.")

@@ -1,7 +1,7 @@
 """The parser: the commands in groups, each module of this folder one of them.
 
 A command is a module whose docstring is its description, with an EXAMPLE, `add_arguments(parser)` and
-`run(options)`, which returns the exit code.
+`run(options)`, which returns the exit code, or nothing where it is 0.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ GROUPS: dict[str, tuple[ModuleType, ...]] = {
 
 
 def parse(arguments: list[str] | None) -> tuple[ModuleType, argparse.Namespace]:
-    """The command that was asked for, and its options."""
     options = parser().parse_args(arguments)
     return options.command, options
 
@@ -69,7 +68,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def name(module: ModuleType) -> str:
-    """What a person types."""
     return module.__name__.rpartition(".")[2]
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bench.commands.options import add_file, at_least, new_result, short
-from bench.commands.selection import refuse_shadow
+from bench.commands.options import add_file, at_least, new_result, refuse_shadow, short
 from bench.measure.plan import Plan
 from bench.peers import run as peers
 from bench.peers import table
@@ -19,7 +18,6 @@ EXAMPLE = "python -m bench peers --quick --only lossless"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     parser.add_argument("--only", metavar="TEXT", help="targets whose name contains this")
     parser.add_argument("--rounds", type=at_least(1), metavar="N", help=f"default: {peers.ROUNDS}")
     parser.add_argument("--quick", action="store_true", help=f"{peers.QUICK_ROUNDS} rounds")
@@ -28,7 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The targets one after the other."""
     refuse_shadow("peers")
     chosen = peers.select(options.only)
     rounds = options.rounds or (peers.QUICK_ROUNDS if options.quick else peers.ROUNDS)

@@ -6,29 +6,24 @@ import argparse
 from pathlib import Path
 
 from bench.commands.options import short
-from bench.exit_codes import Code, UsageError
-from bench.storage import results
+from bench.exit_codes import UsageError
+from bench.storage.results import RESULTS, load
 
 EXAMPLE = "python -m bench plot bench/evidence/throughput.json --folder /tmp/plots"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="result files")
-    parser.add_argument(
-        "--folder", type=Path, default=results.RESULTS / "plots", help="default: bench/results/plots"
-    )
+    parser.add_argument("--folder", type=Path, default=RESULTS / "plots", help="default: bench/results/plots")
 
 
-def run(options: argparse.Namespace) -> int:
-    """Prints the files that were written."""
+def run(options: argparse.Namespace) -> None:
     from bench.show.figures import files  # matplotlib takes a second to import
 
-    drawn = files.draw_all([results.load(file) for file in options.files], options.folder)
+    drawn = files.draw_all([load(file) for file in options.files], options.folder)
     if not drawn:
         raise UsageError(
             "no plot has enough rows in these files: `python -m bench run --full` measures them."
         )
     for path in drawn:
         print(short(path))
-    return Code.FINE

@@ -6,9 +6,8 @@ import argparse
 
 import cogrid
 from bench import suites
-from bench.commands.options import add_file, at_least, new_result
+from bench.commands.options import add_file, at_least, cogrid_errors, installed, new_result
 from bench.commands.run import exit_code, measure
-from bench.commands.selection import cogrid_errors, installed
 from bench.measure.plan import Plan
 from bench.show import tables
 
@@ -16,14 +15,12 @@ EXAMPLE = "python -m bench profile --layout CounterCircuit --layout Arena --batc
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     parser.add_argument("--layout", action="append", metavar="NAME", help="default: CrampedRoom; repeatable")
     parser.add_argument("--batch", type=at_least(1), default=1024, help="default: %(default)s")
     add_file(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """The configurations side by side."""
     known = cogrid.registered()
     asked = options.layout or [suites.CRAMPED]
     ids = [next((id for id in known if name.lower() in id.lower()), name) for name in asked]

@@ -12,8 +12,17 @@ import sys
 from pathlib import Path
 
 from bench import ab, runner, suites
-from bench.commands.options import add_file, add_selection, add_strict, at_least, new_result, short
-from bench.commands.selection import cogrid_errors, refuse_shadow, selected
+from bench.commands.options import (
+    add_file,
+    add_selection,
+    add_strict,
+    at_least,
+    cogrid_errors,
+    new_result,
+    refuse_shadow,
+    selected,
+    short,
+)
 from bench.compare import findings
 from bench.compare.ab_statistics import ROUNDS
 from bench.exit_codes import Code, NoDevice, UsageError, worst
@@ -32,35 +41,28 @@ EXAMPLE = "python -m bench run --layout CrampedRoom --backend jax --tag before"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     add_selection(parser)
     parser.add_argument("--against", metavar="REV", help="compare with this revision, by turns (A/B)")
-    sampling = parser.add_argument_group("sampling (by default as many steps as fill the time)")
-    plan = Plan()
-    sampling.add_argument(
-        "--rounds", type=at_least(1), default=plan.samples, help="samples; default: %(default)s"
+    group = parser.add_argument_group(
+        "sampling, in steps of one environment (by default what fills the time)"
     )
-    sampling.add_argument(
-        "--iterations",
-        type=at_least(0),
-        default=plan.iterations,
-        help="environment steps of a sample, at least",
+    plan, default = Plan(), "default: %(default)s"
+    group.add_argument("--rounds", type=at_least(1), default=plan.samples, help=f"samples; {default}")
+    group.add_argument(
+        "--iterations", type=at_least(0), default=plan.iterations, help="of a sample, at least"
     )
-    sampling.add_argument(
-        "--warmup", type=at_least(0), default=plan.warmup_iterations, help="environment steps before it"
+    group.add_argument(
+        "--warmup", type=at_least(0), default=plan.warmup_iterations, help="before the samples"
     )
-    sampling.add_argument("--seed", type=int, default=42, help="of the action tapes; default: %(default)s")
+    group.add_argument("--seed", type=int, default=42, help=f"of the action tapes; {default}")
     add_file(parser)
     parser.add_argument("--resume", action="store_true", help="finish the newest file that lacks rows")
     parser.add_argument("--require-platform", metavar="NAME", help="exit 69 unless JAX runs on it")
-    parser.add_argument(
-        "--baseline", type=Path, nargs="+", metavar="FILE", help="default: the committed ones"
-    )
+    parser.add_argument("--baseline", type=Path, nargs="+", metavar="FILE", help="default: those committed")
     add_strict(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, write the file, print the table and what changed."""
     if options.require_platform and (found := machine.system().platform) != options.require_platform:
         raise NoDevice(f"the platform is {found}, and {options.require_platform} was required.")
     if options.against:
@@ -86,7 +88,6 @@ def _planned(options: argparse.Namespace) -> tuple[Path, Result]:
 
 
 def measure(path: Path, result: Result) -> None:
-    """Everything that is planned, with progress."""
     try:
         with Progress() as progress:
             runner.run(result, path, progress)
@@ -102,7 +103,6 @@ def exit_code(result: Result) -> Code:
 
 
 def _judged(result: Result, earlier: Baselines, strict: bool) -> Code:
-    """Print what changed, also for GitHub; the exit code."""
     found = findings.judge(result, earlier)
     if earlier.timings or earlier.counters or result.is_ab:
         print(f"\n{diff.text(found)}")
@@ -116,7 +116,6 @@ def _judged(result: Result, earlier: Baselines, strict: bool) -> Code:
 
 
 def _against(options: argparse.Namespace) -> int:
-    """The gate of a pull request."""
     refuse_shadow("--against")
     sha = checkout.sha_of(options.against)
     if other := sorted(_given(options) & {"resume", "full", "baseline", *SAMPLING}):
@@ -179,7 +178,6 @@ def _same_place(path: Path, result: Result) -> Result:
 
 
 def _given(options: argparse.Namespace) -> set[str]:
-    """The options that were given a value of their own."""
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     defaults = vars(parser.parse_args([]))

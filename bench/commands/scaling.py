@@ -11,11 +11,9 @@ EXAMPLE = "python -m bench scaling --rounds 5"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     parser.add_argument("--rounds", type=at_least(4), default=scaling.ROUNDS, help="default: %(default)s")
     parser.add_argument("--batch", type=at_least(1), default=scaling.BATCH, help="default: %(default)s")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the table."""
     return scaling.run(options.rounds, options.batch)

@@ -6,10 +6,8 @@ import argparse
 from pathlib import Path
 
 from bench import suites
-from bench.commands.options import at_least
-from bench.commands.selection import installed, refuse_shadow
-from bench.exit_codes import Code
-from bench.experiments import campaign, recompile, selfcheck
+from bench.commands.options import at_least, installed, refuse_shadow
+from bench.experiments import campaign, selfcheck
 from bench.show.progress import Progress
 from bench.storage.results import RESULTS
 
@@ -17,35 +15,17 @@ EXAMPLE = "python -m bench selfcheck bench/evidence/selfcheck.jsonl --replay"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
     log = RESULTS / "selfcheck.jsonl"
-    parser.add_argument(
-        "log", type=Path, nargs="?", default=log, help="is continued; default: in bench/results"
-    )
+    parser.add_argument("log", type=Path, nargs="?", default=log, help="continued; default: in bench/results")
     parser.add_argument("--runs", type=at_least(1), metavar="N", help="at most so many of each kind")
     parser.add_argument("--suites", type=at_least(1), default=2000, help="drawn again; default: %(default)s")
     parser.add_argument("--replay", action="store_true", help="run nothing, only read the log")
-    parser.add_argument(
-        "--recompilations",
-        type=at_least(2),
-        metavar="N",
-        help="instead, compile N times and look at the counters",
-    )
-    parser.add_argument(
-        "--style", default="simple", help="of the tables: simple, github; default: %(default)s"
-    )
 
 
-def run(options: argparse.Namespace) -> int:
-    """The campaign, or the recompilations, and a summary."""
+def run(options: argparse.Namespace) -> None:
     refuse_shadow("selfcheck")
-    with Progress() as progress:
-        if options.recompilations:
-            found = recompile.recompile(options.recompilations, progress)
-            print(found.text)
-            return Code.REGRESSION if found.alarms else Code.FINE
-        if not options.replay:
+    if not options.replay:
+        with Progress() as progress:
             kinds = [one._replace(runs=min(one.runs, options.runs or one.runs)) for one in campaign.KINDS]
             campaign.run(options.log, kinds, installed(suites.standard()), progress)
-    print(selfcheck.summary(campaign.load(options.log), options.suites, options.style))
-    return Code.FINE
+    print(selfcheck.summary(campaign.load(options.log), options.suites))

@@ -10,16 +10,9 @@ EXAMPLE = "python -m bench validate soak"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """All options."""
-    parser.add_argument(
-        "size",
-        type=validation.size_of,
-        nargs="?",
-        default="smoke",
-        help="smoke, soak, or so many comparisons",
-    )
+    known = "smoke, soak, or so many comparisons"
+    parser.add_argument("size", type=validation.size_of, nargs="?", default="smoke", help=known)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the table; progress goes to stderr."""
     return validation.run(options.size)

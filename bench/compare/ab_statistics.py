@@ -41,7 +41,6 @@ class Evidence(NamedTuple):
 
     @property
     def effect(self) -> float:
-        """Their weighted mean."""
         return float(np.average([pair.center for pair in self.pairs], weights=self._weights))
 
     @property
@@ -56,18 +55,15 @@ class Evidence(NamedTuple):
         return np.array([1 / (pair.error**2 + APART**2) for pair in self.pairs])
 
     def reach(self, confidence: float) -> float:
-        """Half the width of the interval."""
         return _quantile((1 + confidence) / 2, len(self.pairs) - 1) * self.error
 
 
 @functools.cache
 def _quantile(share: float, freedom: int) -> float:
-    """Of Student's distribution."""
     return float(stats.t.ppf(share, freedom))
 
 
 def evidence(pairs: Sequence[Pair]) -> Evidence:
-    """One estimate of each pair."""
     return Evidence(tuple(estimate(pair) for pair in pairs))
 
 
@@ -90,13 +86,10 @@ def is_suspect(first: Sequence[Pair]) -> bool:
 
 
 def seems_different(first: Evidence) -> bool:
-    """The same for estimates."""
     return abs(first.effect) > SUSPECT
 
 
 class Judged(NamedTuple):
-    """What is said of a case."""
-
     verdict: str  # slower, faster, same or inconclusive
     ratio: float
     low: float
@@ -106,7 +99,6 @@ class Judged(NamedTuple):
 
 
 def judge(first: Sequence[Pair], second: Sequence[Pair], cases: int) -> Judged:
-    """The verdict on one of so many cases; there may be no second look."""
     return judge_evidence(evidence(first), evidence(second) if second else None, cases)
 
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from bench.records import CountedRow, CounterSet, Result, Row
-from bench.storage.baselines import describe_key, has_counters, key_of
+from bench.records import Result, Row
+from bench.storage.baselines import CountedRow, CounterSet, describe_key, has_counters, key_of
 from bench.units import percent
 
 # Counters have no noise: the limit only lets a trifle pass.
@@ -37,7 +37,6 @@ class Change(NamedTuple):
 
     @property
     def vanished(self) -> bool:
-        """It was reported before."""
         return self.after is None
 
     @property
@@ -47,7 +46,6 @@ class Change(NamedTuple):
         return moved or self.before is None or self.vanished
 
     def text(self) -> str:
-        """In words."""
         if self.before is None or self.after is None:
             return f"{self.name} is {'no longer reported' if self.vanished else 'new'}"
         verb = "grew" if self.after > self.before else "fell"
@@ -65,8 +63,6 @@ def changes(before: Mapping[str, int | None], after: Mapping[str, int | None]) -
 
 
 class Counted(NamedTuple):
-    """What the counters of a row say beside earlier ones."""
-
     changes: tuple[Change, ...] = ()
     refused: str = ""  # why they are not compared
     wrong: bool = False  # whether another trajectory was counted

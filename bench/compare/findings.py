@@ -8,13 +8,27 @@ from typing import Any, NamedTuple
 
 from bench.compare import counters
 from bench.compare.counters import Change
-from bench.compare.describe import in_short
 from bench.compare.intervals import Interval, interval
 from bench.exit_codes import Code
 from bench.records import Comparison, Result, Row
 from bench.storage.baselines import Baselines
 from bench.storage.machine import differing
-from bench.units import pace, percent
+from bench.units import engineering, pace, percent
+
+
+def environment_share(row: Row) -> str:
+    """Of training: how much of its time the environment takes, "" for other rows."""
+    if row.case.measure != "train" or not row.parts:
+        return ""
+    return f"environment {percent(row.parts['environment'] / row.parts['update'])} of the time"
+
+
+def in_short(row: Row) -> str:
+    if not row.is_ok:
+        return f"{row.status}: {row.error}"
+    known = f"{engineering(row.numbers.median, row.unit)} ± {percent(row.numbers.cv)}"
+    return ", ".join(filter(None, [known, environment_share(row), row.doubt]))
+
 
 # Runs of the same code in different hours differ by a third on a shared machine: less says nothing (008).
 MARGIN = 0.50
@@ -39,8 +53,6 @@ COMPARED = ("slower", "faster", "same", "inconclusive")
 
 
 class Finding(NamedTuple):
-    """What is said of one row."""
-
     name: str
     backend: str
     verdict: str
@@ -56,12 +68,10 @@ class Finding(NamedTuple):
 
     @property
     def grown(self) -> list[Change]:
-        """The counters that are a regression."""
         return [change for change in self.changes if change.grew]
 
     @property
     def codes(self) -> set[Code]:
-        """The verdict's and those of the counters."""
         found = {self.code}
         if self.grown:
             found.add(Code.REGRESSION)
@@ -227,5 +237,4 @@ def means(findings: Iterable[Finding]) -> dict[str, tuple[float, int]]:
 
 
 def codes(findings: Iterable[Finding]) -> set[Code]:
-    """All that apply."""
     return {code for finding in findings for code in finding.codes}

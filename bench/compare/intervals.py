@@ -11,8 +11,6 @@ CONFIDENCE = 0.95
 
 
 class Interval(NamedTuple):
-    """Where the median lies."""
-
     median: float
     low: float
     high: float

@@ -27,7 +27,6 @@ def grouped(rows: Iterable[Row], *parameters: str) -> list[list[Row]]:
 
 
 def speed_rows(rows: Iterable[Row], library: str | None = "cogrid") -> list[Row]:
-    """The rows in steps/s of a library, or of all of them."""
     return [row for row in rows if row.case.measure == "speed" and library in (None, row.library)]
 
 
@@ -52,7 +51,6 @@ def chunk_sweeps(rows: Iterable[Row]) -> list[list[Row]]:
 
 
 def per_environment(row: Row) -> float:
-    """Steps per second of one environment of the batch."""
     return row.numbers.median / row.case.batch
 
 

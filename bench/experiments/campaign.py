@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from bench import ab
 from bench.compare import ab_statistics
@@ -22,7 +23,7 @@ from bench.compare.ab_statistics import Pair
 from bench.exit_codes import UsageError
 from bench.processes.checkout import checkout_of, clean_sha
 from bench.processes.pair import CaseSamples
-from bench.records import Record, replace
+from bench.records import Record
 from bench.show.progress import Progress
 from bench.storage import machine
 from bench.storage.results import decoded
@@ -42,7 +43,6 @@ class Kind(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For people."""
         what = "A/A" if self.factor == 1.0 else f"{percent(self.factor - 1)} slower"
         return f"{what}, {f'{percent(self.hog)} CPU hog' if self.hog else 'no hog'}"
 
@@ -51,8 +51,6 @@ KINDS = (Kind(1.0, 0.5, 20), Kind(1.1, 0.5, 2), Kind(1.2, 0.5, 1), Kind(1.0, 0.0
 
 
 class JudgedCase(Record):
-    """What a run says of a case."""
-
     verdict: Literal["slower", "faster", "same", "inconclusive"]
     ratio: float
     low: float
@@ -63,7 +61,6 @@ class JudgedCase(Record):
     second: Microseconds
 
     def judged_again(self, cases: int) -> JudgedCase:
-        """The same samples with the verdict of today's rule."""
         return replace(self, **ab_statistics.judge(self.first, self.second, cases)._asdict())
 
     @property
@@ -73,8 +70,6 @@ class JudgedCase(Record):
 
 
 class Run(Record):
-    """A line of the log."""
-
     kind: str
     factor: float
     hog: float
@@ -92,7 +87,6 @@ class Run(Record):
 
     @property
     def slower(self) -> list[str]:
-        """The cases that were called slower."""
         return [name for name, case in self.cases.items() if case.verdict == "slower"]
 
     def judged_again(self) -> Run:
@@ -100,7 +94,6 @@ class Run(Record):
         return replace(self, cases={n: c.judged_again(len(self.cases)) for n, c in self.cases.items()})
 
     def in_short(self) -> str:
-        """For the progress."""
         verdicts = [case.verdict for case in self.cases.values()]
         counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
         return f"{counts}, {self.seconds:.0f} s"

@@ -32,7 +32,6 @@ class Shape(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For people."""
         devices = f"{self.devices} device{'s' * (self.devices > 1)}"
         name = f"{self.processes} processes, {devices} each" if self.processes > 1 else devices
         return name + (", one thread" if self.threads == 1 else "")
@@ -50,8 +49,6 @@ SHAPES = (
 
 
 class Sample(NamedTuple):
-    """One pass of all processes of a shape."""
-
     seconds: float
     cores: float  # that were busy on average
 
@@ -63,12 +60,10 @@ class Team:
         self.shape, self._workers, self._pool = shape, workers, pool
 
     def prepare(self, batch: int, steps: int) -> None:
-        """Compile and warm up."""
         request = {"batch": batch, "steps": steps, "processes": len(self._workers), "port": _free_port()}
         self._ask(*({"task": "prepare", **request, "process": i} for i in range(len(self._workers))))
 
     def play(self) -> Sample:
-        """All at once; the last one counts."""
         answers = self._ask(*[{"task": "play"}] * len(self._workers))
         seconds = max(answer["seconds"] for answer in answers)
         return Sample(seconds, sum(answer["cpu_seconds"] for answer in answers) / seconds)
@@ -102,7 +97,6 @@ def _free_port() -> int:
 
 @contextmanager
 def team(shape: Shape) -> Iterator[Team]:
-    """The processes of a shape, which end with the block."""
     env = {
         "JAX_ENABLE_COMPILATION_CACHE": "0",
         "JAX_PLATFORMS": "cpu",
@@ -115,7 +109,6 @@ def team(shape: Shape) -> Iterator[Team]:
 
 
 def run(rounds: int = ROUNDS, batch: int = BATCH, steps: int = STEPS) -> Code:
-    """Measure, count, and print both tables; the exit code."""
     with ExitStack() as stack:
         teams = [stack.enter_context(team(shape)) for shape in SHAPES]
         for one in teams:

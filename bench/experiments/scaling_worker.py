@@ -26,15 +26,12 @@ ARRAY = re.compile(r"\b(?:pred|[a-z]+?(\d+))\[([\d,]*)\]")  # a pred takes a byt
 
 
 class Game:
-    """A rollout that was prepared, and goes on from play to play."""
-
     def __init__(self) -> None:
         self._program: Any = None
         self._carry: Any = None
         self._steps = 0
 
     def handle(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Do what is asked for."""
         tasks: dict[str, Callable[..., dict[str, Any]]] = {
             "prepare": self._prepare,
             "play": self._play,

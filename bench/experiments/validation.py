@@ -47,16 +47,12 @@ Scene = tuple[str, str]  # an id and a kind of observation
 
 
 class Run(NamedTuple):
-    """Something to play under a shadow, and its report."""
-
     path: str
     scene: str
     play: Callable[[], ShadowReport]
 
 
 class Outcome(NamedTuple):
-    """What came of a run."""
-
     path: str
     scene: str
     report: ShadowReport
@@ -80,7 +76,6 @@ def scenes(everything: bool) -> list[Scene]:
 
 
 def kinds(spec: Spec) -> list[str]:
-    """The observations of a game."""
     there = {"features": bool(spec.game.features()), "none": True}
     return [kind for kind in OBSERVATIONS if there.get(kind, bool(spec.game.planes))]
 
@@ -121,7 +116,6 @@ def single(id: str, kind: str, backend: str, comparisons: int) -> ShadowReport:
 
 
 def policy(env: CoGridEnv, seed: int, generator: Any) -> Callable[[], dict[int, int]]:
-    """The next joint action of an episode."""
     if isinstance(env.spec.game, Kitchen):
         cooks = ScriptedCooks(env.rules, seed=seed, noise=0.2)
         return lambda: cooks.act(env.env_state)
@@ -144,7 +138,6 @@ def vector(id: str, kind: str, backend: str, autoreset: str, comparisons: int) -
 
 
 def rolled(id: str, kind: str, comparisons: int) -> ShadowReport:
-    """`cogrid.rollout`, chunk by chunk."""
     env = cogrid.make(id, "jax", shadow=True, observation=kind, random_start=True, max_steps=50)
     chunks = math.ceil(comparisons / (BATCH * CHUNK))  # whole ones: another length would be compiled anew
     with reported(lambda: _report(env)):
@@ -202,7 +195,6 @@ def play_all(runs: Iterator[Run]) -> list[Outcome]:
 
 
 def outcome_of(run: Run) -> Outcome:
-    """Play a run, to its end or as far as it goes."""
     try:
         return Outcome(run.path, run.scene, run.play())
     except Stopped as stopped:
@@ -220,7 +212,6 @@ def first_mismatch(outcome: Outcome) -> str:
 
 
 def table(outcomes: list[Outcome]) -> str:
-    """Sums by path and backend, then what was found wrong."""
     groups: dict[tuple[str, str], list[ShadowReport]] = {}
     for path, _, report, _ in sorted(outcomes, key=lambda one: (one.path, one.report.backend)):
         groups.setdefault((path, report.backend), []).append(report)
@@ -242,7 +233,6 @@ def _sums(reports: list[ShadowReport]) -> tuple[int, int]:
 
 
 def size_of(text: str) -> int:
-    """A number of comparisons, by its name or as it is; for argparse."""
     if text in SIZES:
         return SIZES[text]
     if not text.replace("_", "").isdigit() or int(text) < 1:

@@ -124,7 +124,6 @@ def _inside(equation: Any, given: list[Any]) -> list[tuple[Any, list[Any]]]:
 
 
 def hlo_counters(text: str) -> dict[str, int]:
-    """Counts over all computations of an optimised module's text."""
     found = [match for match in _INSTRUCTION.finditer(text) if match["opcode"] not in _NO_WORK]
     opcodes = Counter(match["opcode"] for match in found)
     return {

@@ -28,14 +28,12 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 
 
 def named(name: str) -> Measure:
-    """The measure of a case."""
     if name not in MEASURES:
         raise ValueError(f"measure={name!r} is unknown: choose one of {', '.join(MEASURES)}.")
     return MEASURES[name]
 
 
 def measure(case: Case, plan: Plan) -> Measured:
-    """Do what the case says; raises what goes wrong."""
     how = named(case.measure)
     measured: Measured
     measured, noise = clock.noted(lambda: how(case, plan))

@@ -14,7 +14,8 @@ from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.benchmarks.case import MAX_STEPS, Case
 from cogrid.benchmarks.clock import Length, Pass, Samples, each_call, per_call
-from cogrid.benchmarks.workloads import LANES, spread, start_keys, tape
+from cogrid.benchmarks.modes import keys
+from cogrid.benchmarks.workloads import spread, tape
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.observation import observe
 from cogrid.core.profiling import PHASES, VARIABLE, timed_step, woven
@@ -23,6 +24,7 @@ from cogrid.core.spec import Spec
 
 MIDDLE = 64  # steps after which a game has its hands full
 SECONDS = 0.3  # on the clock for each part
+STEPS = 200  # of NumPy, of which the medians are taken
 SAMPLES = 5  # of the whole, of NumPy's single steps: every fifth belongs to one
 
 
@@ -38,12 +40,10 @@ class Parts(NamedTuple):
 
     @property
     def whole(self) -> float:
-        """The median of the samples."""
         return statistics.median(self.wholes)
 
     @property
     def total(self) -> float:
-        """The sum of the parts."""
         return sum(self.seconds.values())
 
 
@@ -61,14 +61,13 @@ def _cell(parts: Parts, seconds: float | None) -> str:
     return "" if seconds is None else f"{seconds * 1e6:.1f} µs {seconds / parts.whole:4.0%}"
 
 
-def numpy_phases(
-    spec: Spec, batch: int | None = None, *, steps: int = 200, workload: str = "random", seed: int = 0
-) -> Parts:
-    """The median of each phase over so many steps: of `env.step` for one environment, else of a batch."""
+def numpy_phases(case: Case) -> Parts:
+    """The median of each phase over `STEPS` steps: of `env.step` for one environment, else of a batch."""
     with _profiling():
-        env = CoGridEnv(_endless(spec))
-    state, actions = _middle(env, batch, steps + 1, workload, seed)
-    return _single(env, state, actions) if batch is None else _batch(env.rules, state, actions)
+        env = CoGridEnv(_endless(case.spec))
+    state, actions = _middle(env, case, STEPS + 1)
+    one = case.mode.endswith("single")
+    return _single(env, state, actions) if one else _batch(env.rules, state, actions)
 
 
 def _single(env: CoGridEnv, state: EnvState, actions: Array) -> Parts:
@@ -103,26 +102,18 @@ def _median(turn: Callable[[], Any], timing: Callable[[], Mapping[str, int]], st
     return Parts(medians, [statistics.median(wholes[k::SAMPLES]) for k in range(min(SAMPLES, steps))])
 
 
-def jax_phases(
-    spec: Spec,
-    batch: int | None = None,
-    *,
-    seconds: float = SECONDS,
-    workload: str = "random",
-    seed: int = 0,
-) -> Parts:
+def jax_phases(case: Case) -> Parts:
     """Each phase compiled apart and fed what it gets in the middle of a game; the whole step as one."""
     import jax
 
-    env = CoGridEnv(_endless(spec), "jax")
-    state, actions = _middle(env, batch, 1, workload, seed)
-    over = _over(batch)
+    env, over = CoGridEnv(_endless(case.spec), "jax"), _over(case)
+    state, actions = _middle(env, case, 1)
     joint = jax.device_put(actions[0])
     inputs = jax.jit(over(lambda *arguments: _inputs(env.rules, *arguments)))(state, joint)
     parts = {}
     for phase, function in _functions(env.rules).items():
-        parts[phase] = _compiled_seconds(over(function), inputs[phase], seconds).median
-    return Parts(parts, _compiled_seconds(over(env.jax_step), (state, joint), seconds).seconds)
+        parts[phase] = _compiled_seconds(over(function), inputs[phase]).median
+    return Parts(parts, _compiled_seconds(over(env.jax_step), (state, joint)).seconds)
 
 
 def _inputs(rules: Rules, state: EnvState, actions: Array) -> dict[str, tuple[Any, ...]]:
@@ -152,24 +143,16 @@ def _functions(rules: Rules) -> dict[str, Callable[..., Any]]:
     return found
 
 
-def feature_parts(
-    spec: Spec,
-    backend: str = "numpy",
-    batch: int | None = None,
-    *,
-    seconds: float = SECONDS,
-    workload: str = "random",
-    seed: int = 0,
-) -> Parts:
+def feature_parts(case: Case) -> Parts:
     """Each part of the flat observation alone, and the whole observation."""
-    env = CoGridEnv(_endless(spec).override(observation="features"), backend)
+    env = CoGridEnv(_endless(case.spec).override(observation="features"), case.backend)
     rules, parts = env.rules, env.spec.game.features()
-    state, _ = _middle(env, batch, 1, workload, seed)
+    state, _ = _middle(env, case, 1)
 
     def took(function: Callable[[EnvState], Array]) -> Samples:
-        if backend == "jax":
-            return _compiled_seconds(_over(batch)(function), (state,), seconds)
-        return per_call(lambda: function(state), seconds=seconds)
+        if case.backend == "jax":
+            return _compiled_seconds(_over(case)(function), (state,))
+        return per_call(lambda: function(state), seconds=SECONDS)
 
     timed = {
         label: took(part.compile(rules)).median for label, part in zip(_labels(parts), parts, strict=True)
@@ -188,38 +171,33 @@ def _labels(parts: tuple[Any, ...]) -> list[str]:
     return labels
 
 
-def _compiled_seconds(function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float) -> Samples:
+def _compiled_seconds(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Samples:
     import jax
 
     compiled = jax.jit(function).lower(*arguments).compile()
-    return per_call(lambda: compiled(*arguments), seconds=seconds)
+    return per_call(lambda: compiled(*arguments), seconds=SECONDS)
 
 
-def _over(batch: int | None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _over(case: Case) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """What makes a function of one environment a function of so many."""
     import jax
 
-    return (lambda function: function) if batch is None else lambda function: jax.vmap(function)
+    return (
+        (lambda function: function) if case.mode.endswith("single") else lambda function: jax.vmap(function)
+    )
 
 
 def _endless(spec: Spec) -> Spec:
     return spec.override(max_steps=MAX_STEPS)
 
 
-def _middle(
-    env: CoGridEnv, batch: int | None, steps: int, workload: str, seed: int
-) -> tuple[EnvState, Array]:
+def _middle(env: CoGridEnv, case: Case, steps: int) -> tuple[EnvState, Array]:
     """A state in the middle of a game, single or a batch, and the actions of the next steps."""
-    lanes = 1 if batch is None else min(batch, LANES)
-    actions = tape(env.spec, workload, MIDDLE + steps, lanes, seed)
-    keys = start_keys(seed, lanes)
-    if batch is None:
-        actions, keys = actions[:, 0], keys[0]
-    else:
-        actions, keys = spread(actions, batch, axis=1), spread(keys, batch)
+    lanes = tape(env.spec, case.workload, MIDDLE + steps, case.lanes, case.seed)  # (steps, lanes, n)
+    actions = lanes[:, 0] if case.mode.endswith("single") else spread(lanes, case.batch, axis=1)
     compiled = env.rules.backend.compiled
     step = compiled(env.step_fn)
-    state, _ = compiled(env.reset_fn)(env.rules.backend.key(keys))
+    state, _ = compiled(env.reset_fn)(env.rules.backend.key(keys(case)))
     for joint in actions[:MIDDLE]:
         state = step(state, joint)[0]
     return state, actions[MIDDLE:]
@@ -240,15 +218,10 @@ def _profiling() -> Iterator[None]:
 
 
 def profile(case: Case, plan: Plan) -> Measured:
-    """Seconds of a step, in one piece and by phases."""
-    batch = None if case.mode.endswith("single") else case.batch
-    how = numpy_phases if case.backend == "numpy" else jax_phases
-    found = how(case.spec, batch, workload=case.workload, seed=case.seed)
+    found = (numpy_phases if case.backend == "numpy" else jax_phases)(case)
     return Measured("s", found.wholes, parts=found.seconds)
 
 
 def features(case: Case, plan: Plan) -> Measured:
-    """Seconds of the flat observation, in one piece and by its parts."""
-    batch = None if case.mode.endswith("single") else case.batch
-    found = feature_parts(case.spec, case.backend, batch, workload=case.workload, seed=case.seed)
+    found = feature_parts(case)
     return Measured("s", found.wholes, parts=found.seconds)

@@ -34,12 +34,10 @@ class Update(NamedTuple):
 
     @property
     def counters(self) -> dict[str, int]:
-        """Of the compiled update."""
         return dict(compiled_counters(self.traced, self.compiled))
 
 
 def ready(case: Case) -> Update:
-    """All that is not part of the measured work."""
     import jax
 
     learner = _learner(case)

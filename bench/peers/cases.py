@@ -1,4 +1,4 @@
-"""Cases that several targets share, and cogrid beside a peer."""
+"""Cases that several targets share, the tapes that are played in them, and how a tape ended."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from bench.peers.libraries.this_cogrid import COGRID
-from bench.peers.target import Peer, PeerCase
+import numpy as np
+
+from bench.peers.target import COGRID, Peer, PeerCase
 from bench.suites import CRAMPED, options
+from cogrid.backend.array import Array
 from cogrid.benchmarks.case import Case
+from cogrid.benchmarks.workloads import spread, tape
 
 LOSSLESS: Mapping[str, Any] = MappingProxyType({"observation": "lossless"})
 VMAPPED = Case(CRAMPED, "jax-vmap", 1024, 256, "cooperative")
@@ -22,17 +25,53 @@ def scan(id: str = CRAMPED, batch: int = 1024, steps: int = 256, **overrides: An
 
 
 def single(mode: str, steps: int = 256, **overrides: Any) -> Case:
-    """One environment, the same tape."""
     return Case(CRAMPED, mode, 1, steps, "cooperative", options=options(**overrides))
 
 
 def cogrid(case: Case, way: str = "play", env: Mapping[str, str] | None = None, **facts: Any) -> PeerCase:
-    """cogrid at a case."""
     return PeerCase(COGRID, way, case, env or {}, facts)
 
 
 def beside(
     peer: Peer, way: str, case: Case, cogrid_way: str = "play", **facts: Any
 ) -> tuple[PeerCase, PeerCase]:
-    """cogrid and a peer at the same case."""
     return cogrid(case, cogrid_way, **facts), PeerCase(peer, way, case, facts=facts)
+
+
+N_ACTIONS = 7
+COUNTER_PLANE = 11  # JaxMARL's counter vanishes under what lies on it; the other planes are compared
+
+
+def lanes(case: Case) -> Array:
+    """(steps, lanes, agents) the tape of a case."""
+    return tape(case.spec, case.workload, case.steps, case.lanes, case.seed)
+
+
+def actions(case: Case) -> Array:
+    """(steps, batch, agents) the tape, spread over the batch."""
+    return spread(lanes(case), case.batch, axis=1)
+
+
+def own_tapes(case: Case) -> Array:
+    """(steps, batch, agents) random actions, different ones for every environment.
+
+    A processor learns a tape that many environments repeat: C then guesses all branches and is three times
+    as fast as it ever is in use.
+    """
+    shape = (case.steps, case.batch, case.spec.num_agents)
+    return np.random.default_rng(case.seed).integers(N_ACTIONS, size=shape, dtype=np.int8)
+
+
+def end_of(positions: Any, facings: Any, rewards: Any, planes: Any = None) -> dict[str, Any]:
+    """How the lanes ended: cells and facings of the agents, the team's reward, the planes by their weight."""
+    end = {
+        "positions": np.asarray(positions).tolist(),  # (lanes, agents)
+        "facings": np.asarray(facings).tolist(),
+        "rewards": np.asarray(rewards, float).tolist(),  # (lanes,)
+    }
+    if planes is not None:  # (lanes, agents, height, width, 26)
+        seen = np.array(planes, np.int64)
+        seen[..., COUNTER_PLANE] = 0
+        flat = seen.reshape(len(seen), -1)
+        end["planes"] = (flat * np.arange(1, flat.shape[1] + 1)).sum(axis=1).tolist()
+    return end

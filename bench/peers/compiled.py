@@ -70,6 +70,5 @@ def compilation(clock: Any, function: Any, *arguments: Any) -> Sampler:
 
 
 def counter(name: str, function: Any, *arguments: Any) -> Sampler:
-    """A number of the compiled function, the same each time."""
     count = counters(function, *arguments)[name]
     return lambda: {"value": count}

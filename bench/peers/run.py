@@ -7,14 +7,13 @@ import math
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bench import ROOT
 from bench.compare.intervals import Interval, interval
 from bench.exit_codes import Code, UsageError, worst
-from bench.peers.libraries.this_cogrid import COGRID
 from bench.peers.start import ReadyPeer, Resources
-from bench.peers.target import PeerCase, Target
+from bench.peers.target import COGRID, PeerCase, Target
 from bench.peers.targets import TARGETS
 from bench.processes.turns import Sample, in_turns, noise_of
 from bench.processes.worker import WorkerFailed
@@ -29,7 +28,7 @@ ROUNDS, QUICK_ROUNDS = 20, 6  # six are the fewest that have an interval
 PEERS = ROOT / "bench" / "peers"
 #: What stands between a case and the numbers of a peer, beside what every case needs.
 CODE = (
-    *(PEERS / f"{name}.py" for name in ("compiled", "peer_worker", "tapes")),
+    *(PEERS / f"{name}.py" for name in ("cases", "compiled", "peer_worker")),
     *PEERS.glob("libraries/*.py"),
 )
 
@@ -42,12 +41,10 @@ class Found(NamedTuple):
 
     @property
     def failure(self) -> Row | None:
-        """The first row that has no samples."""
         return next((row for row in self.rows if not row.is_ok), None)
 
     @property
     def figures(self) -> list[float]:
-        """One for each round."""
         if self.failure:
             return []
         rounds = zip(*(row.samples for row in self.rows), strict=True)
@@ -55,12 +52,10 @@ class Found(NamedTuple):
 
     @property
     def interval(self) -> Interval | None:
-        """Of the figures."""
         return interval(self.figures) if self.figures else None
 
     @property
     def verdict(self) -> str:
-        """In words."""
         if self.failure:
             wrong = self.failure.status == "mismatch"
             return f"{'WRONG RESULTS' if wrong else 'not measured'}: {self.failure.error}"
@@ -68,7 +63,6 @@ class Found(NamedTuple):
 
 
 def select(only: str | None) -> list[Target]:
-    """The targets whose name contains the text."""
     chosen = [target for target in TARGETS if only is None or only.lower() in target.name.lower()]
     if not chosen:
         known = "\n".join(f"  {target.name}" for target in TARGETS)
@@ -155,13 +149,13 @@ def _disagreement(cases: Sequence[PeerCase], started: Sequence[Started]) -> Work
 
 
 def _failed(case: PeerCase, failure: WorkerFailed) -> Row:
-    measurement = Measurement(agents=_agents(case), status=failure.status, error=str(failure))
-    return _row(case, case.peer.name + case.label, measurement)
+    return _row(case, case.peer.name + case.label, status=failure.status, error=str(failure))
 
 
 def _measured(case: PeerCase, peer: ReadyPeer, samples: Sequence[Sample]) -> Row:
-    measurement = Measurement(
-        agents=_agents(case),
+    return _row(
+        case,
+        peer.library + case.label,
         status="ok",
         unit=peer.unit,
         samples=[sample.value for sample in samples],
@@ -169,26 +163,15 @@ def _measured(case: PeerCase, peer: ReadyPeer, samples: Sequence[Sample]) -> Row
         checksum=checksum(peer.end) if peer.end else None,
         parts={"start": peer.start_seconds},
     )
-    return _row(case, peer.library + case.label, measurement)
 
 
-def _agents(case: PeerCase) -> int:
-    return case.agents or case.case.spec.num_agents
-
-
-def _row(case: PeerCase, library: str, measurement: Measurement) -> Row:
-    parameters = case.parameters
-    return Row.of(
-        measurement,
-        name=case.name(library),
-        identity=identity(library, parameters),
-        case=parameters,
-        library=library,
-    )
+def _row(case: PeerCase, library: str, **measured: Any) -> Row:
+    measurement = Measurement(agents=case.agents or case.case.spec.num_agents, **measured)
+    about = {"name": case.name(library), "identity": identity(library, case.parameters)}
+    return Row.of(measurement, case=case.parameters, library=library, **about)
 
 
 def identity(library: str, case: Parameters) -> str:
-    """12 hex digits: another identity was measured in another way."""
     facts = [library, results.encoded(case).decode(), (PEERS / "limit.c").read_text()]
     return hashed(facts, code_of(*(ROOT / name for name in MEASURING), *sorted(CODE)))
 
@@ -205,9 +188,7 @@ def _add(result: Result, found: Found) -> None:
         rows=[row.name for row in found.rows],
         samples=[row.samples for row in found.rows],
         figures=found.figures,
-        median=middle.median if middle else None,
-        low=middle.low if middle else None,
-        high=middle.high if middle else None,
+        **(middle._asdict() if middle else dict.fromkeys(Interval._fields)),
         verdict=found.verdict,
         enough=target.enough,
         stretch=None if target.stretch == math.inf else target.stretch,  # JSON has no infinity
@@ -217,7 +198,6 @@ def _add(result: Result, found: Found) -> None:
 
 
 def _outcome(found: Found) -> str:
-    """A target as the progress shows it."""
     numbers = Statistics.of(found.figures)
     if found.failure or not numbers:
         return found.verdict

@@ -71,5 +71,4 @@ class ReadyPeer:
         self.end: dict[str, list[Any]] = answer["end"]  # by name, for every lane of the tape
 
     def sample(self) -> Sample:
-        """The next one."""
         return Sample.of(self.worker.ask())

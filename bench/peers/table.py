@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from bench.peers.libraries.this_cogrid import COGRID
 from bench.peers.run import Found
-from bench.peers.target import alone, exponent
+from bench.peers.target import COGRID, alone, exponent
 from bench.records import Result
 from bench.show.tables import machine
 from bench.units import engineering
@@ -17,14 +16,12 @@ COLUMNS = ("what", "against", "cogrid", "peer", "measured", "95 % interval", "ta
 
 
 def table(result: Result, found: Sequence[Found], style: str = "simple") -> str:
-    """The targets as people read them."""
     lines = [_cells(one) for one in found]
     text = tabulate(lines, COLUMNS, style, disable_numparse=True, maxcolwidths=[34, 26, *[None] * 5, 44])
     return "\n\n".join([machine(result), text, headline(found)])
 
 
 def headline(found: Sequence[Found]) -> str:
-    """How many targets are met."""
     aimed = [one for one in found if one.target.enough is not None]
     middles = [(one.target, one.interval.median) for one in aimed if one.interval]
     met = sum(target.reaches(median, target.enough) for target, median in middles)
@@ -44,7 +41,6 @@ def _cells(found: Found) -> list[str]:
 
 
 def _medians(found: Found) -> tuple[str, str]:
-    """Of cogrid and of the peer, in their own units."""
     shown = [engineering(row.numbers.median, row.unit) if row.is_ok else "–" for row in found.rows]
     if found.target.figure is exponent:
         return f"{shown[0]} … {shown[-1]}", ""
@@ -54,7 +50,6 @@ def _medians(found: Found) -> tuple[str, str]:
 
 
 def _verdict(found: Found) -> str:
-    """With what else is to be known."""
     busy = any(row.noise.get("disturbed", 0) > len(row.samples) / 2 for row in found.rows)
     parts = [found.verdict, found.target.note, "on a busy machine" if busy else ""]
     return "; ".join(dict.fromkeys(filter(None, parts)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.peers.start import Launch, ReadyPeer, Resources
+from bench.peers.start import Launch, ReadyPeer, Resources, python_module
 from bench.records import Parameters
 from bench.units import engineering
 from cogrid.benchmarks.case import Case
@@ -21,10 +21,11 @@ Figure = Callable[["Target", Sequence[float]], float]
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
-    """A library that is measured."""
-
     name: str  # as long as it has not told its version
     launch: Launch
+
+
+COGRID = Peer("cogrid", python_module("bench.peers.libraries.this_cogrid"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +41,6 @@ class PeerCase:
     agents: int | None = None  # where the game is not the case's
 
     def start(self, resources: Resources) -> ReadyPeer:
-        """A process that has prepared it."""
         return ReadyPeer(self.peer.launch(self.way, self.case, resources), self.env)
 
     @property
@@ -51,22 +51,18 @@ class PeerCase:
 
     @property
     def parameters(self) -> Parameters:
-        """The case as the row has it."""
         return Parameters(**{**self.case.parameters(), **self.facts})
 
     def name(self, library: str) -> str:
-        """Of the row."""
         way = [self.way] if self.parameters != Parameters.of(self.case) else []
         return " ".join([*([library] if library != "cogrid" else []), *way, self.case.name])
 
 
 def ratio(target: Target, values: Sequence[float]) -> float:
-    """The first by the second."""
     return values[0] / values[1]
 
 
 def alone(target: Target, values: Sequence[float]) -> float:
-    """The number itself."""
     return values[0]
 
 
@@ -85,8 +81,6 @@ def cells_seen(case: Case) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """One line of the table."""
-
     what: str
     against: str
     cases: tuple[PeerCase, ...]  # cogrid's first
@@ -105,11 +99,9 @@ class Target:
 
     @property
     def has_limit(self) -> bool:
-        """Whether it can be met or missed."""
         return self.enough is not None or self.stretch is not None
 
     def reaches(self, value: float, limit: float | None) -> bool:
-        """Whether a limit is kept."""
         return limit is not None and (value <= limit if self.at_most else value >= limit)
 
     def shown(self, value: float) -> str:
@@ -121,7 +113,6 @@ class Target:
         return f"{value:.3g}{self.unit if self.unit == '×' else ''}"
 
     def goal(self) -> str:
-        """The limits in words."""
         sign = "≤" if self.at_most else "≥"
         found = [f"{sign} {self.shown(self.enough)}"] if self.enough is not None else []
         if self.stretch is not None:
@@ -130,7 +121,6 @@ class Target:
         return ", ".join(found)
 
     def verdict(self, value: float) -> str:
-        """How the median stands to the limits."""
         if self.reaches(value, self.stretch):
             return "stretch met"
         if self.enough is not None:

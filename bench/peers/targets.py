@@ -23,7 +23,6 @@ COUNT: Mapping[str, Any] = {"at_most": True, "figure": alone, "rounds": COUNTED}
 
 
 def arena(agents: int, size: int, observation: str) -> PeerCase:
-    """A batch of arenas."""
     overrides = options(num_agents=agents, map_size=size, observation=observation)
     return cogrid(Case(ARENA, "jax-scan", 256, 16, options=overrides))
 

@@ -16,7 +16,6 @@ from bench.storage.machine import git, git_state
 
 
 def sha_of(revision: str) -> str:
-    """The commit that a name stands for."""
     try:
         return git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
     except subprocess.CalledProcessError:

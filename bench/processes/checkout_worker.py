@@ -5,23 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from bench.measure import training
-from bench.measure.slowdown import slowed
 from bench.measure.speed import counters_of
 from bench.processes.protocol import serve
 from cogrid.benchmarks import clock
 from cogrid.benchmarks.case import Case
+from cogrid.benchmarks.clock import Pass, block
 from cogrid.benchmarks.modes import Ready, check, ready
 from cogrid.benchmarks.workloads import checksum
 
 
 class Prepared:
-    """The case that was prepared last."""
-
     def __init__(self) -> None:
         self._cores = os.sched_getaffinity(0) if sys.platform == "linux" else set()
         self._stack = contextlib.ExitStack()
@@ -51,7 +50,6 @@ class Prepared:
 
 
 def _checked(case: Case, prepared: Ready | training.Update) -> dict[str, Any]:
-    """What both checkouts must agree on."""
     if isinstance(prepared, training.Update):
         training.check(case, prepared)
         return {"checksum": None, "counters": prepared.counters}
@@ -76,6 +74,22 @@ def origins() -> list[str]:
 def _origin(name: str, file: str) -> str:
     above = name.count(".") + file.endswith("__init__.py")
     return str(Path(file).resolve().parents[above])
+
+
+def slowed(work: Pass, factor: float) -> Pass:
+    """The same work, after which the processor is kept busy until it took `factor` times as long."""
+    if factor == 1.0:
+        return work
+
+    def run() -> Any:
+        start = time.perf_counter()
+        result = block(work.run())
+        end = start + (time.perf_counter() - start) * factor
+        while time.perf_counter() < end:
+            pass
+        return result
+
+    return work._replace(run=run)
 
 
 if __name__ == "__main__":

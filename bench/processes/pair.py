@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from bench.exit_codes import UsageError
@@ -28,7 +27,6 @@ class Checkout(NamedTuple):
     env: dict[str, str]
 
     def start(self) -> Worker:
-        """A process that runs the code of this folder."""
         return Worker(COMMAND, self.env, self.folder)
 
     def prove(self, answer: Answer) -> None:
@@ -41,8 +39,6 @@ class Checkout(NamedTuple):
 
 
 class CaseSamples:
-    """All that was measured of one case in both checkouts."""
-
     def __init__(self, case: Case) -> None:
         self.case = case
         self.first: Pairs = []
@@ -56,7 +52,6 @@ class CaseSamples:
 
     @property
     def is_compared(self) -> bool:
-        """Whether both checkouts run it, and agree."""
         return self.failure is None and self.new is None
 
     def note(self, base: Answer | WorkerFailed | None, head: Answer | WorkerFailed) -> None:
@@ -91,9 +86,7 @@ class Pair:
     def __enter__(self) -> Pair:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for worker in self._workers:
             if worker:
                 worker.close()

@@ -46,7 +46,6 @@ def die_first() -> None:
 
 
 def failure_of(failure: Exception) -> tuple[str, str]:
-    """The status of the row, and why."""
     if type(failure).__name__ == "Mismatch":
         return "mismatch", str(failure)
     out_of_memory = isinstance(failure, MemoryError) or "RESOURCE_EXHAUSTED" in str(failure)

@@ -20,7 +20,6 @@ class Sample(NamedTuple):
 
     @classmethod
     def of(cls, answer: dict[str, Any]) -> Sample:
-        """From a worker's answer."""
         return cls(answer["value"], {name: answer[name] for name in NOISE if name in answer})
 
 
@@ -47,7 +46,6 @@ def in_turns(takers: Sequence[Take], rounds: int) -> list[list[Sample]]:
 
 
 def noise_of(noises: Sequence[dict[str, float]]) -> dict[str, float]:
-    """What disturbed all samples together."""
     return {
         name: how([noise[name] for noise in noises])
         for name, how in NOISE.items()

@@ -11,7 +11,6 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from bench import ROOT
@@ -63,14 +62,11 @@ class Worker:
     def __enter__(self) -> Worker:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked."""
         return self._process.poll() is None
 
     def ask(self, request: Any = None) -> dict[str, Any]:
@@ -107,7 +103,6 @@ class Worker:
         return WorkerFailed(f"the process ended {how}{f': {last}' if last else '.'}", worker=self)
 
     def close(self) -> None:
-        """End the process."""
         assert self._process.stdin
         assert self._process.stdout
         with contextlib.suppress(BrokenPipeError):

@@ -20,7 +20,6 @@ FORMATS = ("terminal", "github", "json")
 
 
 def text(findings: Sequence[Finding], style: str = "terminal") -> str:
-    """All of it in one of the formats."""
     if style == "json":
         return json.dumps(as_data(findings), indent=1, ensure_ascii=False)
     lines = [dict(zip(COLUMNS, cells(finding), strict=True)) for finding in findings]
@@ -41,7 +40,6 @@ def publish(findings: Sequence[Finding]) -> None:
 
 
 def cells(finding: Finding) -> tuple[str, ...]:
-    """A line of the table."""
     numbers = [engineering(n, finding.unit) if n else "" for n in (finding.before, finding.after)]
     changes = [change.text() for change in finding.changes if change.notable]
     counted = ", ".join(filter(None, [*changes, finding.uncounted]))
@@ -54,13 +52,11 @@ def span(ratio: Interval | None) -> str:
 
 
 def averages(findings: Sequence[Finding]) -> str:
-    """The geometric mean of each backend."""
     found = means(findings).items()
     return "\n".join(f"{name}: {pace(mean)} in the geometric mean of {n}" for name, (mean, n) in found)
 
 
 def headline(findings: Sequence[Finding]) -> str:
-    """How many of each verdict, and what became of the counters."""
     counted = Counter(finding.verdict for finding in findings)
     others = [verdict for verdict in VERDICTS if verdict not in COMPARED and counted[verdict]]
     parts = [f"{counted[verdict]} {verdict}" for verdict in (*COMPARED, *others)]
@@ -68,7 +64,6 @@ def headline(findings: Sequence[Finding]) -> str:
 
 
 def counters(findings: Sequence[Finding]) -> str:
-    """One clause on the counters of all rows."""
     grown = sum(bool(finding.grown) for finding in findings)
     if grown:
         return f"counters grew in {grown} of {len(findings)} cases"
@@ -103,14 +98,8 @@ def as_data(findings: Sequence[Finding]) -> dict[str, object]:
 
 def _row(finding: Finding) -> dict[str, object]:
     changes = [
-        {
-            "name": change.name,
-            "before": change.before,
-            "after": change.after,
-            "growth": change.growth if math.isfinite(change.growth) else None,
-            "regression": change.grew,
-        }
-        for change in finding.changes
+        {**one._asdict(), "growth": one.growth if math.isfinite(one.growth) else None, "regression": one.grew}
+        for one in finding.changes
     ]
     return {
         **finding._asdict(),

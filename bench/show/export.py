@@ -92,7 +92,6 @@ def to_pyperf(result: Result) -> str:
 
 
 def benchmark(row: Row, date: str) -> dict[str, Any]:
-    """A row as one run of a pyperf benchmark."""
     values = [1 / sample for sample in row.samples] if row.is_rate else row.samples
     of_run = {"date": date, "mem_max_rss": row.memory.get("peak_rss_bytes")}
     facts = {"name": row.name, "library": row.library, "mode": row.case.mode, "batch": row.case.batch}

@@ -32,7 +32,6 @@ def table(rows: Sequence[Mapping[str, object]]) -> str:
 
 
 def publish(title: str, parts: Iterable[str], output: Path | None) -> None:
-    """Append the parts under a heading to a file, or print them."""
     text = _fitted("\n".join(part for part in (f"## {cell(title)}\n", *parts) if part))
     if output is None:
         print(text, end="")

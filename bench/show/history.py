@@ -56,7 +56,6 @@ def changes(earlier: Sequence[Result], run: Result) -> Cells:
 
 
 def median(row: Row) -> str:
-    """With its unit, or why there is none."""
     return engineering(row.numbers.median, row.unit) if row.is_ok else row.status
 
 
@@ -86,7 +85,6 @@ def scaling(run: Result) -> Cells:
 
 
 def failures(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
-    """A line for each row that has no number, with its error."""
     found = [
         f"{label}: {row.name}: {row.error}"
         for label, run in zip(labels(runs), runs, strict=True)

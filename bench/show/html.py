@@ -18,33 +18,26 @@ THEMED = {
 
 
 class Cell(NamedTuple):
-    """A cell of a table: HTML, the number that it is sorted by, and its class."""
-
     html: str
     value: float | None = None
     css_class: str = ""
 
 
 class Section(NamedTuple):
-    """A section of the page."""
-
     name: str
     title: str
     html: str
     headline: str = ""  # what the page begins with where this is its first section
 
     def render(self) -> str:
-        """With its heading."""
         return f'<section id="{self.name}">\n<h2>{escape(self.title)}</h2>\n{self.html}\n</section>'
 
 
 def paragraph(text: str, css_class: str = "") -> str:
-    """Plain text as a paragraph."""
     return f"<p{_class(css_class)}>{escape(text)}</p>"
 
 
 def text(value: str, css_class: str = "") -> Cell:
-    """Plain text."""
     return Cell(escape(value), css_class=css_class)
 
 
@@ -54,7 +47,6 @@ def note(value: str) -> Cell:
 
 
 def number(value: float | None, shown: str) -> Cell:
-    """A number as people read it, sorted by its value."""
     return Cell(escape(shown), value, "number") if value is not None else Cell("", css_class="number")
 
 

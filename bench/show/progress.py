@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console
@@ -31,14 +30,11 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._task is not None:
             self._bar.stop()
 
     def start(self, name: str, number: int, total: int) -> None:
-        """A case begins."""
         self._where = f"[{number + 1}/{total}]"
         if not self._console.is_terminal:
             return
@@ -48,7 +44,6 @@ class Progress:
         self._bar.update(self._task, description=name, completed=number, refresh=True)
 
     def finish(self, name: str, outcome: str) -> None:
-        """It has ended, with this outcome."""
         line = f"{self._where} {name}: {outcome}"
         if self._task is None:
             print(line, file=sys.stderr, flush=True)

@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
-from bench.compare.describe import environment_share, in_short
-from bench.compare.findings import VERDICTS, Finding, judge
+from msgspec.structs import asdict
+
+from bench.compare.findings import VERDICTS, Finding, environment_share, in_short, judge
 from bench.records import UNSTABLE, Result, Row
 from bench.show import diff, tables
 from bench.show.figures import files
 from bench.show.html import Cell, Section, note, number, paragraph, picture, table, text
 from bench.storage import results
 from bench.storage.baselines import Baselines
-from bench.storage.machine import facts
 from bench.units import engineering, percent, size
 
 TEMPLATE = Path(__file__).parent / "report.html"
@@ -52,7 +52,9 @@ def page(found: Sequence[Result], baselines: Baselines) -> str:
         sections.append(Section("plots", "Plots", "\n".join(figures.values())))
     if run:
         sections.append(noise(run))
-    sections += [Section("machine", "Machine", "".join(map(machine, shown))), raw_data(shown)]
+    links = "".join(f"<li>{download(result)}</li>" for result in shown)
+    sections.append(Section("machine", "Machine", "".join(map(machine, shown))))
+    sections.append(Section("data", "Raw data", f"<ul>{links}</ul>"))
     return string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=escape(f"cogrid benchmarks, {shown[0].when:%Y-%m-%d %H:%M}"),
         headline=escape(sections[0].headline),
@@ -66,7 +68,6 @@ def page(found: Sequence[Result], baselines: Baselines) -> str:
 
 
 def comparison(run: Result, baselines: Baselines) -> Section:
-    """The run beside the committed baselines."""
     if not (baselines.timings or baselines.counters):
         none = paragraph("There is no baseline to compare with.")
         return Section("baselines", "Against the baselines", none, tables.headline(run))
@@ -75,7 +76,6 @@ def comparison(run: Result, baselines: Baselines) -> Section:
 
 
 def ab_section(result: Result, figure: str) -> Section:
-    """What an A/B run found."""
     against = result.configuration.against
     base = " ".join(filter(None, [against.revision, against.sha[:10]])) if against else ""
     how = f"Both sides were measured by turns on this machine; the base is {base or 'unknown'}."
@@ -85,7 +85,6 @@ def ab_section(result: Result, figure: str) -> Section:
 
 
 def verdicts(findings: Sequence[Finding]) -> str:
-    """The diff."""
     rows = []
     for finding in findings:
         name, _, span, before, after, counters, remark = diff.cells(finding)
@@ -117,7 +116,6 @@ def tag(finding: Finding) -> Cell:
 
 
 def measurements(result: Result) -> Section:
-    """All rows: speeds, then times."""
     speeds = [row for row in result.rows if row.unit == "steps/s"]
     times = [row for row in result.rows if row.unit != "steps/s"]
     html = paragraph(tables.headline(result))
@@ -129,7 +127,6 @@ def measurements(result: Result) -> Section:
 
 
 def speed(row: Row) -> list[Cell]:
-    """A row in steps/s."""
     if not row.is_ok:
         return [text(row.name), *4 * [number(None, "")], note(in_short(row))]
     median, rss = row.numbers.median, row.memory.get("peak_rss_bytes")
@@ -145,7 +142,6 @@ def speed(row: Row) -> list[Cell]:
 
 
 def time(row: Row) -> list[Cell]:
-    """A row in seconds."""
     if not row.is_ok:
         return [text(row.name), *3 * [number(None, "")], text(""), note(in_short(row))]
     times = (row.numbers.median, row.numbers.p95, row.numbers.p99)
@@ -158,7 +154,6 @@ def time(row: Row) -> list[Cell]:
 
 
 def noise(result: Result) -> Section:
-    """What disturbed the machine, row by row."""
     how = (
         "Steal is the share of the cores' time that the hypervisor took, others are the cores that other "
         f"processes used. A row that varies by more than {percent(UNSTABLE)} is unstable, and is "
@@ -190,7 +185,6 @@ def variation(row: Row) -> Cell:
 
 
 def machine(result: Result) -> str:
-    """Where the numbers of a run come from."""
     git = result.git
     lines = {
         "measured": f"{result.when:%Y-%m-%d %H:%M:%S %Z}",
@@ -198,7 +192,7 @@ def machine(result: Result) -> str:
         "description": result.description,
         "revision": git.sha + (" with changes" if git.dirty else "") if git else "none",
         "fingerprint": result.fingerprint,
-        **facts(result.system),
+        **asdict(result.system),
         "memory_bytes": size(result.system.memory_bytes),
         "flags": " ".join(f"{name}={value}" for name, value in result.system.flags.items()),
     }
@@ -215,14 +209,7 @@ def file_name(result: Result) -> str:
     return f"benchmark_{result.configuration.suite}_{result.when:%Y%m%d_%H%M%S}.json"
 
 
-def raw_data(shown: Sequence[Result]) -> Section:
-    """The result files themselves, inside of the links."""
-    links = (f"<li>{download(result)}</li>" for result in shown)
-    return Section("data", "Raw data", f"<ul>{''.join(links)}</ul>")
-
-
 def download(result: Result) -> str:
-    """A link that holds its file."""
     data, name = results.encoded(result), escape(file_name(result))
     label = f"{name}, {size(len(data))}: all samples, counters and noise"
     return (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from bench.compare.describe import environment_share, in_short
+from bench.compare.findings import environment_share, in_short
 from bench.compare.sweeps import same_but
 from bench.measure.phases import Parts
 from bench.measure.phases import table as phases_table
@@ -21,7 +21,6 @@ PROFILES = {"profile": "phases of a step", "features": "parts of the flat observ
 
 
 def summary(result: Result) -> str:
-    """Every row with its speed-ups and noise, then the headline."""
     speeds = [row for row in result.rows if row.unit == "steps/s"]
     times = [row for row in result.rows if row.unit != "steps/s"]
     parts = [machine(result)]
@@ -47,7 +46,6 @@ def verbs(rows: Sequence[Row]) -> str:
 
 
 def shadows(rows: Sequence[Row]) -> str:
-    """What was compared beside the rows, and the sums."""
     found = [(row.name, row.shadow) for row in rows if row.shadow]
     lines = [
         [name, one.beside, f"{one.comparisons:,}", f"{one.mismatches:,}", _ratio(one.ratio)]
@@ -67,7 +65,6 @@ def _table(rows: list[list[str]], columns: Sequence[str]) -> str:
 
 
 def machine(result: Result) -> str:
-    """One line of where and what."""
     system = result.system
     jax = f"jax {system.jax} on {system.platform}" if system.jax else "without JAX"
     shadow = "; with a shadow, so not compared by time" if VARIABLE in system.flags else ""
@@ -79,7 +76,6 @@ def machine(result: Result) -> str:
 
 
 def headline(result: Result) -> str:
-    """How it went, in numbers."""
     rows = result.rows
     counts = {status: sum(row.status == status for row in rows) for status in ("failed", "out of memory")}
     unstable = sum(row.doubt == "unstable" for row in rows)
@@ -145,12 +141,9 @@ def _note(row: Row) -> str:
 
 
 def _numpy_single(row: Row, rows: Sequence[Row]) -> float | None:
-    """The speed of one NumPy environment of the same kind."""
     kind = _kind(row)
-    for other in rows:
-        if other.case.mode == "numpy-single" and other.is_ok and other is not row and _kind(other) == kind:
-            return other.numbers.median
-    return None
+    singles = (one for one in rows if one.case.mode == "numpy-single" and one.is_ok and one is not row)
+    return next((one.numbers.median for one in singles if _kind(one) == kind), None)
 
 
 def _kind(row: Row) -> str:

@@ -5,23 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from bench import ROOT
 from bench.exit_codes import UsageError
 from bench.measure.plan import Plan
-from bench.records import (
-    SCHEMA_VERSION,
-    Acceptance,
-    CountedRow,
-    CounterKey,
-    CounterSet,
-    Parameters,
-    Result,
-    Row,
-    System,
-    replace,
-)
+from bench.records import SCHEMA_VERSION, Acceptance, Hex12, Hex16, Parameters, Record, Result, Row, System
 from bench.storage import machine, results
 from bench.storage.identity import identity
 from cogrid.shadow import VARIABLE as SHADOW
@@ -31,26 +23,48 @@ COLUMNS = ("baseline", "holds", "here", "accepted", "revision", "because")
 # Of the environment variables that a result names: those that change what is compiled.
 COMPILING = ("XLA_FLAGS", "JAX_ENABLE_X64", "JAX_NUM_CPU_DEVICES")
 
+#: Which jaxlib and platform, or which NumPy and Python, counters belong to.
+CounterKey = Annotated[dict[str, str], msgspec.Meta(min_length=1)]
+
+
+class CountedRow(Record):
+    """The counters of a case."""
+
+    name: str
+    identity: Hex12
+    case: Parameters
+    checksum: Hex16 | None
+    counters: Annotated[dict[str, int], msgspec.Meta(min_length=1)]
+
+    @classmethod
+    def of(cls, row: Row) -> CountedRow:
+        return cls(**{name: getattr(row, name) for name in cls.__struct_fields__})
+
+
+class CounterSet(Record):
+    """Counters of one key; with `accepted` it is a baseline of counters."""
+
+    schema: Literal[1]
+    key: CounterKey
+    rows: list[CountedRow]
+    accepted: list[Acceptance] = msgspec.field(default_factory=list)
+
+
 Baseline = Result | CounterSet
 
 
 class Baselines(NamedTuple):
-    """What a result is held against."""
-
     timings: Sequence[Result] = ()
     counters: Sequence[CounterSet] = ()
 
     @classmethod
     def of(cls, *found: Baseline) -> Baselines:
-        """Of files; a result brings its counters along."""
         timings = [one for one in found if isinstance(one, Result)]
         sets = [one for one in found if isinstance(one, CounterSet)]
         return cls(timings, sets + [part for one in timings for part in counter_sets(one)])
 
 
 class Accepted(NamedTuple):
-    """The files that were written, and what was left out of them, in words."""
-
     written: list[Path]
     left_out: list[str]
 
@@ -67,17 +81,14 @@ def load(path: Path) -> Baseline:
 
 
 def files() -> list[Path]:
-    """The committed ones."""
     return sorted(FOLDER.glob("*.json"))
 
 
 def committed(paths: Iterable[Path] | None = None) -> Baselines:
-    """What the files hold, by default all committed ones."""
     return Baselines.of(*map(load, files() if paths is None else paths))
 
 
 def file_name(baseline: Baseline) -> str:
-    """The name that follows from what is inside."""
     if isinstance(baseline, Result):
         return f"{machine.fingerprint(baseline.system)}.json"
     key = baseline.key
@@ -90,12 +101,10 @@ def file_name(baseline: Baseline) -> str:
 
 
 def has_counters(row: Row) -> bool:
-    """Whether the row has counters of ours."""
     return bool(row.is_ok and row.counters and row.library == "cogrid")
 
 
 def key_of(system: System, backend: str) -> CounterKey:
-    """What the counters of a backend depend on, beside the code."""
     if backend == "numpy":  # the instructions of this Python are counted
         return {"numpy": system.numpy, "python": ".".join(system.python.split(".")[:2])}
     flags = {name: value for name, value in system.flags.items() if name in COMPILING}
@@ -103,12 +112,10 @@ def key_of(system: System, backend: str) -> CounterKey:
 
 
 def describe_key(key: CounterKey) -> str:
-    """The key in words."""
     return ", ".join(f"{name} {value}" for name, value in key.items())
 
 
 def counter_sets(result: Result) -> list[CounterSet]:
-    """A result's counters by their keys."""
     found: dict[str, list[CountedRow]] = {}
     for row in filter(has_counters, result.rows):
         found.setdefault(row.case.backend, []).append(CountedRow.of(row))
@@ -221,7 +228,6 @@ def merge(old: Baseline | None, new: Baseline, record: Acceptance) -> Baseline:
 
 
 def troubles(path: Path) -> list[str]:
-    """What is wrong with a committed file, in sentences."""
     try:
         found = load(path)
     except UsageError as error:
@@ -241,7 +247,6 @@ def troubles(path: Path) -> list[str]:
 
 
 def fit(baseline: Baseline, here: System) -> str:
-    """Whether this machine's numbers can be held against it, in words."""
     if isinstance(baseline, CounterSet):
         fits = baseline.key in [key_of(here, backend) for backend in ("numpy", "jax")]
         return "fits" if fits else f"not comparable: counted for {describe_key(baseline.key)}"

@@ -41,13 +41,11 @@ def identity(case: Case, plan: Plan) -> str:
 
 
 def hashed(facts: Any, code: str) -> str:
-    """12 hex digits of some facts and of code."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode() + code.encode()).hexdigest()[:12]
 
 
 @functools.cache
 def code_of(*files: Path) -> str:
-    """What the files execute."""
     return "\n".join(executed(file.read_text(encoding="utf-8")) for file in files)
 
 

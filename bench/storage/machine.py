@@ -12,8 +12,8 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import msgspec
 import psutil
+from msgspec.structs import asdict
 
 from bench import ROOT
 from bench.exit_codes import NoDevice
@@ -27,7 +27,6 @@ UNCOMPARED = ("os", "memory_bytes")
 
 
 def system() -> System:
-    """This machine, now."""
     device = _device()
     return System(
         os=platform.platform(),
@@ -47,23 +46,16 @@ def system() -> System:
 
 def fingerprint(machine: System) -> str:
     """16 hex digits: only results of equal fingerprints are compared by time."""
-    lasting = {name: value for name, value in facts(machine).items() if name not in UNCOMPARED}
+    lasting = {name: value for name, value in asdict(machine).items() if name not in UNCOMPARED}
     return hashlib.sha256(json.dumps(lasting, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def facts(machine: System) -> dict[str, object]:
-    """The fields by name."""
-    return msgspec.structs.asdict(machine)
-
-
 def differing(before: System, after: System) -> list[str]:
-    """The parts of the fingerprint that are not the same."""
-    old = facts(before)
-    return [name for name, value in facts(after).items() if name not in UNCOMPARED and old[name] != value]
+    old = asdict(before)
+    return [name for name, value in asdict(after).items() if name not in UNCOMPARED and old[name] != value]
 
 
 def git_state() -> Git | None:
-    """The revision of the checkout; None where there is none."""
     try:
         return Git(sha=git("rev-parse", "HEAD").strip(), dirty=bool(git("status", "--porcelain")))
     except (OSError, subprocess.CalledProcessError):
@@ -71,13 +63,11 @@ def git_state() -> Git | None:
 
 
 def git(*arguments: str) -> str:
-    """What git prints for this checkout."""
     command = ["git", "-C", str(ROOT), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def version_of(package: str) -> str | None:
-    """The version of an installed package."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -105,7 +95,6 @@ def _device() -> tuple[str, str]:
 
 
 def _cores() -> int:
-    """Those that this process may use."""
     if hasattr(psutil.Process, "cpu_affinity"):
         return len(psutil.Process().cpu_affinity() or [0])
     return os.cpu_count() or 1

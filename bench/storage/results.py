@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -17,6 +16,7 @@ from bench.exit_codes import UsageError
 from bench.records import SCHEMA_VERSION, Configuration, Result
 from bench.storage import machine
 from bench.units import size
+from cogrid import files
 
 RESULTS = ROOT / "bench" / "results"
 MAX_BYTES = 2**28  # of a file that is read; the full suite's has a megabyte
@@ -25,7 +25,6 @@ Kind = TypeVar("Kind")
 
 
 def new(configuration: Configuration, tag: str = "", description: str = "") -> Result:
-    """A result without rows."""
     here = machine.system()
     return Result(
         schema=SCHEMA_VERSION,
@@ -41,7 +40,6 @@ def new(configuration: Configuration, tag: str = "", description: str = "") -> R
 
 
 def now() -> str:
-    """The time as files have it."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
@@ -56,7 +54,6 @@ def default_path(tag: str = "") -> Path:
 
 
 def encoded(record: Any) -> bytes:
-    """A record as the bytes of its file."""
     return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
 
 
@@ -67,32 +64,17 @@ def write(path: Path, record: Any) -> None:
     write_bytes(path, data)
 
 
-def write_text(path: Path, text: str) -> None:
-    """In UTF-8."""
-    write_bytes(path, text.encode())
-
-
 def write_bytes(path: Path, data: bytes) -> None:
     """All of it or nothing: a crash or a full disk leaves the old file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    files.write(path, data)
 
 
 def load(path: Path) -> Result:
-    """A valid result; a UsageError says in one sentence why a file is none."""
     return decoded(read(path), Result, str(path))
 
 
 def read(path: Path) -> bytes:
-    """The bytes of a file that has our version."""
     try:
         if path.exists() and not path.is_file():  # reading a pipe or a device may never end
             raise UsageError(f"{path} is no regular file.")
@@ -114,7 +96,6 @@ def read(path: Path) -> bytes:
 
 
 def decoded(data: bytes, kind: type[Kind], name: str) -> Kind:
-    """A record from the bytes of a file."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, RecursionError) as error:

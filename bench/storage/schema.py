@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from bench.records import CounterSet, Result
+from bench.records import Result
+from bench.storage.baselines import CounterSet
 
 FILE = Path(__file__).parent / "schema.json"
 
@@ -23,7 +24,6 @@ def schema() -> dict[str, Any]:
 
 
 def text() -> str:
-    """As it is committed."""
     return json.dumps(schema(), indent=1) + "\n"
 
 

@@ -46,11 +46,7 @@ def ready(case: Case) -> Ready:
 
 
 def check(case: Case, ready: Ready, end: End) -> str:
-    """The checksum of what the mode played; raises a Mismatch where it differs from NumPy's batch.
-
-    Steps of games that meet every verb are compared one by one, and the end of the timed pass in up to
-    `CHECKED` environments.
-    """
+    """The checksum of what was played; raises a Mismatch where a watched step or end differs from NumPy's."""
     last = _last(case.spec, case.workload, case.steps, case.lanes, case.seed)
     played = ready.path()
     for name, value in _reference(
@@ -71,7 +67,6 @@ def check(case: Case, ready: Ready, end: End) -> str:
 
 
 def _end(end: End, single: bool) -> dict[str, Array]:
-    """The end by names, with an axis for the batch."""
     state, obs, rewards = end
     found = {**state_fields(state), "obs": obs, "rewards": rewards}
     return {name: value[None] for name, value in found.items()} if single else found
@@ -87,22 +82,18 @@ def bytes_per_environment(case: Case, end: End) -> dict[str, int]:
 
 @functools.lru_cache(maxsize=4)
 def _last(spec: Spec, workload: str, steps: int, lanes: int, seed: int) -> dict[str, Array]:
-    """The end of every lane's timed pass, by NumPy in one batch."""
     env = CoGridEnv(spec)
     state, _ = env.reset_fn(start_keys(seed, lanes))
     return _end(_added(_play(env.step_fn, state, tape(spec, workload, steps, lanes, seed))), single=False)
 
 
 class _Reference(NamedTuple):
-    """What NumPy sees of the watched games, and how often each verb of the game happened in them."""
-
     path: Path
     verbs: dict[str, int]
 
 
 @functools.lru_cache(maxsize=4)
 def _reference(spec: Spec, steps: int, lanes: int, seed: int) -> _Reference:
-    """Every watched game, by NumPy in one batch."""
     env = CoGridEnv(spec, infos=True)
     names, counts = env.rules.verbs, np.zeros(len(env.rules.verbs), int)
 
@@ -117,8 +108,7 @@ def _reference(spec: Spec, steps: int, lanes: int, seed: int) -> _Reference:
 
 
 def _watched_lanes(case: Case) -> int:
-    """One environment plays all tapes one after the other; a batch has as many lanes as fit."""
-    return LANES if case.mode.endswith("single") else case.lanes
+    return LANES if case.mode.endswith("single") else case.lanes  # one plays all tapes, one after the other
 
 
 def _watched_steps(case: Case) -> int:
@@ -132,13 +122,11 @@ def verbs_met(case: Case) -> dict[str, int]:
 
 
 def _watch_tape(case: Case) -> Array:
-    """(steps, batch, n) the watched games, over the whole batch."""
     lanes = tape(case.spec, meeting_most(case.spec), _watched_steps(case), _watched_lanes(case), case.seed)
     return lanes if case.mode.endswith("single") else spread(lanes, case.batch, axis=1)
 
 
 def _watched(step: Callable[..., Any], state: EnvState, actions: Any, lanes: Callable[[Any], Any]) -> Path:
-    """Play, and keep what `lanes` leaves of every step."""
     kept: dict[str, list[Any]] = {"obs": [], "rewards": [], "done": []}
     for joint in actions:
         state, *outcome, _ = step(state, joint)
@@ -162,20 +150,17 @@ def _added(output: tuple[EnvState, Array, list[Array]]) -> End:
 
 
 def _one_by_one(case: Case, game: Callable[[int, Array], Path]) -> Path:
-    """The watched games of one environment, as a batch of lanes."""
     tapes = _watch_tape(case)  # (steps, lanes, n)
     games = [game(lane, tapes[:, lane]) for lane in range(LANES)]
     return {name: np.concatenate([one[name] for one in games], axis=1) for name in games[0]}
 
 
 def _one(value: Any) -> Any:
-    """A single environment as a batch of one."""
     return np.asarray(value)[None]
 
 
 def _tape(case: Case) -> Array:
-    """(steps, batch, n), or (steps, n) for one environment."""
-    lanes = tape(case.spec, case.workload, case.steps, case.lanes, case.seed)
+    lanes = tape(case.spec, case.workload, case.steps, case.lanes, case.seed)  # (steps, lanes, n)
     return lanes[:, 0] if case.mode.endswith("single") else spread(lanes, case.batch, axis=1)
 
 
@@ -217,7 +202,6 @@ def _numpy_single(case: Case, env: CoGridEnv) -> Ready:
 
 
 def _numpy_batch(case: Case, env: CoGridEnv) -> Ready:
-    """The pure step on the whole batch in one call."""
     start, actions = env.reset_fn(keys(case))[0], list(_tape(case))
 
     def path() -> Path:
@@ -258,7 +242,6 @@ def _jax_loop(case: Case, env: CoGridEnv, over: Callable[[Any], Any]) -> Ready:
 
 
 def _jax_scan(case: Case, env: CoGridEnv) -> Ready:
-    """The whole pass compiled as one loop."""
     import jax
     import jax.numpy as jnp
 
@@ -298,7 +281,6 @@ def jax_start(case: Case, env: CoGridEnv, over: Callable[[Any], Any]) -> EnvStat
 
 
 def _jax_begin(env: CoGridEnv, over: Callable[[Any], Any]) -> Callable[[Array], EnvState]:
-    """A compiled reset by the words of keys."""
     import jax
 
     # The first observation is not an output: at a million environments it is most of the memory.

@@ -55,7 +55,8 @@ def _stored(rules: Rules, values: Mapping[str, Any]) -> dict[str, Any]:
     for name, (shape, dtype) in shapes.items():
         try:
             exact = not shape or len(values[name]) == shape[0]  # before it is copied, however long it is
-            value = np.array(values[name] if exact else 0, dtype)
+            with np.errstate(over="ignore"):  # what does not fit is not equal below
+                value = np.array(values[name] if exact else 0, dtype)
             exact = value.shape == shape and bool(np.equal(value, np.array(values[name])).all())
         except (TypeError, ValueError, OverflowError, RecursionError):
             exact = False

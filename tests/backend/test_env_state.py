@@ -18,7 +18,7 @@ ROOM = "Overcooked-CrampedRoom-V0"
 def test_time_and_end_are_read_and_replaced_apart(backend: str) -> None:
     env = cogrid.make(ROOM, backend)
     state = env.reset_fn(rng.key(0))[0]
-    for time, done in itertools.product((0, 1, 400), (False, True)):
+    for time, done in itertools.product((0, 1, 399), (False, True)):
         given = env.replace(state, time=time, done=done)
         assert (int(given.time), bool(given.done)) == (time, done)
         assert (int(env.replace(given, time=7).time), bool(env.replace(given, time=7).done)) == (7, done)

@@ -20,6 +20,7 @@ def test_the_numbers_are_those_that_are_documented() -> None:
         "NOT_COMPARABLE": 23,
         "NO_DEVICE": 69,
         "INTERRUPTED": 130,
+        "CLOSED": 141,
     }
     assert all(f"{number} " in described() for number in (0, 1, 2, 20, 21, 22, 23, 69))
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bench import ROOT, runner
 from bench.measure.plan import Plan
-from bench.records import Configuration, Measurement, Result, replace
+from bench.records import Configuration, Measurement, Result
 from bench.show.progress import Progress
 from bench.storage import results
 from cogrid.benchmarks.case import Case

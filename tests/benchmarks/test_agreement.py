@@ -108,7 +108,7 @@ def test_a_loud_machine_is_called_loud_and_no_benchmark_is_blamed(machine: Calla
         if verdict.outcome == "too loud":
             trials = "the control, which never changes, by up to" in verdict.reason
             assert trials == (verdict.spread_pct > THRESHOLD)
-            assert trials or "may be a leak or noise" in verdict.reason
+            assert trials
             assert BUDGET <= loud.now < 1.5 * BUDGET
     assert set(outcomes) == {"agree", "too loud"}
     assert outcomes["too loud"] >= 3
@@ -250,18 +250,6 @@ def test_preparation_is_not_timed_and_no_garbage_is_collected(machine: Callable[
     assert len(collects) == MIN_PASSES
     assert not any(collects)
     assert gc.isenabled()
-
-
-def test_a_leak_that_noise_hides_is_not_passed_over() -> None:
-    draw = np.random.default_rng(0)
-    growth = np.repeat([1.0, 1.25, 1.5], 8)[:, None]  # (rounds, 1)
-    passes = growth * np.exp(np.abs(draw.normal(0, 0.5, (24, 3))))
-    found = spread([part.ravel() for part in np.split(passes, 3)])
-    verdict = judge(Turns(passes, np.ones((24, 3))), (found.low + found.value) / 2)
-    assert (verdict.outcome, verdict.final) == ("too loud", False)
-    assert "may be a leak or noise" in verdict.reason
-    assert judge(Turns(passes, np.ones((24, 3))), found.low - 1).outcome == "differ"
-    assert judge(Turns(passes, np.ones((24, 3))), found.value + 1).outcome == "agree"
 
 
 def test_a_benchmark_that_allocates_more_and_more_is_found_however_loud_the_machine_is() -> None:

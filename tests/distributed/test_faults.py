@@ -67,6 +67,15 @@ def test_the_sentence_comes_before_the_abort_also_on_a_machine_that_is_overloade
     assert told(other.output).startswith(f"cogrid: process {victim} died")
 
 
+def test_the_abort_speaks_where_the_watch_does_not_hear(tmp_path) -> None:
+    """JAX's thread may abort before it passes on that process 0 is gone."""
+    (tmp_path / "victim").write_text("0")
+    (tmp_path / "deaf").touch()
+    other = processes("left", tmp_path)[1]
+    assert other.code == distributed.DIED, other.output
+    assert told(other.output) == "cogrid: process 0 died or cannot be reached, so process 1 ends too."
+
+
 def test_nobody_else_comes(tmp_path) -> None:
     for process in (0, 1):
         (tmp_path / f"port{process}").write_text(str(free_port()))

@@ -87,8 +87,11 @@ def raises() -> None:
 def left() -> None:
     """Process `FOLDER / "victim"` leaves by `sys.exit`, and the other one waits for it.
 
-    With `FOLDER / "delay"` the thread that hears of it comes to speak so many seconds later.
+    With `FOLDER / "delay"` the thread that hears of it comes to speak so many seconds later; with
+    `FOLDER / "deaf"` it never hears.
     """
+    if (FOLDER / "deaf").exists():
+        distributed._Watch.run = lambda watch: threading.Event().wait()
     start(wait=120, heartbeat=HEARTBEAT // 2)
     if (FOLDER / "delay").exists():
         delay, who_died = float((FOLDER / "delay").read_text()), distributed._who_died

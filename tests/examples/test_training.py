@@ -14,7 +14,7 @@ if not HAS_JAX:
 
 import jax
 
-from bench.compare.describe import environment_share
+from bench.compare.findings import environment_share
 from bench.experiments import validation
 from bench.measure import training
 from bench.measure.measures import measure

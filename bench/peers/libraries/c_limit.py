@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bench import ROOT
-from bench.peers.cases import beside
+from bench.peers.cases import beside, own_tapes
 from bench.peers.start import Process, Resources, tape_file
-from bench.peers.tapes import own_tapes
 from bench.peers.target import Peer, PeerCase, Target
 from bench.processes.worker import WorkerFailed
 from bench.suites import CRAMPED, options
@@ -29,7 +28,6 @@ def process(way: str, case: Case, resources: Resources) -> Process:
 
 
 def program(folder: Path) -> Path:
-    """The compiled program."""
     made = folder / "limit"
     if made.exists():
         return made

@@ -19,7 +19,6 @@ ID = "CartPole-v1"
 
 
 def _target(what: str, library: str, case: Case) -> Target:
-    """The speed of a library, beside nothing."""
     facts = {"id": ID, "options": {}, "workload": "random"}
     own = PeerCase(Peer(library, python_module(__name__)), library, case, facts=facts, agents=1)
     return Target(what, "", (own,), figure=alone, unit="steps/s", note="different work")

@@ -7,9 +7,8 @@ import os
 import shutil
 
 from bench import ROOT
-from bench.peers.cases import VMAPPED, beside, scan, single
+from bench.peers.cases import VMAPPED, beside, lanes, scan, single
 from bench.peers.start import Process, Resources, tape_file
-from bench.peers.tapes import lanes
 from bench.peers.target import Peer, PeerCase, Target
 from bench.processes.worker import WorkerFailed
 from cogrid.benchmarks.case import Case

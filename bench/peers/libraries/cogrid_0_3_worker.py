@@ -17,12 +17,10 @@ CLOCK = Path(__file__).parents[3] / "cogrid" / "benchmarks" / "clock.py"
 
 
 def main() -> None:
-    """Serve one case."""
     serve_peer(prepare)
 
 
 def prepare(job: Job) -> Prepared:
-    """A case, in one of the ways below."""
     _require_0_3()
     import numpy as np
 
@@ -131,7 +129,6 @@ def _loop(case: Mapping[str, Any], clock: Any, tape: Any, over: Callable[[Any], 
 
 
 def _compile(case: Mapping[str, Any], tape: Any, clock: Any) -> Prepared:
-    """Seconds until the vmapped step is compiled."""
     import jax
 
     from bench.peers.compiled import compilation

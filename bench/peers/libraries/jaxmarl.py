@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from bench.peers.cases import COUNTED, LOSSLESS, beside, cogrid, scan
+from bench.peers.cases import COUNTED, LOSSLESS, actions, beside, cogrid, end_of, scan
 from bench.peers.peer_worker import Prepared, speed
 from bench.peers.start import python_module
-from bench.peers.tapes import actions, end_of
 from bench.peers.target import Peer, PeerCase, Target
 from bench.suites import CRAMPED, options
 from cogrid.benchmarks import clock
@@ -29,6 +28,15 @@ EPISODE = 400
 JAXMARL = Peer("jaxmarl", python_module(__name__))
 RESETS = scan(steps=EPISODE, max_steps=EPISODE, **LOSSLESS)
 NUMPY_BATCH = Case(CRAMPED, "numpy-batch", 1024, 64, "cooperative", options=options(**LOSSLESS))
+
+
+def _of_step(what: str, way: str, measure: str, **limits: Any) -> Target:
+    """At most so much of what JaxMARL's step takes, of both compiled."""
+    cases = beside(JAXMARL, way, scan(**LOSSLESS), way, measure=measure, mode="jax-vmap")
+    return Target(
+        f"{what} of the vmapped lossless step", "JaxMARL V1 step_env", cases, at_most=True, **limits
+    )
+
 
 TARGETS = (
     Target(
@@ -65,29 +73,9 @@ TARGETS = (
         enough=1.0,
         stretch=2.0,
     ),
-    Target(
-        "trace + compile of the vmapped lossless step",
-        "JaxMARL V1 step_env",
-        beside(JAXMARL, "compile", scan(**LOSSLESS), "compile", measure="compile", mode="jax-vmap"),
-        enough=0.5,
-        stretch=0.3,
-        at_most=True,
-        rounds=10,
-    ),
-    Target(
-        "bytes accessed of the vmapped lossless step",
-        "JaxMARL V1 step_env",
-        beside(JAXMARL, "bytes", scan(**LOSSLESS), "bytes", measure="bytes accessed", mode="jax-vmap"),
-        at_most=True,
-        rounds=COUNTED,
-    ),
-    Target(
-        "fusions of the vmapped lossless step",
-        "JaxMARL V1 step_env",
-        beside(JAXMARL, "fusions", scan(**LOSSLESS), "fusions", measure="fusions", mode="jax-vmap"),
-        at_most=True,
-        rounds=COUNTED,
-    ),
+    _of_step("trace + compile", "compile", "compile", enough=0.5, stretch=0.3, rounds=10),
+    _of_step("bytes accessed", "bytes", "bytes accessed", rounds=COUNTED),
+    _of_step("fusions", "fusions", "fusions", rounds=COUNTED),
     Target(
         "state bytes per environment, CrampedRoom",
         "JaxMARL V1",
@@ -101,7 +89,6 @@ TARGETS = (
 
 
 def prepare(way: str, case: Case) -> Prepared:
-    """A case, in one of the ways below."""
     return _WAYS[way](case)
 
 
@@ -165,7 +152,6 @@ def _played(case: Case, run: Callable[[], Any], end: Mapping[str, Any] | None = 
 
 
 def _play(case: Case) -> Prepared:
-    """A scan of `step_env` over the tape."""
     import jax
 
     from bench.peers import compiled
@@ -177,7 +163,6 @@ def _play(case: Case) -> Prepared:
 
 
 def _end(game: Any, case: Case, end: Any) -> dict[str, Any]:
-    """Of the environments that play different tapes."""
     import jax
 
     state, obs, rewards = jax.tree.map(lambda leaf: np.asarray(leaf[: case.lanes]), end)
@@ -207,27 +192,23 @@ def _drawn(case: Case, staggered: bool = False) -> Prepared:
 
 
 def _vmapped(case: Case) -> tuple[Any, Any, Any]:
-    """The vmapped `step_env` and arguments for it."""
     game = _game(case)
     return _stepper(game), _start(game, case), np.zeros((case.batch, len(AGENTS)), np.int32)
 
 
 def _compile(case: Case) -> Prepared:
-    """Seconds until the vmapped `step_env` is compiled."""
     from bench.peers import compiled
 
     return _prepared("s", compiled.compilation(clock, *_vmapped(case)))
 
 
 def _counted(name: str, unit: str, case: Case) -> Prepared:
-    """A counter of the compiled vmapped `step_env`."""
     from bench.peers import compiled
 
     return _prepared(unit, compiled.counter(name, *_vmapped(case)))
 
 
 def _state_bytes(case: Case) -> Prepared:
-    """Bytes of a state."""
     import jax
 
     size = sum(leaf.nbytes for leaf in jax.tree.leaves(_start(_game(case), case))) // case.batch

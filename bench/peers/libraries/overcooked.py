@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bench.peers.cases import LOSSLESS, beside, single
+from bench.peers.cases import LOSSLESS, beside, end_of, lanes, single
 from bench.peers.peer_worker import Prepared, speed
 from bench.peers.start import python_module
-from bench.peers.tapes import end_of, lanes
 from bench.peers.target import Peer, Target
 from cogrid.benchmarks import clock
 from cogrid.benchmarks.case import Case

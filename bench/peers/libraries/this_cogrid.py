@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from bench.peers.cases import actions, end_of, lanes, own_tapes
 from bench.peers.peer_worker import Prepared, speed
-from bench.peers.start import python_module
-from bench.peers.tapes import actions, end_of, lanes, own_tapes
-from bench.peers.target import Peer
+from bench.peers.target import COGRID
 from cogrid.backend.array import Array
 from cogrid.benchmarks import clock, modes
 from cogrid.benchmarks.case import Case
@@ -20,23 +19,15 @@ from cogrid.envs.overcooked.game import Kitchen
 from cogrid.render.picture import TILE, picture
 from cogrid.render.tiles import tiles_of
 
-COGRID = Peer("cogrid", python_module(__name__))
+_prepared = functools.partial(Prepared, COGRID.name)
 
 
 def prepare(way: str, case: Case) -> Prepared:
-    """A case, in one of the ways below."""
     return _WAYS[way](case)
 
 
-def _prepared(
-    unit: str, sample: Callable[[], dict[str, Any]], end: Mapping[str, Any] | None = None
-) -> Prepared:
-    return Prepared(COGRID.name, unit, sample, end or {})
-
-
 def _played(case: Case, run: Callable[[], Any], end: Mapping[str, Any] | None = None) -> Prepared:
-    """The speed of a pass over all steps of all environments."""
-    return _prepared("steps/s", speed(clock, clock.Pass(run), case.steps * case.batch), end)
+    return _prepared("steps/s", speed(clock, clock.Pass(run), case.steps * case.batch), end or {})
 
 
 def _play(case: Case) -> Prepared:
@@ -49,7 +40,6 @@ def _play(case: Case) -> Prepared:
 
 
 def _end(case: Case, end: modes.End, count: int) -> dict[str, Any]:
-    """Of the first environments."""
     state, obs, rewards = end
     found = [state.pos, state.agent_dir, rewards[..., 0]]
     found += [obs] if case.spec.observation == "lossless" and isinstance(case.spec.game, Kitchen) else []
@@ -142,7 +132,6 @@ def _empty(case: Case) -> Prepared:
 
 
 def _vmapped(case: Case) -> tuple[Any, Any, Any]:
-    """The vmapped step and arguments for it."""
     import jax
 
     env = CoGridEnv(case.spec, "jax")
@@ -151,14 +140,12 @@ def _vmapped(case: Case) -> tuple[Any, Any, Any]:
 
 
 def _compile(case: Case) -> Prepared:
-    """Seconds until the vmapped step is compiled."""
     from bench.peers import compiled
 
     return _prepared("s", compiled.compilation(clock, *_vmapped(case)))
 
 
 def _counted(name: str, unit: str, case: Case) -> Prepared:
-    """A counter of the compiled vmapped step."""
     from bench.peers import compiled
 
     return _prepared(unit, compiled.counter(name, *_vmapped(case)))

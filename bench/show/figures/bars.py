@@ -1,13 +1,15 @@
-"""The bars: the phases of a step, and other libraries beside cogrid."""
+"""The bars: the phases of a step, other libraries beside cogrid, and the targets beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
+from bench.compare.intervals import Interval
 from bench.compare.sweeps import grouped, speed_rows
 from bench.records import Result, Row
 from bench.show.figures.style import (
@@ -23,6 +25,7 @@ from bench.show.figures.style import (
     failed_bar,
     legend,
     name_bars,
+    panel_of,
     panels,
     spread,
     with_heading,
@@ -73,7 +76,6 @@ def phase_bar(axis: Axes, y: int, row: Row, styles: Mapping[str, Style]) -> None
 
 
 def libraries(results: Iterable[Result]) -> Figure | None:
-    """The speed of other libraries beside cogrid's at the same work."""
     found = panels(results, same_work)
     if not found:
         return None
@@ -105,12 +107,10 @@ def same_work(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def is_peer(row: Row) -> bool:
-    """Whether another library was measured."""
     return row.library != "cogrid"
 
 
 def library_bars(axis: Axes, group: Sequence[Row]) -> None:
-    """A bar for each library, with its speed and how cogrid compares."""
     cogrid = next((row.numbers.median for row in group if not is_peer(row) and row.is_ok), None)
     for y, row in enumerate(group):
         if not row.is_ok:
@@ -126,3 +126,46 @@ def library_bars(axis: Axes, group: Sequence[Row]) -> None:
             )
         beside(axis, text, (greatest, y))
     name_bars(axis, [row.library for row in group])
+
+
+class Bar(NamedTuple):
+    """A target that asks for a speed, as a multiple of a peer's."""
+
+    name: str
+    ratio: Interval
+    goal: float  # what is enough, or the stretch where nothing is
+
+
+def targets(results: Iterable[Result]) -> Figure | None:
+    """The speeds of the newest run that was compared with peers, as multiples of theirs."""
+    found = [result for result in results if bars_of(result)]
+    if not found:
+        return None
+    newest = max(found, key=lambda result: result.when)
+    bars = bars_of(newest)
+    figure, axes = columns([(panel_of([newest]), bars)], "Beside others", 0.5 + 0.42 * len(bars))
+    target_bars(axes[0, 0], bars)
+    return figure
+
+
+def bars_of(result: Result) -> list[Bar]:
+    return [
+        Bar(f"{one.what}\nvs {one.against}", Interval(one.median, one.low, one.high), goal)
+        for one in result.targets
+        if one.unit == "×" and not one.at_most and (goal := one.enough or one.stretch)
+        if one.median and one.low is not None and one.high is not None
+    ]
+
+
+def target_bars(axis: Axes, bars: Sequence[Bar]) -> None:
+    """A bar from as fast as the other one, a line where the target is, and the ratio."""
+    ends = [end for bar in bars for end in (bar.ratio.low, bar.ratio.high, bar.goal)]
+    axis.set(xscale="log", xlim=(min(0.9, *ends) / 1.1, max(1.1, *ends) * 4))  # room for the text
+    for y, (_, (ratio, low, high), goal) in enumerate(bars):
+        axis.barh(y, ratio - 1, left=1, height=0.6, color=COLOURS[0] if ratio >= goal else COLOURS[1])
+        axis.plot([low, high], [y, y], color="black", linewidth=1)
+        axis.plot([goal, goal], [y - 0.4, y + 0.4], color="black", linewidth=2)
+        beside(axis, f"{ratio:.3g} ×, target {goal:g} ×", (max(ratio, goal, high, 1), y))
+    axis.axvline(1, **GUIDE)
+    name_bars(axis, [bar.name for bar in bars])
+    engineering_axis(axis, "x", "times as fast (black line: the target)", log=True)

@@ -15,10 +15,9 @@ import matplotlib.style
 from matplotlib.figure import Figure
 
 from bench.records import Result
-from bench.show.figures.bars import libraries, phases
+from bench.show.figures.bars import libraries, phases, targets
 from bench.show.figures.intervals import intervals
 from bench.show.figures.sweeps import chunks, efficiency, memory, throughput
-from bench.show.figures.targets import targets
 from bench.storage.results import write_bytes
 
 FIGURES: dict[str, Callable[[Iterable[Result]], Figure | None]] = {
@@ -49,7 +48,6 @@ def drawn(results: Sequence[Result]) -> dict[str, Figure]:
 
 
 def draw_all(results: Sequence[Result], folder: Path) -> list[Path]:
-    """Draw every figure that the results have data for, as PNG and SVG; the files that were written."""
     written: list[Path] = []
     for name, figure in drawn(results).items():
         written += [folder / f"{name}.png", folder / f"{name}.svg"]

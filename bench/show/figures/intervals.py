@@ -11,7 +11,6 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from bench.compare.ab_statistics import MARGIN
 from bench.compare.findings import Finding, judge_pair
-from bench.compare.intervals import Interval
 from bench.records import Result, Row
 from bench.show.figures.style import (
     COLOURS,
@@ -72,7 +71,9 @@ def draw(axis: Axes, lines: Sequence[Line]) -> None:
     axis.set(xscale="log", xlim=(1 / reach, reach**2.2))  # room for the text
     for y, (row, finding) in enumerate(lines):
         if finding.ratio:
-            draw_interval(axis, y, finding.ratio, STYLES[finding.verdict])
+            (median, low, high), style = finding.ratio, STYLES[finding.verdict]
+            axis.plot([low, high], [y, y], color=style["color"], linewidth=1.8, solid_capstyle="butt")
+            axis.plot([median], [y], linestyle="", markersize=6, **style)
             beside(axis, finding.text, (reach, y), 4)
         elif row.is_ok:
             beside(axis, finding.text, (1, y))
@@ -84,9 +85,3 @@ def draw(axis: Axes, lines: Sequence[Line]) -> None:
     axis.xaxis.set_major_locator(FixedLocator([tick for tick in ticks if 1 / reach <= tick <= reach]))
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: more(ratio)))
-
-
-def draw_interval(axis: Axes, y: int, ratio: Interval, style: Style) -> None:
-    """One case."""
-    axis.plot([ratio.low, ratio.high], [y, y], color=style["color"], linewidth=1.8, solid_capstyle="butt")
-    axis.plot([ratio.median], [y], linestyle="", markersize=6, **style)

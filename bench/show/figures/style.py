@@ -88,12 +88,10 @@ class Styles:
 
 
 def spread(row: Row) -> Spread:
-    """Median, least and greatest sample."""
     return row.numbers.median, row.numbers.min, row.numbers.max
 
 
 def reason(row: Row) -> str:
-    """Why the row has no numbers, in a few words."""
     error = row.error or ""
     if row.status != "failed":
         return row.status
@@ -103,7 +101,6 @@ def reason(row: Row) -> str:
 def columns(
     found: Sequence[tuple[Panel, Any]], title: str, height: float, rows: int = 1, **shared: Any
 ) -> tuple[Figure, Any]:
-    """A figure with a column for each panel, and its axes by row and column."""
     figure = Figure(figsize=(5 * len(found) + 4, 1.3 + height), layout="constrained")
     axes = figure.subplots(rows, len(found), squeeze=False, **shared)
     for axis, (panel, _) in zip(axes[0], found, strict=True):
@@ -112,7 +109,6 @@ def columns(
 
 
 def with_heading(figure: Figure, found: Sequence[tuple[Panel, Any]], title: str) -> Figure:
-    """The title above and the machines below."""
     figure.suptitle(title, fontweight="bold", x=0.01, ha="left")
     machines = "\n".join(f"{panel.title}: {panel.machine}" for panel, _ in found)
     figure.supxlabel(machines, fontsize=SMALL, x=0.01, ha="left")
@@ -138,7 +134,6 @@ def engineering_axis(
 
 
 def curve(axis: Axes, style: Style, points: Sequence[tuple[float, Spread]]) -> None:
-    """A line through the medians with bars from the least to the greatest sample."""
     xs, middle = [x for x, _ in points], [spread[0] for _, spread in points]
     bars = [[mid - low for _, (mid, low, _) in points], [high - mid for _, (mid, _, high) in points]]
     axis.plot(xs, middle, **style)
@@ -173,7 +168,6 @@ def failed_bar(axis: Axes, y: int, row: Row) -> None:
 
 
 def beside(axis: Axes, text: str, point: tuple[float, float], shift: int = 6) -> None:
-    """Small text right of a point."""
     axis.annotate(text, point, (shift, 0), textcoords="offset points", va="center", fontsize=SMALL)
 
 

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
+from msgspec.structs import replace
 
 from bench.compare.sweeps import batch_sweeps, chunk_sweeps, per_environment
-from bench.records import Result, Row, replace
+from bench.records import Result, Row
 from bench.show.figures.style import (
     GUIDE,
     Spread,
@@ -32,12 +33,10 @@ Place = Callable[[Row], int]  # where on the axis
 
 
 def batch_of(row: Row) -> int:
-    """A place on the axis of batches."""
     return row.case.batch
 
 
 def chunk_of(row: Row) -> int:
-    """A place on the axis of chunks."""
     return row.case.steps
 
 
@@ -64,8 +63,6 @@ def ideal(axis: Axes, sweeps: Sweeps) -> None:
 
 
 def efficiency(results: Iterable[Result]) -> Figure | None:
-    """What is left of an environment's speed in larger batches."""
-
     def share(row: Row, first: Row) -> Spread:
         whole = row.case.batch * per_environment(first) / 100
         middle, least, greatest = spread(row)
@@ -96,7 +93,6 @@ def memory(results: Iterable[Result]) -> Figure | None:
 
 
 def against_batch(results: Iterable[Result], title: str, label: str, unit: str, draw: Draw) -> Figure | None:
-    """A log-log figure of the batch sweeps."""
     found = panels(results, batch_sweeps)
     if not found:
         return None
@@ -116,7 +112,6 @@ def against_batch(results: Iterable[Result], title: str, label: str, unit: str, 
 
 
 def chunks(results: Iterable[Result]) -> Figure | None:
-    """Speed and memory against the length of the scan."""
     found = panels(results, chunk_sweeps)
     if not found:
         return None
@@ -157,5 +152,4 @@ def peaks(axis: Axes, sweeps: Sweeps, styles: Styles, x: Place) -> None:
 
 
 def failures(axis: Axes, sweeps: Sweeps, styles: Styles, x: Place) -> None:
-    """A cross for each row that failed."""
     crosses(axis, [(x(row), row, styles(row)) for sweep in sweeps for row in sweep if not row.is_ok])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from bench import __main__ as command
 from bench.measure.plan import Plan
-from bench.records import Measurement, replace
+from bench.records import Measurement
 from cogrid.benchmarks.case import Case
 from tests.bench.test_runner import fake
 

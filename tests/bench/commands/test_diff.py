@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from bench.records import Row, replace
+from bench.records import Row
 from bench.storage import results
 from tests.bench.commands.support import Measured, bench
 from tests.bench.support import around, paired, result, row

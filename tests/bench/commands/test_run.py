@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bench import ab, suites
 from bench.commands.run import exit_code
 from bench.exit_codes import Code
-from bench.records import Git, replace
+from bench.records import Git
 from bench.storage import machine, results
 from tests.bench.commands.support import Measured, bench
 from tests.bench.support import around, paired, result, row

@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bench.compare import counters
 from bench.compare.counters import Change, Counted, changes, compare
-from bench.records import Row, System, replace
+from bench.records import Row, System
 from bench.storage.baselines import counter_sets, key_of
 from tests.bench.support import SYSTEM, result, row
 

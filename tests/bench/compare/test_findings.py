@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bench.compare.findings import MARGIN, Finding, codes, judge, means, verdict_of
 from bench.compare.intervals import Interval
 from bench.exit_codes import Code, worst
-from bench.records import Comparison, Row, replace
+from bench.records import Comparison, Row
 from bench.storage.baselines import Baselines
 from tests.bench.support import around, paired, result, row
 

@@ -9,6 +9,7 @@ import pytest
 
 from bench.measure import phases
 from bench.measure.phases import Parts, feature_parts, numpy_phases, table
+from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Sample, Samples
 from cogrid.core.profiling import PHASES
 from tests.episodes import shared
@@ -27,14 +28,22 @@ def quick(monkeypatch) -> None:
 
     monkeypatch.setattr(phases, "per_call", once)
     monkeypatch.setattr(phases, "MIDDLE", 3)
+    monkeypatch.setattr(phases, "STEPS", 4)
+    monkeypatch.setattr(phases, "SECONDS", 0.5)
     monkeypatch.delenv("COGRID_PROFILING", raising=False)
+
+
+def case(backend, batch, id=ROOM, **options) -> Case:
+    """Of one environment where the batch is None."""
+    batched = {"numpy": "numpy-batch", "jax": "jax-vmap"}[backend]
+    mode = f"{backend}-single" if batch is None else batched
+    return Case(id, mode, batch or 1, options=tuple(options.items()))
 
 
 @pytest.mark.parametrize("id", [ROOM, ARENA])
 @pytest.mark.parametrize("batch", [None, 1, 5])
 def test_phases_of_numpy(id, batch) -> None:
-    spec = shared(id, "numpy", max_steps=2).spec  # the measured game goes on
-    parts = numpy_phases(spec, batch, steps=4)
+    parts = numpy_phases(case("numpy", batch, id, max_steps=2))  # the measured game goes on
     assert list(parts.seconds) == list(PHASES)
     assert all(type(seconds) is float and seconds >= 0 for seconds in parts.seconds.values())
     assert parts.total <= 4 * parts.whole  # medians of four steps: only loosely one within the other
@@ -43,15 +52,15 @@ def test_phases_of_numpy(id, batch) -> None:
 
 def test_the_variable_is_put_back(monkeypatch) -> None:
     monkeypatch.setenv("COGRID_PROFILING", "0")
-    numpy_phases(shared(ROOM, "numpy").spec, steps=1)
+    monkeypatch.setattr(phases, "STEPS", 1)
+    numpy_phases(case("numpy", None))
     assert os.environ["COGRID_PROFILING"] == "0"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("batch", [None, 5])
 def test_features(backend, batch) -> None:
-    spec = shared(ROOM, "numpy", observation="lossless").spec
-    parts = feature_parts(spec, backend, batch, seconds=0.5)
+    parts = feature_parts(case(backend, batch, observation="lossless"))
     assert parts.seconds == dict.fromkeys(["Agents", "Place", "Faced", "Each", "NearestLying"], 0.5)
     assert parts.whole == 0.5
 
@@ -101,5 +110,5 @@ if HAS_JAX:
 
     @pytest.mark.parametrize("batch", [None, 5])
     def test_phases_of_jax(batch) -> None:
-        parts = jax_phases(shared(ROOM, "numpy").spec, batch, seconds=0.5)
+        parts = jax_phases(case("jax", batch))
         assert parts == Parts(dict.fromkeys(PHASES, 0.5), [0.5])

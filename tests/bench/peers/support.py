@@ -6,9 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from bench.peers.libraries.this_cogrid import COGRID
 from bench.peers.start import Process, Resources
-from bench.peers.target import Peer, PeerCase, Target
+from bench.peers.target import COGRID, Peer, PeerCase, Target
 from bench.processes.worker import WorkerFailed
 from cogrid.benchmarks.case import Case
 

@@ -11,10 +11,9 @@ import pytest
 
 from bench.exit_codes import Code, UsageError
 from bench.peers import run
-from bench.peers.libraries.this_cogrid import COGRID
 from bench.peers.run import Found, exit_code, measure, select
 from bench.peers.start import Resources
-from bench.peers.target import Peer, PeerCase, Target, alone
+from bench.peers.target import COGRID, Peer, PeerCase, Target, alone
 from bench.peers.targets import TARGETS
 from bench.records import Parameters
 from bench.show.progress import Progress

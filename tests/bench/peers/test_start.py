@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.peers.libraries.this_cogrid import COGRID
 from bench.peers.start import Resources, python_module, tape_file
-from bench.peers.target import Peer, PeerCase
+from bench.peers.target import COGRID, Peer, PeerCase
 from bench.processes.worker import WorkerFailed
 from tests.bench.peers.support import BATCH, peer
 

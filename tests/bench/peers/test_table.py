@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from bench.peers.libraries.this_cogrid import COGRID
 from bench.peers.run import Found, measure
 from bench.peers.start import Resources
 from bench.peers.table import headline, table
-from bench.peers.target import PeerCase, Target, alone, exponent
+from bench.peers.target import COGRID, PeerCase, Target, alone, exponent
 from bench.records import Row
 from tests.bench.peers.support import BATCH, absent, cogrid, peer, target
 from tests.bench.support import result, row

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.peers.libraries.this_cogrid import COGRID
-from bench.peers.target import PeerCase, Target, alone, cells_seen, exponent, ratio
+from bench.peers.target import COGRID, PeerCase, Target, alone, cells_seen, exponent, ratio
 from cogrid.benchmarks.case import Case
 from tests.bench.peers.support import BATCH, peer
 

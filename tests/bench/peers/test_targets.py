@@ -14,8 +14,8 @@ import pytest
 
 from bench import ROOT
 from bench.peers import libraries, targets
-from bench.peers.libraries.this_cogrid import COGRID
 from bench.peers.start import Resources
+from bench.peers.target import COGRID
 from bench.peers.targets import COGRID_TARGETS, TARGETS
 from bench.records import Parameters
 

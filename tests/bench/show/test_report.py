@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from bench.records import Against, Result, Row, replace
+from bench.records import Against, Result, Row
 from bench.show import report
 from bench.storage import results
 from bench.storage.baselines import Baselines

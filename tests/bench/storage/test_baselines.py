@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bench import ROOT
 from bench.compare.findings import judge
 from bench.exit_codes import UsageError
 from bench.measure.plan import Plan
-from bench.records import Configuration, Git, Result, Row, replace
+from bench.records import Configuration, Git, Result, Row
 from bench.storage import baselines, machine, results
 from bench.storage.identity import identity
 from tests.bench.support import around, result, row

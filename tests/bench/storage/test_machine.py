@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict, replace
 
-from bench.records import replace
 from bench.storage import machine
 from tests.bench.support import result
 
 
-@pytest.mark.parametrize("name", machine.facts(result().system))
+@pytest.mark.parametrize("name", asdict(result().system))
 def test_fingerprint_changes_with_what_matters(name: str) -> None:
     here = result().system
     changed: Any = {name: "other"}

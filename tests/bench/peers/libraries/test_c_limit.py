@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.peers.cases import actions, end_of, own_tapes
 from bench.peers.libraries import c_limit
 from bench.peers.libraries.c_limit import C
 from bench.peers.start import Process, ReadyPeer, Resources, tape_file
-from bench.peers.tapes import actions, end_of, own_tapes
 from bench.peers.target import PeerCase
 from bench.processes.worker import Worker, WorkerFailed
 from cogrid.benchmarks import modes

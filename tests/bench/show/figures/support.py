@@ -6,8 +6,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from msgspec.structs import replace
 
-from bench.records import Against, Result, Row, replace
+from bench.records import Against, Result, Row
 from tests.bench.support import around, paired, result, row
 
 BATCHES = (1, 10, 100, 1000)

@@ -1,10 +1,12 @@
+"""The worker of an A/B: a case that is slowed on purpose."""
+
 from __future__ import annotations
 
 import time
 
 import pytest
 
-from bench.measure.slowdown import slowed
+from bench.processes.checkout_worker import slowed
 from cogrid.benchmarks.clock import Pass
 
 

@@ -12,8 +12,8 @@ from bench import runner
 from bench.compare import findings
 from bench.exit_codes import Code, UsageError, worst
 from bench.measure.plan import Measured, Plan
-from bench.measure.shadowed import shadowed
 from bench.processes import case_worker
+from bench.processes.case_worker import shadowed
 from bench.runner import row_of
 from bench.storage import baselines, machine
 from bench.storage.baselines import Baselines

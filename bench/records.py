@@ -1,37 +1,36 @@
-"""Rows: a case with its numbers, and what stands beside them."""
+"""The records of a result file: typed, read and written as JSON by msgspec at the edge and nowhere else."""
 
 from __future__ import annotations
 
 import re
 import statistics
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from bench.measure.plan import Plan
 from cogrid.benchmarks.case import Case
 
+SCHEMA_VERSION: Literal[1] = 1
 UNSTABLE = 0.2  # a row whose coefficient of variation is larger is never compared
 MIN_SAMPLES = 5  # nor is one with fewer samples
 
 Status = Literal["ok", "failed", "out of memory", "mismatch"]
 Hex12 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{12}$")]
 Hex16 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{16}$")]
+Sha = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{40}$")]
+Stamp = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 #: Seconds of base and head in every round of every pair of processes.
 Pairs = list[list[tuple[float, float]]]
-Kind = TypeVar("Kind", bound=msgspec.Struct)
 
 
 class Record(msgspec.Struct, forbid_unknown_fields=True):
     """A part of a file."""
-
-
-def replace(record: Kind, **changes: Any) -> Kind:
-    """A copy of a record with some fields changed."""
-    return msgspec.structs.replace(record, **changes)
 
 
 class Parameters(Record):
@@ -48,7 +47,6 @@ class Parameters(Record):
 
     @classmethod
     def of(cls, case: Case) -> Parameters:
-        """What a file says of a case."""
         return cls(**case.parameters())
 
     @property
@@ -60,7 +58,6 @@ class Parameters(Record):
 
     @property
     def backend(self) -> str:
-        """numpy or jax."""
         return self.mode.partition("-")[0]
 
     @property
@@ -85,23 +82,13 @@ class Statistics(Record):
 
     @classmethod
     def of(cls, samples: Sequence[float]) -> Statistics | None:
-        """None where there are no samples."""
         if not samples:
             return None
         mean, several = statistics.fmean(samples), len(samples) > 1
         std = statistics.stdev(samples) if several else 0.0
         cuts = statistics.quantiles(samples, n=100, method="inclusive") if several else [*samples] * 99
-        return cls(
-            median=statistics.median(samples),
-            mean=mean,
-            std=std,
-            min=min(samples),
-            max=max(samples),
-            p50=cuts[49],
-            p95=cuts[94],
-            p99=cuts[98],
-            cv=std / mean if mean else 0.0,
-        )
+        tail = (cuts[49], cuts[94], cuts[98], std / mean if mean else 0.0)
+        return cls(statistics.median(samples), mean, std, min(samples), max(samples), *tail)
 
 
 class ShadowCheck(Record):
@@ -142,9 +129,8 @@ class Measurement(Record):
     noise: dict[str, float] = msgspec.field(default_factory=dict)
     checksum: Hex16 | None = None
     parts: dict[str, float] = msgspec.field(default_factory=dict)
-    verbs: dict[str, int] = msgspec.field(
-        default_factory=dict
-    )  # how often each verb happened in the steps that were compared with NumPy
+    # How often each verb happened in the steps that were compared with NumPy.
+    verbs: dict[str, int] = msgspec.field(default_factory=dict)
     shadow: ShadowCheck | None = None
 
 
@@ -173,12 +159,10 @@ class Row(Measurement, kw_only=True):
 
     @property
     def is_ok(self) -> bool:
-        """Whether it has numbers."""
         return self.status == "ok"
 
     @property
     def numbers(self) -> Statistics:
-        """The statistics of a row that is ok."""
         assert self.statistics is not None
         return self.statistics
 
@@ -197,3 +181,119 @@ class Row(Measurement, kw_only=True):
         if self.numbers.cv > UNSTABLE:
             return "unstable"
         return "disturbed" if self.noise.get("disturbed", 0) > len(self.samples) / 2 else ""
+
+
+class System(Record):
+    """The machine and the versions that the numbers depend on."""
+
+    os: str
+    machine: str
+    cpu: str
+    cores: AtLeastOne
+    memory_bytes: AtLeastOne
+    python: str
+    numpy: str
+    jax: str | None
+    jaxlib: str | None
+    platform: str
+    device: str
+    flags: dict[str, str]
+
+
+class Git(Record):
+    """The revision of the checkout, and whether files differ from it."""
+
+    sha: Sha
+    dirty: bool
+
+    @property
+    def short(self) -> str:
+        return f"{self.sha[:10]}{' with changes' if self.dirty else ''}"
+
+
+class Against(Record):
+    """What an A/B compared with."""
+
+    revision: str
+    sha: str
+    head: str | None
+
+
+class Configuration(Record):
+    """What was asked for."""
+
+    suite: str
+    samples: AtLeastOne
+    seconds: float
+    warmup: float
+    iterations: Count
+    warmup_iterations: Count
+    planned: list[Parameters]
+    against: Against | None = None
+
+    @classmethod
+    def of(
+        cls, suite: str, plan: Plan, planned: Sequence[Case], against: Against | None = None
+    ) -> Configuration:
+        cases = [Parameters.of(case) for case in planned]
+        return cls(suite=suite, **plan._asdict(), planned=cases, against=against)
+
+    @property
+    def plan(self) -> Plan:
+        return Plan(*(getattr(self, name) for name in Plan._fields))
+
+
+class TargetResult(Record):
+    """What came of a target: the ratio to a peer, with its samples and limits."""
+
+    what: str
+    against: str
+    unit: str
+    rows: list[str]
+    samples: list[list[float]]
+    figures: list[float]
+    median: float | None
+    low: float | None
+    high: float | None
+    verdict: str
+    enough: float | None = None
+    stretch: float | None = None
+    at_most: bool = False
+
+
+class Acceptance(Record):
+    """When, at which revision and why rows got into a baseline."""
+
+    when: Stamp
+    sha: Sha | None
+    dirty: bool
+    reason: Annotated[str, msgspec.Meta(pattern=r"\S")]
+    rows: Annotated[list[str], msgspec.Meta(min_length=1)]
+
+
+class Result(Record):
+    """A result file; with `accepted` it is a baseline of times."""
+
+    schema: Literal[1]
+    created: Stamp
+    tag: str
+    description: str
+    configuration: Configuration
+    git: Git | None
+    system: System
+    fingerprint: Hex16
+    rows: list[Row]
+    targets: list[TargetResult] = msgspec.field(default_factory=list)
+    accepted: list[Acceptance] = msgspec.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.when.tzinfo is None:
+            raise ValueError(f"created={self.created!r} has no time zone")
+
+    @property
+    def when(self) -> datetime:
+        return datetime.fromisoformat(self.created)
+
+    @property
+    def is_ab(self) -> bool:
+        return any(row.ab for row in self.rows)

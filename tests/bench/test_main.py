@@ -1,0 +1,32 @@
+"""How `python -m bench` ends early: Ctrl-C is one line, a reader that has gone is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.interrupts import stopped_at, unread
+
+
+@pytest.mark.parametrize("where", ["numpy", "msgspec", "bench.commands.parser", "bench.suites:quick"])
+def test_ctrl_c_is_one_line_from_the_imports_on(where: str, tmp_path: Path) -> None:
+    done = stopped_at(tmp_path, where, "-m", "bench", "list")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "bench: interrupted.\n")
+
+
+def test_the_moment_is_what_stops_it(tmp_path: Path) -> None:
+    assert stopped_at(tmp_path, "no.such.module", "-m", "bench", "list").returncode == 0
+
+
+def test_an_interrupted_run_says_how_to_go_on_and_keeps_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    run = ("run", "--backend", "numpy", "--only", "CrampedRoom numpy-single", "-o", str(path))
+    done = stopped_at(tmp_path, "bench.runner:row_of", "-m", "bench", *run)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "bench: interrupted; `python -m bench run --resume` goes on.\n"
+    assert path.exists()
+
+
+def test_a_reader_that_has_gone_is_no_complaint() -> None:
+    assert unread("-m", "bench", "list", "--full") == (141, "")
