@@ -773,6 +773,8 @@ GRID = np.zeros((2, 2, 3), int)  # its repr has several lines
         lambda backend, value: cogrid.make(ROOM, backend=backend, bonus_orders=[value]),
         lambda backend, value: cogrid.make(ROOM, backend=backend, recipes=[value]),
         lambda backend, value: cogrid.make(ROOM, backend=backend, render_mode=value),
+        lambda backend, value: cogrid.make(ROOM, backend=backend, infos=value),
+        lambda backend, value: cogrid.make_vec(ROOM, 2, backend=backend, infos=value),
         lambda backend, value: cogrid.make_vec(ROOM, value, backend=backend),
         lambda backend, value: cogrid.make_vec(ROOM, 2, backend=backend, autoreset=value),
         lambda backend, value: shared(ROOM, backend).reset(seed=value),
