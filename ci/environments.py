@@ -20,9 +20,10 @@ from PIL import Image
 
 import cogrid
 from cogrid.core.actions import ACTION_SETS, INTERACT, TOGGLE
-from cogrid.core.game import Event, Game, Outcome, Reward
+from cogrid.core.answers import AnyReward, BySlot, Event, Outcome, Price, Replies, Reward, Tally
+from cogrid.core.asking import outcomes_of
+from cogrid.core.game import Game
 from cogrid.core.spec import OBSERVATIONS, Spec
-from cogrid.core.symbols import outcome_of
 from cogrid.envs.registry import spec_of
 
 ROOT = Path(__file__).parents[1]
@@ -155,16 +156,25 @@ def rewards(spec: Spec) -> str:
     )
 
 
-def reward(spec: Spec, term: Reward) -> Iterator[tuple[str, ...]]:
-    """One row for each verb that pays, with all that it may pay."""
+def reward(spec: Spec, term: AnyReward) -> Iterator[tuple[str, ...]]:
+    """One row for each verb that pays, with all that it may pay; one row for a term of another kind."""
+    who = "every agent" if term.team or isinstance(term, Tally) else "the actor"
+    when = "as shaping" if term.shaping else "always"
+    if not isinstance(term, Reward):
+        kinds = {
+            Price: "actions",
+            Tally: "the board",
+            Replies: "replies of slots",
+            BySlot: "events, by a slot",
+        }
+        yield term.name, f"for {kinds[type(term)]}", "by its rule", who, when
+        return
     paying: dict[str, set[float]] = {}
     for intent in spec.symbols.intents:
         for held, thing, outcome in outcomes(spec, intent):
             points = term.points(Event(outcome.verb, held, thing, outcome.value)) if outcome.verb else 0.0
             if points:
                 paying.setdefault(outcome.verb, set()).add(points)
-    who = "every agent" if term.team else "the actor"
-    when = "as shaping" if term.shaping else "always"
     if term.supply is not None and term.demand is not None:
         when += f", while {words(term.supply.__name__)} < {words(term.demand.__name__)}"
     for verb, paid in paying.items():
@@ -232,7 +242,8 @@ def outcomes(spec: Spec, intent: int) -> Iterator[tuple[Any, Any, Outcome]]:
     """What the game answers for every hand and thing that can occur."""
     for held in spec.symbols.items:
         for thing in spec.symbols.things:
-            yield held, thing, outcome_of(spec.game, intent, held, thing)
+            for outcome, _ in outcomes_of(spec.game, intent, held, thing):
+                yield held, thing, outcome
 
 
 def comments(owner: type[Spec] | type[Game]) -> dict[str, str]:

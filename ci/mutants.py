@@ -24,6 +24,22 @@ BOARDS: tuple[str, ...] = (
 PARITY = ("tests/parity", "-k", "(CrampedRoom and (lossless or window)) or (Arena and window)")
 
 
+#: Boards and counts of the rule language, on small worlds of the tests' own.
+HOOKS = (
+    "tests/core/test_chance.py",
+    "tests/core/test_hands.py",
+    "tests/core/test_moving.py",
+    "tests/core/test_ends.py",
+    "tests/core/test_near.py",
+    "tests/core/test_meeting.py",
+    "tests/core/test_slots.py",
+    "tests/core/test_joining.py",
+    "tests/core/test_views.py",
+    "-k",
+    "not jax and not conformance",
+)
+
+
 class Mutant(NamedTuple):
     """One wrong line: `old` becomes `new` in `file`."""
 
@@ -144,7 +160,7 @@ WRONG_RULES = (
         "faced == faced[..., me]",
         "xp.arange(rules.n_agents) == i",
     ),
-    Mutant("nothing cooks", "cogrid/core/ticks.py", "if not rules.ticking.size:", "if rules.ticking.size:"),
+    Mutant("nothing cooks", "cogrid/core/ticks.py", "if rules.ticking.size:", "if not rules.ticking.size:"),
     Mutant(
         "the episode is a step longer",
         "cogrid/core/termination.py",
@@ -215,6 +231,186 @@ WRONG_BACKENDS = (
 )
 
 
+CHANCE = "cogrid/core/chance.py"
+RULES = "cogrid/core/rules.py"
+ENTERING = "cogrid/core/entering.py"
+PRICES = "cogrid/core/prices.py"
+TERMINATION = "cogrid/core/termination.py"
+AIMING = "cogrid/core/aiming.py"
+REPLYING = "cogrid/core/replying.py"
+JOINING = "cogrid/core/joining.py"
+PLANES = "cogrid/core/planes.py"
+TICKS = "cogrid/core/ticks.py"
+
+WRONG_HOOKS = (
+    Mutant(
+        "a draw at its bound is still below it", CHANCE, "later = drawn >= lookup", "later = drawn > lookup"
+    ),
+    Mutant("weights are rounded down", CHANCE, "sum_ * SCALE + total // 2", "sum_ * SCALE"),
+    Mutant(
+        "all draws are those of purpose 0",
+        CHANCE,
+        "PURPOSES.index(purpose) * SCALE + which",
+        "0 * SCALE + which",
+    ),
+    Mutant(
+        "draws begin at time 0",
+        "cogrid/backend/rng.py",
+        "time[..., None] + np.uint32(1), low",
+        "time[..., None], low",
+    ),
+    Mutant(
+        "every episode repeats its chance",
+        "cogrid/core/reset.py",
+        "drawn = rules.chance or rules.start_draws.numbers.size > 0 or",
+        "drawn =",
+    ),
+    Mutant(
+        "things start under agents as well",
+        "cogrid/core/reset.py",
+        "rules.xp.where(stood, seen, begun)",
+        "begun",
+    ),
+    Mutant(
+        "all agents share one draw",
+        INTERACTION,
+        "rows[i], events.drawn[..., me]",
+        "rows[i], events.drawn[..., :1]",
+    ),
+    Mutant(
+        "the first cell is never chosen",
+        TICKS,
+        "ranks == one_of(draw, count) + np.uint32(1)",
+        "ranks == one_of(draw, count)",
+    ),
+    Mutant("the lower half of a draw is dropped", CHANCE, "+ (low >> np.uint32(12))", ""),
+    Mutant("a hand that cannot move turns", RULES, "after = np.where(can_move, after, facing)", "pass"),
+    Mutant(
+        "a hand that cannot move walks",
+        RULES,
+        "for a in actions])[:, None] & can_move",
+        "for a in actions])[:, None]",
+    ),
+    Mutant("a hand that cannot act acts", RULES, "np.where(can_act, rows[:, None], 0)", "rows[:, None]"),
+    Mutant("hands stay as they are", TICKS, "[_hands(rules)] if rules.live_hands else []", "[]"),
+    Mutant(
+        "all begin with the first agent's hand",
+        "cogrid/core/reset.py",
+        "agents = np.arange(rules.n_agents,",
+        "agents = np.zeros(rules.n_agents,",
+    ),
+    Mutant("who stands enters", ENTERING, "row = xp.where(moved, row, events.row)", "row = row"),
+    Mutant(
+        "what was entered stays",
+        ENTERING,
+        "cells=rules.put(state.cells, state.pos, thing)",
+        "cells=state.cells",
+    ),
+    Mutant(
+        "out of range is the last action",
+        "cogrid/core/step.py",
+        "type(rules.out_of_range)",
+        "type(rules.n_actions - 1)",
+    ),
+    Mutant("all act before they move", "cogrid/core/step.py", "if rules.moves_first else", "if False else"),
+    Mutant("neighbours never change places", MOVEMENT, "_contend if rules.swaps else _meet", "_meet"),
+    Mutant(
+        "further actions are all the first", "cogrid/core/spec.py", "intent=FURTHER + k)", "intent=FURTHER)"
+    ),
+    Mutant("who has ended pays on", PRICES, "points if before.ended is None else", "points if True else"),
+    Mutant("a tally looks at the past", PRICES, "(now if term.now else before).cells", "before.cells"),
+    Mutant("one victim may stay behind", TERMINATION, "keepdims=True) == 0", "keepdims=True) <= 1"),
+    Mutant("hands end nobody", TERMINATION, "return rules.lookup(hands, state.pose)", "return state.ended"),
+    Mutant(
+        "a circle is a square",
+        "cogrid/core/answers.py",
+        '"circle": math.hypot',
+        '"circle": lambda r, c: max(abs(r), abs(c))',
+    ),
+    Mutant(
+        "a cell counts itself",
+        "cogrid/core/answers.py",
+        "if 0 < distance(r, c) <= radius",
+        "if distance(r, c) <= radius",
+    ),
+    Mutant(
+        "counts are mirrored",
+        "cogrid/backend/_numpy.py",
+        "out[(..., *here)] += board[(..., *there)]",
+        "out[(..., *here)] += board[(..., *here)]",
+    ),
+    Mutant(
+        "the count goes over its most",
+        TICKS,
+        "rules.xp.minimum(rules.pick(total, rules.chancy),",
+        "rules.xp.maximum(rules.pick(total, rules.chancy),",
+    ),
+    Mutant(
+        "agents hide nobody",
+        AIMING,
+        "(things < rules.n_walkable) & (other == n)",
+        "things < rules.n_walkable",
+    ),
+    Mutant("walls hide nobody", AIMING, "clear[row] & open_[..., row, :]", "clear[row]"),
+    Mutant("beams go right before left", AIMING, "(-1 if lane % 2 else 1)", "(1 if lane % 2 else -1)"),
+    Mutant(
+        "left and right before up and down",
+        AIMING,
+        "((-1, 0), (1, 0), (0, -1), (0, 1))",
+        "((0, -1), (0, 1), (-1, 0), (1, 0))",
+    ),
+    Mutant(
+        "who is met keeps its hand",
+        INTERACTION,
+        "lookup(rules.swap_other, line)",
+        "lookup(rules.swap_other, line) * 0",
+    ),
+    Mutant(
+        "all act with their first hands",
+        INTERACTION,
+        "(pose - state.pose)[..., me]",
+        "(pose - pose)[..., me]",
+    ),
+    Mutant("every slot answers", REPLYING, "waits = waits & ~answers", "waits = waits & True"),
+    Mutant("replies change no slot", REPLYING, "slots[k] = xp.where(answers, after, slots[k])", "pass"),
+    Mutant("what expires is free", REWARDS, "return points + events.expired if", "return points if"),
+    Mutant(
+        "points go by the slot of the next step",
+        PRICES,
+        "before.slots[..., index : index + 1].astype",
+        "now.slots[..., index : index + 1].astype",
+    ),
+    Mutant("slots are shown everywhere", PLANES, "rules.symbols(game.shows, np.uint8)", "1"),
+    Mutant(
+        "nobody helps",
+        JOINING,
+        "cell == cell[..., me], strength[..., me], np.int32(0)",
+        "cell == cell[..., me], strength, np.int32(0)",
+    ),
+    Mutant("who stands by gets a share", JOINING, "xp.where(works, row, events.row)", "row"),
+    Mutant(
+        "strength has no limit",
+        JOINING,
+        "xp.minimum(total, np.int32(rules.most_strength))",
+        "total % np.int32(rules.most_strength + 1)",
+    ),
+    Mutant(
+        "who cannot act helps",
+        RULES,
+        "game.strength(item) if game.can_act(item) else 0",
+        "game.strength(item)",
+    ),
+    Mutant(
+        "others' facings do not turn",
+        PLANES,
+        "[_table(rules, facing - UP) for facing in range(4)]",
+        "[_table(rules, 0)] * 4",
+    ),
+    Mutant("windows are mirrored", PLANES, "STRIDES[(facing + 1) % 4]", "STRIDES[(facing - 1) % 4]"),
+    Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
+)
+
+
 def wrong_text(mutant: Mutant) -> str:
     """The text of the mutant's file with the wrong line in it."""
     text = (ROOT / mutant.file).read_text(encoding="utf-8")
@@ -264,13 +460,14 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many copies at once")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     options = parser.parse_args()
-    chosen = [(m, BOARDS) for m in WRONG_RULES] + [(m, PARITY) for m in WRONG_BACKENDS]
+    chosen = [(m, BOARDS) for m in WRONG_RULES] + [(m, HOOKS) for m in WRONG_HOOKS]
+    chosen += [(m, PARITY) for m in WRONG_BACKENDS]
     chosen = [(mutant, tests) for mutant, tests in chosen if options.only in mutant.name]
     for mutant, _ in chosen:
         wrong_text(mutant)  # a line that was edited since is told at once, not after an hour
     if options.list:
         for mutant, tests in chosen:
-            print(f"{'both backends' if tests is BOARDS else 'one backend'}: {mutant.name}")
+            print(f"{'one backend' if tests is PARITY else 'both backends'}: {mutant.name}")
         return 0
     for selection in dict.fromkeys(tests for _, tests in chosen):
         passed, last = run_tests(None, selection)

@@ -15,9 +15,8 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array, as_array, brief, is_choice
 from cogrid.backend.env_state import EnvState
 from cogrid.core import profiling, snapshot
-from cogrid.core.actions import ACTION_SETS
+from cogrid.core.answers import checked_flag
 from cogrid.core.autoreset import renew
-from cogrid.core.game import checked_flag
 from cogrid.core.observation import observer
 from cogrid.core.replace import replace
 from cogrid.core.report import counters
@@ -183,7 +182,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
     @property
     def action_names(self) -> tuple[str, ...]:
         """Names of the action numbers."""
-        return tuple(action.name for action in ACTION_SETS[self.spec.action_set])
+        return tuple(action.name for action in self.spec.actions)
 
     @property
     def feature_names(self) -> tuple[str, ...]:

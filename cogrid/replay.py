@@ -34,6 +34,8 @@ FORMAT, VERSION = "cogrid replay", 1
 #: Hex digits that each frame has of the running sum. A wrong step hides behind four of them once in 65,536
 #: times, and then the next one tells.
 WIDTH = 4
+#: How the tape has the actions.
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 #: The number of the step and what the agents see -> their actions (n,), or None to stop.
 Choose = Callable[[int, Array], Array | None]
@@ -60,7 +62,7 @@ class Replay:
     overrides: Mapping[str, Any]
     seed: int | None  # of the reset that made the start, where one did
     start: Mapping[str, Any]  # the first snapshot; its "spec" is the fingerprint
-    tape: str  # the actions: one digit for each agent of each step
+    tape: str  # the actions: one of DIGITS for each agent of each step
     digests: str  # WIDTH hex digits of the running sum for each frame
     checksum: str  # sha256 of the fingerprint, all that the frames tell, and the actions
     metadata: Mapping[str, Any]  # what else the recorder wanted to keep: names, a score
@@ -271,7 +273,7 @@ class _Tape:
 
     def add(self, joint: Array, frame: Frame) -> None:
         """One more step."""
-        self._digits.append("".join(str(int(action)) for action in joint))
+        self._digits.append("".join(DIGITS[int(action)] for action in joint))
         self._digests.append(self._digest.add(frame))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -398,8 +400,9 @@ def _fields(replay: Replay) -> dict[str, Any]:
 
 def _joints(tape: str, n_agents: int) -> np.ndarray[Any, np.dtype[np.int32]]:
     """(steps, n)"""
-    digits = np.frombuffer(tape.encode(), np.uint8).astype(np.int32) - ord("0")
-    return digits.reshape(-1, n_agents)
+    numbers = np.zeros(128, np.int32)
+    numbers[[ord(digit) for digit in DIGITS]] = np.arange(len(DIGITS))
+    return numbers[np.frombuffer(tape.encode(), np.uint8)].reshape(-1, n_agents)
 
 
 def _n_agents(start: Mapping[str, Any]) -> int:
@@ -421,6 +424,6 @@ def _wrong(content: dict[str, Any]) -> str | None:
     if not isinstance(state, dict) or not isinstance(state.get("pos"), list) or not state["pos"]:
         return "start is no snapshot"
     tape, frames = content["tape"], len(content["digests"]) / WIDTH
-    if tape.strip("0123456789") or len(tape) != (frames - 1) * _n_agents(content["start"]):
+    if tape.strip(DIGITS) or len(tape) != (frames - 1) * _n_agents(content["start"]):
         return f"tape has not one digit for each agent of {frames - 1:g} steps"
     return None

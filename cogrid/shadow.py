@@ -285,6 +285,8 @@ def _on_host(value: Any) -> Any:
 def carried(rules: Rules, state: EnvState) -> EnvState:
     """The state on the backend of other rules of the same spec."""
     widths = {"cells": rules.cell_dtype, "pos": rules.pos_dtype, "pose": rules.agent_dtype}
+    if rules.slots is not None:
+        widths["slots"] = rules.slot_dtype
     host = {name: np.asarray(value, widths.get(name)) for name, value in state.stored().items()}
     return state.evolve(**{name: rules.xp.asarray(value) for name, value in host.items()}, rules=rules)
 

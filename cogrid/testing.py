@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
+import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,9 @@ import numpy as np
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
+from cogrid.core.game import Game
 from cogrid.core.spec import Spec
+from cogrid.core.symbols import Symbols, close
 
 
 def check_env(
@@ -23,8 +27,10 @@ def check_env(
 
     Checked on every installed backend (or those named): shapes and spaces, the PettingZoo adapter, equal bits
     for equal seeds, a batch equal to its environments alone, backends equal to each other, silence after the
-    end, actions out of range, snapshots. Returns how often each verb occurred: what was exercised.
+    end, actions out of range, snapshots, rules that depend on their arguments alone. Returns how often each
+    verb occurred: what was exercised.
     """
+    _check_rules(spec)
     if backends is None:
         backends = ("numpy", "jax") if importlib.util.find_spec("jax") else ("numpy",)
     tapes = {}
@@ -45,6 +51,65 @@ def check_env(
 def state_fields(state: EnvState) -> dict[str, np.ndarray[Any, Any]]:
     """All that a state tells, as NumPy arrays; the key by its two words."""
     return state.plain()
+
+
+def _check_rules(spec: Spec) -> None:
+    """Ask the game again: it must answer alike each time, and read neither a clock nor a random module."""
+    game, known = spec.game, _answers(spec.symbols)
+    letters = frozenset("".join(row for board in spec.boards for row in board))
+    before = sys.getprofile()
+    for _ in range(3):
+        sys.setprofile(_Watch(game))
+        try:
+            again = _answers(close.__wrapped__(game, letters, spec.num_agents))
+        finally:
+            sys.setprofile(before)
+        for hook, answers in known.items():
+            assert again[hook] == answers, (
+                f"{type(game).__name__}.{hook} answered the same question in two ways: "
+                "a rule depends on its arguments alone; for chance, return a Chance"
+            )
+
+
+def _answers(symbols: Symbols) -> dict[str, Any]:
+    """All that the game has answered, by hook; the outcomes by the verbs of one agent and a thing."""
+    ticks = "tick" if symbols.game.near() is None else "tick_near"
+    return {
+        ticks: (symbols.ticks.values, [bound.tolist() for bound in symbols.ticks.bounds]),
+        "interact": (symbols.outcomes.values, [bound.tolist() for bound in symbols.outcomes.bounds]),
+        "tick_hand": symbols.hand_ticks.values,
+        "start": symbols.starts.values,
+        "hand": symbols.hands,
+        "meet": symbols.meet_rows,
+        "join": symbols.joint_rows,
+        "walkable": (symbols.things, symbols.items),
+    }
+
+
+class _Watch:
+    """A profile function that raises an error when a rule reads a clock or draws a random number."""
+
+    forbidden = frozenset({"time", "datetime", "random", "_random"})
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+
+    def __call__(self, frame: FrameType, event: str, called: Any) -> None:
+        if event != "c_call":
+            return
+        owner = getattr(called, "__self__", None)
+        owners = (called, owner, type(owner))
+        homes = {str(getattr(one, "__module__", "")).split(".")[0] for one in owners}
+        homes.add(getattr(owner, "__name__", ""))  # of a module's own functions
+        if homes & self.forbidden:
+            hook: FrameType | None = frame
+            while hook is not None and not hasattr(Game, hook.f_code.co_name):
+                hook = hook.f_back
+            if hook is not None:
+                raise AssertionError(
+                    f"{type(self.game).__name__}.{hook.f_code.co_name} calls {called.__qualname__}: a rule "
+                    "depends on its arguments alone; for chance, return a Chance"
+                )
 
 
 def _check_adapter(env: CoGridEnv, seed: int) -> None:

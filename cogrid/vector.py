@@ -13,8 +13,8 @@ from gymnasium.vector import AutoresetMode
 from cogrid.backend import rng
 from cogrid.backend.array import Array, as_array, brief, is_choice
 from cogrid.backend.env_state import EnvState
+from cogrid.core.answers import checked_flag
 from cogrid.core.autoreset import renew
-from cogrid.core.game import checked_flag
 from cogrid.core.observation import observer
 from cogrid.core.report import counters
 from cogrid.core.rules import Rules, compile_rules

@@ -288,7 +288,7 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch) -> None:
         ({"version": 2}, "has version 2, but this cogrid reads version 1"),
         ({"tape": None}, "tape is None"),
         ({"tape": "0123"}, "not one digit for each agent of 5 steps"),
-        ({"tape": "012345678x"}, "not one digit for each agent of 5 steps"),
+        ({"tape": "012345678-"}, "not one digit for each agent of 5 steps"),
         ({"digests": "abc"}, "not one digit for each agent"),
         ({"start": {}}, "start is no snapshot"),
         ({"more": 1}, "its fields are not id, overrides"),

@@ -133,7 +133,7 @@ if HAS_JAX:
         env = cogrid.make(ROOM, "jax", shadow=True, infos=True)
         rules = compile_rules(env.spec, "numpy")
         env.reset(seed=0)
-        monkeypatch.setattr(rules, "verb", np.zeros_like(rules.verb))
+        monkeypatch.setattr(rules, "useful", np.zeros_like(rules.useful))  # which the mask reads
         env.set_state(env.replace(env.env_state, agent_pos=[[1, 1], [1, 3]], agent_dir=[2, 3]))
         with pytest.warns(RuntimeWarning, match="agent 0, number 4: infos action_mask is True on jax and F"):
             env.step({0: NOOP, 1: NOOP})

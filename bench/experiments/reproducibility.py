@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -122,11 +123,9 @@ def main() -> None:
     )
     options = parser.parse_args()
     if options.plant:
-        import pytest
-
         if options.plant in FAULTS:
             plant(FAULTS[options.plant])
-        sys.exit(pytest.main(["-p", "no:xdist", SUITE]))
+        sys.exit(import_module("pytest").main(["-p", "no:xdist", SUITE]))
     ends: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     with neighbours(options.share):
         for kind, runs in (*((fault, options.faults) for fault in FAULTS), ("none", options.sound)):

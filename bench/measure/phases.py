@@ -93,7 +93,7 @@ def _median(turn: Callable[[], Any], timing: Callable[[], Mapping[str, int]], st
 
     def note() -> None:
         for name, nanoseconds in timing().items():
-            taken[name].append(nanoseconds)
+            taken.setdefault(name, []).append(nanoseconds)
 
     # Noted before the next step, off the clock; a first step warms up, and has none before it to be noted.
     wholes = each_call(Pass(turn, note), steps, warmup=Length(0.0, 1))
@@ -112,7 +112,8 @@ def jax_phases(case: Case) -> Parts:
     inputs = jax.jit(over(lambda *arguments: _inputs(env.rules, *arguments)))(state, joint)
     parts = {}
     for phase, function in _functions(env.rules).items():
-        parts[phase] = _compiled_seconds(over(function), inputs[phase]).median
+        if phase in inputs:  # not every game has all
+            parts[phase] = _compiled_seconds(over(function), inputs[phase]).median
     return Parts(parts, _compiled_seconds(over(env.jax_step), (state, joint)).seconds)
 
 

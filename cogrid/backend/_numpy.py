@@ -54,6 +54,22 @@ class NumpyBackend:
             out.reshape(-1)[_flat(grid, index)] = value
         return out
 
+    def place(self, array: Any, index: np.ndarray[Any, Any], value: Any) -> Any:
+        """A written copy."""
+        out = array.copy()
+        out[..., index] = value
+        return out
+
+    def around(self, board: Any, offsets: tuple[tuple[int, int], ...]) -> Any:
+        """Every offset adds the part of the board that it leaves inside."""
+        out, (height, width) = np.zeros_like(board), board.shape[-2:]
+        for r, c in offsets:
+            here = (slice(max(0, -r), height - max(0, r)), slice(max(0, -c), width - max(0, c)))
+            there = (slice(max(0, r), height - max(0, -r)), slice(max(0, c), width - max(0, -c)))
+            if abs(r) < height and abs(c) < width:
+                out[(..., *here)] += board[(..., *there)]
+        return out
+
     def any_other(self, test: Callable[[list[Any], list[Any]], Any], *values: Any) -> Any:
         """All pairs in one table; of two, the other one is found in the array that is read backwards."""
         n = values[0].shape[-1]

@@ -12,6 +12,7 @@ from cogrid.backend._numpy import NumpyBackend
 
 #: A NumPy or a JAX array; one text serves both.
 Array = Any
+Offsets = tuple[tuple[int, int], ...]
 PairTest = Callable[[list[Array], list[Array]], Array]
 
 BACKENDS = ("numpy", "jax")
@@ -46,6 +47,12 @@ class Backend(Protocol):
 
     def put(self, grid: Array, index: Array, value: Array) -> Array:
         """A copy of the grid with `value` written at `index`; equal indices must carry equal values."""
+
+    def place(self, array: Array, index: np.ndarray[Any, Any], value: Array) -> Array:
+        """A copy with `value` (*B, k) written at a constant `index` (k,), without repeats."""
+
+    def around(self, board: Array, offsets: Offsets) -> Array:
+        """(*B, H, W) the sum of what is at constant offsets of rows and columns; 0 outside of the board."""
 
     def any_other(self, test: PairTest, *values: Array) -> Array:
         """(*B, n) whether `test(mine, theirs)` is true for each of n and any other one of them.

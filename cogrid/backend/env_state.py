@@ -51,11 +51,12 @@ class EnvState:
     weight: Array | None  # (*B,) float32 of the shaping terms, where the spec has them
     layout: Array | None  # (*B,) number of the layout, where the spec has several
     ended: Array | None  # (*B, n) bool the agent's own end, where the spec has one
+    slots: Array  # (*B, slots) number of the thing in each slot; None where the spec has none
     rules: Tables = dataclasses.field(metadata={"static": True}, repr=False)
 
     #: The attributes that, with the key, tell all of a state, in whatever form they are stored.
     told: ClassVar[tuple[str, ...]] = (
-        *("cells", "pos", "agent_dir", "held", "time", "done", "shaping_weight", "layout", "ended"),
+        *("cells", "pos", "agent_dir", "held", "time", "done", "shaping_weight", "layout", "ended", "slots"),
     )
 
     def plain(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -198,7 +199,10 @@ def clock_of(time: Array, done: Array) -> Array:
 class Events(NamedTuple):
     """What happened in one step, per agent; born and dead within the step."""
 
-    row: Array  # (*B, n) which line of the rule tables was played: verb, item, target and value in one number
+    row: Array = None  # (*B, n) the line of the rule tables that was played: verb, item, target and value
     stride: Array = None  # (*B, n) the step that was tried, 0 none
     moved: Array = None  # (*B, n) bool
     wish: Array = None  # (*B, n) the cell that it would be in, were there no other agents
+    drawn: Array = None  # (*B, draws) uint32 of 24 bits: the chance of this step, where the game has any
+    replies: Array = None  # (*B, n) float32 what slots answered to each event, where the game has slots
+    expired: Array = None  # (*B, 1) float32 what slots paid by themselves

@@ -49,6 +49,16 @@ def bits(words: Array, n: int) -> Array:
     return first ^ second
 
 
+def draws(words: Array, time: Array, numbers: np.ndarray[Any, Any]) -> Array:
+    """Draws of 24 bits, (*B, 2), (*B,) -> (*B, k), for a time and the numbers (k,) of the draws, both uint32.
+
+    The counter is (time + 1, number): blocks that `split` and `bits` never use.
+    """
+    low = lift(numbers, words.ndim)
+    first, second = threefry(words[..., :1], words[..., 1:], time[..., None] + np.uint32(1), low)
+    return (first ^ second) >> np.uint32(8)
+
+
 def _blocks(words: Array, n: int) -> tuple[Array, Array]:
     """The generator's two outputs for the counters (0, 0) … (0, n − 1), each (*B, n)."""
     low = lift(np.arange(n, dtype=np.uint32), words.ndim)

@@ -11,8 +11,8 @@ FACINGS = ("right", "down", "left", "up")
 #: Row and column step of each facing.
 STRIDES = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
-#: What an action asks of the cell ahead.
-NOTHING, INTERACT, TOGGLE = range(3)
+#: What an action asks of the cell ahead; a step onto a cell asks to enter it. The game's own actions follow.
+NOTHING, INTERACT, TOGGLE, ENTER, FURTHER = range(5)
 
 
 class Action(NamedTuple):

@@ -47,6 +47,8 @@ def _told(rules: Rules, state: EnvState) -> Arrays:
     """
     stored = {name: np.asarray(value) for name, value in state.stored().items()}
     own = {"cells": rules.cell_dtype, "pos": rules.pos_dtype, "pose": rules.agent_dtype}
+    if rules.slots is not None:
+        own["slots"] = rules.slot_dtype
     told = {name: v.astype(np.int64) if v.dtype == own.get(name) else v for name, v in stored.items()}
     facing, held = np.divmod(told.pop("pose"), rules.n_items)
     clock = told.pop("clock")
@@ -105,6 +107,8 @@ def _place(rules: Rules, field: str, index: tuple[int, ...]) -> tuple[str, ...]:
         return _cell(rules, index[0])
     if field == "rng_key":
         return (f"word {index[0]}",)
+    if field == "slots" and rules.slots is not None:
+        return (f"slot {rules.slots.names[index[0]]!r}",)
     agent, *rest = index
     place = [f"agent {agent}"]
     if len(rest) == 3:
@@ -124,6 +128,8 @@ def _cell(rules: Rules, cell: int) -> tuple[str, str]:
 def _value(rules: Rules, field: str, value: Any) -> str:
     """A number, with the thing or the item that it stands for."""
     meanings = {"cells": rules.spec.symbols.things, "held": rules.spec.symbols.items}
+    if rules.slots is not None:
+        meanings["slots"] = rules.slots.things
     if field == "agent_pos":
         return ", ".join(_cell(rules, value))
     if field in meanings and 0 <= value < len(meanings[field]):

@@ -2,82 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from cogrid.backend.array import brief
 from cogrid.backend.env_state import EnvState
+from cogrid.core.answers import (
+    Aim,
+    AnyReward,
+    BySlot,
+    Event,
+    Item,
+    Meeting,
+    Near,
+    OneCell,
+    Outcome,
+    Price,
+    Replies,
+    Reply,
+    Reward,
+    Tally,
+    Thing,
+    View,
+    checked_integer,
+    checked_number,
+)
+from cogrid.core.chance import Chance
 from cogrid.core.layout import FLOOR, WALL, Layout
 from cogrid.core.look import Look, bare_floor, closed_wall, figure, plate, token
 
 if TYPE_CHECKING:
     from cogrid.core.features import Feature
 
-Thing = Hashable  # what a cell holds, its state included
-Item = Hashable  # what a hand holds; None is the empty hand
-
-
-class Outcome(NamedTuple):
-    """What an interaction leaves: the hand, the cell, a verb for what happened, the score it is worth."""
-
-    held: Item
-    thing: Thing
-    verb: str
-    value: float = 0.0
-
-
-class Event(NamedTuple):
-    """What one agent did, as a reward term hears it: the hand and the thing are those before."""
-
-    verb: str
-    held: Item
-    thing: Thing
-    value: float
-
-
-@dataclass(frozen=True)
-class Reward:
-    """Points for events, to the actor or the whole team; shaping terms are weighted by the state.
-
-    With `supply` and `demand` the points are paid only while the supply (counted over things and hands as the
-    earlier agents of this step left them) is below the demand (counted over things as the step began).
-    """
-
-    name: str
-    points: Callable[[Event], float]
-    team: bool = False
-    shaping: bool = False
-    supply: Callable[[Thing, Item], int] | None = None
-    demand: Callable[[Thing], int] | None = None
-
-
-def checked_number(name: str, value: object, low: float, high: float) -> float:
-    """The value as a float, or an error that names it; for the options of specs and games."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name}={brief(value)} is not a number.")
-    if not low <= value <= high:  # false for NaN
-        raise ValueError(f"{name}={brief(value)} is out of range: it must be from {low:g} to {high:g}.")
-    return float(value)
-
-
-def checked_flag(name: str, value: object) -> bool:
-    """The value as a bool, or an error that names it."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name}={brief(value)} is neither True nor False.")
-    return bool(value)
-
-
-def checked_integer(name: str, value: object, low: int, high: int) -> int:
-    """The value, or an error that names it; for the options of specs and games."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name}={brief(value)} is not an integer.")
-    if not low <= value <= high:
-        raise ValueError(f"{name}={brief(value)} is out of range: it must be from {low} to {high}.")
-    return value
+__all__ = (
+    "Aim",
+    "AnyReward",
+    "BySlot",
+    "Chance",
+    "Event",
+    "Game",
+    "Item",
+    "Meeting",
+    "Near",
+    "OneCell",
+    "Outcome",
+    "Price",
+    "Replies",
+    "Reply",
+    "Reward",
+    "Tally",
+    "Thing",
+    "View",
+    "checked_integer",
+    "checked_number",
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +67,14 @@ class Game:
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType({FLOOR: "floor", WALL: "wall"})
     #: Layouts that can be chosen by name.
     layouts: ClassVar[Mapping[str, Layout]] = MappingProxyType({})
+    #: Further actions of the game's own, numbered after the noop.
+    actions: ClassVar[tuple[str, ...]] = ()
+    #: The one of these whose strengths add up, and where the sum is cut off.
+    joint: ClassVar[str] = ""
+    most_strength: ClassVar[int] = 1
+    #: Whether agents move before they act, and whether two neighbours can change places.
+    moves_first: ClassVar[bool] = False
+    swaps: ClassVar[bool] = False
     #: Actions of these verbs end the episode for the acting agent.
     final_verbs: ClassVar[frozenset[str]] = frozenset()
     #: Names of the planes of grid observations, and the one that is all ones near the end, with its steps.
@@ -96,17 +83,103 @@ class Game:
     #: Adds the family's own views to the state.
     state_type: ClassVar[type[EnvState]] = EnvState
 
-    def interact(self, held: Item, thing: Thing) -> Outcome | None:
+    # Rules. Wherever one returns a value it may return a `Chance` of such values.
+
+    def interact(self, held: Item, thing: Thing) -> Outcome | Chance | None:
         """What the interact action does; None for nothing."""
         return None
 
-    def toggle(self, held: Item, thing: Thing) -> Outcome | None:
+    def toggle(self, held: Item, thing: Thing) -> Outcome | Chance | None:
         """What the toggle action does; None for nothing."""
         return None
 
-    def tick(self, thing: Thing) -> Thing:
+    def act(self, action: str, held: Item, thing: Thing) -> Outcome | Chance | None:
+        """What one of the game's own `actions` does with the thing ahead; None for nothing."""
+        return None
+
+    def strength(self, held: Item) -> int:
+        """What an agent with this hand adds to joint work; 0 for nothing."""
+        return 1
+
+    def join(self, held: Item, total: int, thing: Thing) -> Outcome | None:
+        """What joint work of this total strength does, for each who works: its own hand, event and value.
+
+        The thing that is left must be the same for all of them.
+        """
+        return None
+
+    def meet(self, action: str, held: Item, other: Item) -> Meeting | Chance | None:
+        """What an action, by its name, does with another agent and what that one holds; None for nothing."""
+        return None
+
+    def aim(self, action: str) -> Aim:
+        """Where an action looks for a thing or an agent that answers it; the first one found is acted on."""
+        return Aim()
+
+    def enter(self, held: Item, thing: Thing) -> Outcome | Chance | None:
+        """What happens to an agent that has just walked onto a thing; None for nothing.
+
+        A thing that appears under an agent is not entered; the thing that is left must be walkable.
+        """
+        return None
+
+    def tick(self, thing: Thing) -> Thing | Chance:
         """What a thing becomes by itself in one step."""
         return thing
+
+    def near(self) -> Near | None:
+        """What `tick_near` counts around every cell; None for nothing."""
+        return None
+
+    def tick_near(self, thing: Thing, count: int) -> Thing | Chance:
+        """What a thing becomes by itself, by the count of what is near it as all ticks begin."""
+        return self.tick(thing)
+
+    def start(self, thing: Thing) -> Thing | Chance:
+        """What a letter's thing is when an episode begins; a cell with an agent in it keeps its own."""
+        return thing
+
+    def hand(self, agent: int) -> Item | Chance:
+        """What an agent holds when an episode begins: a role, a level, a tool."""
+        return None
+
+    def tick_hand(self, held: Item) -> Item | Chance:
+        """What a hand becomes by itself in one step."""
+        return held
+
+    def can_move(self, held: Item) -> bool:
+        """Whether an agent with this hand can turn and walk."""
+        return True
+
+    def can_act(self, held: Item) -> bool:
+        """Whether an agent with this hand can do anything else."""
+        return True
+
+    def one_cell(self) -> tuple[OneCell, ...]:
+        """Changes of one cell among those that qualify, made in this order after the ticks."""
+        return ()
+
+    def slots(self) -> Mapping[str, Thing | Chance]:
+        """Things without a place, by name, and what each is when an episode begins."""
+        return {}
+
+    def reply(self, slot: str, thing: Thing, event: Event) -> Reply | Chance | None:
+        """What a slot answers to an event; None leaves it to the next slot."""
+        return None
+
+    def tick_slot(self, slot: str, thing: Thing) -> Thing | Reply | Chance:
+        """What a slot becomes by itself in one step, after the replies; a `Reply` pays all agents."""
+        return thing
+
+    def finished(self, held: Item) -> bool:
+        """Whether an agent with this hand has ended, after a step."""
+        return False
+
+    def remaining(self, thing: Thing) -> int:
+        """How much of a thing is still to be done: the episode ends for all when the board has none left."""
+        return 1
+
+    # Names, looks and what is seen
 
     def walkable(self, thing: Thing) -> bool:
         """Whether an agent can stand there."""
@@ -145,7 +218,7 @@ class Game:
         """What an agent is drawn of when it faces right; other facings are turned."""
         return figure(agent)
 
-    def rewards(self) -> tuple[Reward, ...]:
+    def rewards(self) -> tuple[AnyReward, ...]:
         """The terms whose sum is the reward."""
         return (Reward("score", points=lambda event: event.value, team=True),)
 
@@ -159,6 +232,18 @@ class Game:
 
     def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
         """Values of the planes in a cell with an agent."""
+        return {}
+
+    def view(self) -> View | None:
+        """The window of observation="window" if it turns with the agent; None for the square of the spec."""
+        return None
+
+    def shows(self, thing: Thing) -> bool:
+        """Whether the slots are painted in a cell with this thing, over what the thing is painted with."""
+        return False
+
+    def paint_slot(self, slot: str, thing: Thing) -> Mapping[str, int]:
+        """Values that a slot adds to the planes in the cells that show it."""
         return {}
 
     def default_layouts(self) -> tuple[Layout, ...]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from cogrid.backend.array import Array
+import numpy as np
+
+from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState, Events
+from cogrid.core.aiming import aimer
+from cogrid.core.chance import realised
 from cogrid.core.rules import Rules
 
 
-def interact(rules: Rules, state: EnvState, choice: Array) -> tuple[EnvState, Events]:
+def interact(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[EnvState, Events]:
     """Play every agent's line of the rule tables; all who face one cell end up writing the same symbol."""
+    if rules.aims:
+        return _aimed(rules, state, choice, events)
     xp, lookup = rules.xp, rules.lookup
     faced = state.pos + lookup(rules.front, state.pose)  # (*B, n)
     if rules.guarded:
@@ -20,12 +26,59 @@ def interact(rules: Rules, state: EnvState, choice: Array) -> tuple[EnvState, Ev
     for i in range(rules.n_agents):
         me = slice(i, i + 1)
         rows.append(hand[..., me] + seen[..., me])  # (*B, 1)
+        if rules.drawn_outcomes:
+            rows[i] = realised(lookup, rules.spec.symbols.outcomes, rows[i], events.drawn[..., me])
         seen = xp.where(faced == faced[..., me], lookup(rules.left, rows[i]), seen)
     row = xp.concatenate(rows, axis=-1)
     cells = rules.put(state.cells, faced, xp.asarray(seen, rules.cell_dtype))
-    return state.evolve(cells=cells, pose=state.pose + lookup(rules.swap, row)), Events(row)
+    state = state.evolve(cells=cells, pose=state.pose + lookup(rules.swap, row))
+    return state, Events(row, events.stride, events.moved, events.wish, events.drawn)
 
 
 def _faces(mine: list[Array], theirs: list[Array]) -> Array:
     """Whether one agent faces the cell where another stands."""
     return mine[0] == theirs[1]
+
+
+def _aimed(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[EnvState, Events]:
+    """The same where actions look for what they are about; hands change in order, as things do.
+
+    Targets are chosen on the board as the phase begins; what then happens is between the hands and the things
+    that earlier agents left.
+    """
+    xp, lookup, n = rules.xp, rules.lookup, rules.n_agents
+    target = aimer(rules)(state, choice)
+    if rules.spec.symbols.meetings is None:  # an agent covers what it stands on
+        idle = rules.noop * rules.n_poses + xp.asarray(state.pose, rules.choice_dtype)
+        choice = xp.where(target.other < n, idle, choice)
+    seen = xp.asarray(rules.at(state.cells, target.cell), rules.row_dtype)  # (*B, n)
+    agents, pose, rows = lift(np.arange(n, dtype=np.int32), state.pos.ndim), state.pose, []
+    for i in range(n):
+        me = slice(i, i + 1)
+        now = choice[..., me] + xp.asarray((pose - state.pose)[..., me], rules.choice_dtype)
+        row = lookup(rules.hand, now) + seen[..., me]  # (*B, 1)
+        if rules.spec.symbols.outcomes.n_branches > 1:
+            row = realised(lookup, rules.spec.symbols.outcomes, row, events.drawn[..., me])
+        after, other = lookup(rules.left, row), target.other[..., me]
+        if rules.spec.symbols.meetings is not None:
+            row, pose = _met(rules, row, now, pose, agents == other, events, me)
+        seen = xp.where((target.cell == target.cell[..., me]) & (other == n), after, seen)
+        pose = pose + xp.where(agents == i, lookup(rules.swap, row), rules.agent_dtype.type(0))
+        rows.append(row)
+    cells = rules.put(state.cells, target.cell, xp.asarray(seen, rules.cell_dtype))
+    row = xp.concatenate(rows, axis=-1)
+    return state.evolve(cells=cells, pose=pose), Events(row, *events[1:])
+
+
+def _met(
+    rules: Rules, row: Array, now: Array, pose: Array, other: Array, events: Events, me: slice
+) -> tuple[Array, Array]:
+    """The row of one agent, and all poses, after it has met the agent that `other` (*B, n) marks, if any."""
+    xp, lookup, meetings = rules.xp, rules.lookup, rules.spec.symbols.meetings
+    held = xp.where(other, lookup(rules.held, pose), rules.agent_dtype.type(0)).sum(axis=-1, keepdims=True)
+    line = lookup(rules.meet_hand, now) + held.astype(np.int32)  # (*B, 1)
+    if meetings is not None and meetings.n_branches > 1:
+        line = realised(lookup, meetings, line, events.drawn[..., me])
+    pose = pose + xp.where(other, lookup(rules.swap_other, line), rules.agent_dtype.type(0))
+    met = (line + np.int32(rules.first_meeting)).astype(rules.row_dtype)
+    return xp.where(other.any(axis=-1, keepdims=True), met, row), pose

@@ -13,14 +13,20 @@ def move(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
     stride = rules.lookup(rules.stride, choice)  # (*B, n)
     ahead = pos + stride
     want = wish = xp.where(rules.at(state.cells, ahead) < rules.n_walkable, ahead, pos)
+    meet = _contend if rules.swaps else _meet
     if rules.n_agents > 1:
 
         def stop(want: Array) -> Array:
-            return xp.where(rules.backend.any_other(_meet, pos, want), pos, want)
+            return xp.where(rules.backend.any_other(meet, pos, want), pos, want)
 
         want = rules.backend.settle(stop, want, rules.n_agents - 1)
     state = state.evolve(pos=want, pose=state.pose + rules.lookup(rules.turn, choice))
-    return state, Events(events.row, stride, want != pos, wish)
+    return state, Events(events.row, stride, want != pos, wish, events.drawn)
+
+
+def _contend(mine: list[Array], theirs: list[Array]) -> Array:
+    """Whether two agents want one cell; neighbours may change places."""
+    return mine[1] == theirs[1]
 
 
 def _meet(mine: list[Array], theirs: list[Array]) -> Array:

@@ -9,6 +9,8 @@ import numpy as np
 
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
+from cogrid.core.actions import STRIDES, UP
+from cogrid.core.answers import View
 from cogrid.core.rules import Rules
 
 
@@ -18,17 +20,13 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
     Rows of the table: things, other agents, the own agent, nothing; once more for the countdown.
     """
     game, symbols, xp = rules.spec.game, rules.spec.symbols, rules.xp
+    if rules.spec.observation == "window" and (view := game.view()) is not None:
+        return _turning(rules, view)
     agents = [(facing, item) for facing in range(4) for item in symbols.items]
-    painted = [game.paint(thing) for thing in symbols.things]
-    painted += [game.paint_agent(False, facing, item) for facing, item in agents]
-    painted += [game.paint_agent(True, facing, item) for facing, item in agents]
-    painted.append({})
-    table = np.array([[cell.get(plane, 0) for plane in game.planes] for cell in painted], np.uint8)
+    table = _table(rules, 0)
     size, void = len(table), len(table) - 1
     if game.countdown is not None:
-        urgent = table.copy()
-        urgent[:, game.planes.index(game.countdown[0])] = 1
-        table = np.concatenate((table, urgent))
+        table = np.concatenate((table, _urgent(rules, table)))
     dtype = rules.backend.index_dtype(len(table))
     crop = _crop(rules) if rules.spec.observation == "window" else None
     outside = np.array([void], dtype)
@@ -51,11 +49,102 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
         else:
             seen = _cropped(rules, board, crop, state.pos, outside)  # (*B, n, window)
             rows = rules.lookup(table, xp.where(lift(middle, seen.ndim), mine[..., None], seen))
+        if slots is not None:
+            rows = rows + slots(state, board if crop is None else seen)
         return rows.reshape(*state.pos.shape, *shape)
 
+    slots = _slots(rules, size) if rules.slots is not None else None
     sides = (rules.height, rules.width) if crop is None else (rules.spec.window,) * 2
     shape = (*sides, len(game.planes))
     return shape, see
+
+
+def _table(rules: Rules, turn: int) -> np.ndarray[Any, Any]:
+    """(rows, planes) what is painted; agents as they are seen by one who has turned so many quarters."""
+    game, symbols = rules.spec.game, rules.spec.symbols
+    agents = [((facing - turn) % 4, item) for facing in range(4) for item in symbols.items]
+    painted = [game.paint(thing) for thing in symbols.things]
+    painted += [game.paint_agent(False, facing, item) for facing, item in agents]
+    painted += [game.paint_agent(True, facing, item) for facing, item in agents]
+    painted.append({})
+    return np.array([[cell.get(plane, 0) for plane in game.planes] for cell in painted], np.uint8)
+
+
+def _urgent(rules: Rules, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The table as it is near the end."""
+    game, urgent = rules.spec.game, table.copy()
+    assert game.countdown is not None
+    urgent[:, game.planes.index(game.countdown[0])] = 1
+    return urgent
+
+
+def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvState], Array]]:
+    """A window that turns: the table has a part for each facing, with the others' facings relative to it."""
+    game, xp = rules.spec.game, rules.xp
+    quarters = [_table(rules, facing - UP) for facing in range(4)]
+    size, agents = len(quarters[0]), rules.n_poses
+    parts = [quarters] if game.countdown is None else [quarters, [_urgent(rules, part) for part in quarters]]
+    table = np.concatenate([part for some in parts for part in some])  # by countdown, facing and symbol
+    dtype = rules.backend.index_dtype(len(table))
+    crop, outside = _ahead(rules, view), np.array([size - 1], dtype)
+    rows, columns = view.shape
+    middle = np.arange(rows * columns) == view.ahead * columns + view.side
+    start = (rules.facing.astype(np.int64) * rules.n_cells).astype(np.int32)  # (poses,)
+    slots = _slots(rules, size) if rules.slots is not None else None
+
+    def see(state: EnvState) -> Array:
+        agent = xp.asarray(state.pose, dtype) + rules.n_things  # (*B, n)
+        board = rules.put(xp.asarray(state.cells, dtype), state.pos, agent)
+        place = rules.lookup(start, state.pose) + state.pos.astype(np.int32)
+        seen = _cropped(rules, board, crop, place, outside)  # (*B, n, rows · columns)
+        first = rules.lookup(rules.facing, state.pose).astype(dtype) * dtype.type(size)  # (*B, n)
+        if game.countdown is not None:
+            late = rules.spec.max_steps - state.time < game.countdown[1]
+            first = first + late.astype(dtype)[..., None] * dtype.type(4 * size)
+        mine = agent + dtype.type(agents)
+        index = xp.where(lift(middle, seen.ndim), mine[..., None], seen) + first[..., None]
+        planes = rules.lookup(table, index)
+        if slots is not None:
+            planes = planes + slots(state, seen)
+        return planes.reshape(*state.pos.shape, *shape)
+
+    shape = (rows, columns, len(game.planes))
+    return shape, see
+
+
+def _ahead(rules: Rules, view: View) -> np.ndarray[Any, Any]:
+    """(4 · cells, rows · columns) the cells seen, by facing and cell; outside, the cell after the last."""
+    rows, columns = view.shape
+    rules.check_table(f"{view!r}", 4 * rules.n_cells * rows * columns)
+    ahead, right = view.ahead - np.arange(rows)[:, None], np.arange(columns) - view.side
+    row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
+    found = []
+    for facing in range(4):
+        (down, along), (aside, across) = STRIDES[facing], STRIDES[(facing + 1) % 4]
+        y, x = row + ahead * down + right * aside, column + ahead * along + right * across
+        inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
+        found.append(np.where(inside, y * rules.width + x, rules.n_cells))
+    cells = np.concatenate(found).reshape(4 * rules.n_cells, -1)
+    return cells.astype(rules.backend.index_dtype(rules.n_cells + 1))
+
+
+def _slots(rules: Rules, size: int) -> Callable[[EnvState, Array], Array]:
+    """What the slots add to the planes, in the cells that show them; where agents stand, none does."""
+    assert rules.slots is not None
+    game, (names, things) = rules.spec.game, (rules.slots.names, rules.slots.things)
+    painted = [game.paint_slot(name, thing) for name in names for thing in things]
+    table = np.array([[one.get(plane, 0) for plane in game.planes] for one in painted], np.uint8)
+    shows = np.zeros(2 * size, np.uint8)  # once more for the countdown
+    shows[: rules.n_things] = shows[size : size + rules.n_things] = rules.symbols(game.shows, np.uint8)
+    first = np.arange(len(names), dtype=np.int32) * len(things)
+
+    def added(state: EnvState, seen: Array) -> Array:
+        each = rules.lookup(table, state.slots.astype(np.int32) + lift(first, state.slots.ndim))
+        total = each.sum(axis=-2, dtype=np.uint8)[..., None, None, :]  # (*B, 1, 1, planes)
+        shown = rules.lookup(shows, seen)[..., None]  # (*B, cells, 1) or (*B, n, window, 1)
+        return total * (shown if seen.ndim > state.pos.ndim else shown[..., None, :, :])
+
+    return added
 
 
 def _crop(rules: Rules) -> np.ndarray[Any, Any]:

@@ -23,6 +23,9 @@ PHASES = types.MappingProxyType(
     }
 )
 
+#: Phases that only some games have; they are told where they run.
+SOME = types.MappingProxyType({"draw": "draw", "join": "join", "enter": "enter", "reply": "reply"})
+
 Phase = Callable[..., Any]
 Step = Callable[..., StepResult]
 
@@ -43,7 +46,7 @@ def woven(wrap: Callable[[str, Phase], Phase]) -> Step:
     It is the code of `step` itself with other globals: there is no second text of the step that could
     drift from the first, and the first has no hooks to pay for.
     """
-    phases = {name: wrap(phase, step.__globals__[name]) for phase, name in PHASES.items()}
+    phases = {name: wrap(phase, step.__globals__[name]) for phase, name in (PHASES | SOME).items()}
     code = step.__code__.replace()  # a copy: the interpreter's caches in it are for one set of globals
     other = types.FunctionType(code, {**step.__globals__, **phases}, step.__name__, step.__defaults__)
     other.__kwdefaults__ = step.__kwdefaults__

@@ -15,7 +15,7 @@ from cogrid.core.rules import Rules
 from cogrid.core.spec import MAX_WEIGHT
 
 #: Attributes that are given as they are read.
-_STORED = ("agent_dir", "cells", "done", "ended", "held", "layout", "pos", "time")
+_STORED = ("agent_dir", "cells", "done", "ended", "held", "layout", "pos", "slots", "time")
 #: Attributes that are stored in another form, and where.
 _HOMES = MappingProxyType(
     {"agent_pos": "pos", "agent_inv": "held", "shaping_weight": "weight", "rng_key": "words"}
@@ -120,6 +120,7 @@ def check_range(rules: Rules, name: str, value: Array) -> None:
         "cells": rules.n_things - 1,
         "held": rules.n_items - 1,
         "layout": len(rules.boards) - 1,
+        "slots": len(rules.slots.things) - 1 if rules.slots is not None else None,
         "time": rules.spec.max_steps,
     }.get(name)
     if highest is None or not rules.backend.is_concrete(value):

@@ -9,6 +9,7 @@ import numpy as np
 
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState, Events
+from cogrid.core.aiming import aimer
 from cogrid.core.rewards import components
 from cogrid.core.rules import Rules
 
@@ -28,24 +29,33 @@ def _numbers(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return verbs, np.arange(rules.n_actions, dtype=rules.choice_dtype)
 
 
-def report(rules: Rules, before: EnvState, state: EnvState, events: Events) -> dict[str, Array]:
+def report(
+    rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events
+) -> dict[str, Array]:
     """Events by name, their counts, every reward term, and the mask of the next actions; (*B, n, …)."""
     lookup, going = rules.lookup, ~before.done[..., None]  # after the end nothing is reported
     verb = rules.xp.where(going, lookup(rules.verb, events.row), np.int16(0))
     thing = events.row % rules.n_things
-    item = rules.xp.where(verb > 0, events.row // rules.n_things % rules.n_items, 0)
+    item = events.row // rules.n_things % rules.n_items
+    acted = verb > 0  # on a thing, not on another agent
+    if rules.spec.symbols.meetings is not None:
+        met, line = events.row >= rules.first_meeting, events.row - rules.first_meeting
+        item = rules.xp.where(met, line // rules.n_items % rules.n_items, item)
+        acted = acted & ~met
+    item = rules.xp.where(verb > 0, item, 0)
     infos = {
         "verb": verb,  # number in env.verbs, 0 nothing
         "item": lookup(
             rules.item_types, item.astype(rules.agent_dtype)
         ),  # type id in the hand before, −1 none
-        "target": rules.xp.where(verb > 0, lookup(rules.types, thing), 0),  # type id of the thing before
+        "target": rules.xp.where(acted, lookup(rules.types, thing), 0),  # type id of the thing before
         "moved": events.moved & going,
         "bumped": (events.stride != 0) & ~events.moved & going,
         "counts": counts(rules, before, state, events, verb),
         "action_mask": action_mask(rules, state),
     }
-    return infos | {f"reward {name}": points for name, points in components(rules, before, events).items()}
+    paid = components(rules, before, state, choice, events)
+    return infos | {f"reward {name}": points for name, points in paid.items()}
 
 
 def counts(rules: Rules, before: EnvState, state: EnvState, events: Events, verb: Array) -> Array:
@@ -75,7 +85,10 @@ def action_mask(rules: Rules, state: EnvState) -> Array:
     open_ = rules.at(state.cells, ahead).reshape(stride.shape) < rules.n_walkable
     turned = lookup(rules.turn, choice) != 0
     seen = rules.at(state.cells, state.pos + lookup(rules.front, state.pose))  # (*B, n)
-    acted = lookup(rules.verb, lookup(rules.hand, choice) + seen.astype(rules.row_dtype)[..., None]) != 0
+    acted = lookup(rules.useful, lookup(rules.hand, choice) + seen.astype(rules.row_dtype)[..., None])
+    if rules.aims:
+        found = [aimer(rules)(state, choice[..., action]).found for action in range(rules.n_actions)]
+        acted = rules.xp.stack(found, axis=-1)
     useful = turned | acted | ((stride != 0) & open_)
     if state.ended is not None:
         useful = useful & ~state.ended[..., None]

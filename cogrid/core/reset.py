@@ -11,6 +11,7 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import STRIDES, UP
+from cogrid.core.chance import odds, realised
 from cogrid.core.layout import FLOOR
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
@@ -22,10 +23,12 @@ def reset(rules: Rules, key: Array) -> EnvState:
     words = rules.backend.words(key)  # (*B, 2)
     batch = words.shape[:-1]
     layout: Array = None
+    drawn: Array = None
     index = xp.zeros(batch, np.int32)
     facing = xp.full((*batch, rules.n_agents), UP, rules.agent_dtype)
     if is_random(rules):
-        children = rng.split_words(xp, words, 4)  # (*B, 4, 2) next, layout, starts, scatter
+        # (*B, 4 or 5, 2) next, layout, starts, scatter, things and hands
+        children = rng.split_words(xp, words, 5 if rules.start_draws.numbers.size else 4)
         words = children[..., 0, :]
         if len(rules.boards) > 1:
             index = (rng.bits(children[..., 1, :], 1)[..., 0] % np.uint32(len(rules.boards))).astype(np.int32)
@@ -35,15 +38,23 @@ def reset(rules: Rules, key: Array) -> EnvState:
         pos, facing = _random_starts(rules, children[..., 2, :], index)
     if spec.game.scattered() is not None:
         cells = _scatter(rules, children[..., 3, :], cells, pos)
+    if rules.start_draws.numbers.size:
+        drawn = rng.draws(children[..., 4, :], xp.zeros(batch, np.uint32), rules.start_draws.numbers)
+    if rules.starting.size:
+        cells = _begun(rules, drawn, cells, pos)
+    pose = facing * rules.n_items
+    if rules.handed:
+        pose = pose + _first_hands(rules, drawn, batch)
     return spec.game.state_type(
         cells=cells,
         pos=pos,
-        pose=facing * rules.n_items,  # with empty hands
+        pose=pose,
         clock=xp.zeros(batch, np.int32),
         words=words,
         weight=xp.full(batch, exact_weight(spec.shaping), np.float32) if spec.shaping else None,
         layout=layout,
-        ended=xp.zeros((*batch, rules.n_agents), bool) if spec.game.final_verbs else None,
+        ended=xp.zeros((*batch, rules.n_agents), bool) if rules.ends else None,
+        slots=_first_slots(rules, drawn) if rules.slots is not None else None,
         rules=rules,
     )
 
@@ -51,7 +62,8 @@ def reset(rules: Rules, key: Array) -> EnvState:
 def is_random(rules: Rules) -> bool:
     """Whether reset draws anything; if not, every episode begins alike and the key is passed on as it is."""
     spec = rules.spec
-    return spec.random_start or len(rules.boards) > 1 or spec.game.scattered() is not None
+    drawn = rules.chance or rules.start_draws.numbers.size > 0 or spec.game.scattered() is not None
+    return drawn or spec.random_start or len(rules.boards) > 1
 
 
 def _random_starts(rules: Rules, words: Array, index: Array) -> tuple[Array, Array]:
@@ -100,6 +112,43 @@ def _scatter(rules: Rules, words: Array, cells: Array, pos: Array) -> Array:
     draws = rng.bits(words, rules.n_cells) >> np.uint32(8)  # 24 bits
     hit = draws < np.uint32(round(density * 2**24))
     every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
-    stood = (lift(every, pos.ndim + 1) == pos[..., None]).any(axis=-2)  # (*B, cells)
-    hit = hit & (cells == symbols[legend[FLOOR]]) & ~stood
+    hit = hit & (cells == symbols[legend[FLOOR]]) & ~_stood(every, pos)
     return rules.xp.where(hit, np.asarray(symbols[thing], rules.cell_dtype), cells)
+
+
+def _begun(rules: Rules, drawn: Array, cells: Array, pos: Array) -> Array:
+    """Every letter's thing becomes what `start` makes of it, except where an agent stands."""
+    begins, where = rules.spec.symbols.starts, rules.starting
+    after = begins.table(rules.spec.symbols.number.__getitem__, rules.cell_dtype)
+    seen = rules.pick(cells, where)  # (*B, k)
+    case = rules.xp.asarray(seen, rules.backend.index_dtype(len(begins.values)))
+    begun = rules.lookup(after, realised(rules.lookup, begins, case, rules.start_draws.of("start", drawn)))
+    stood = _stood(where.astype(rules.pos_dtype), pos)
+    return rules.backend.place(cells, where, rules.xp.where(stood, seen, begun))
+
+
+def _first_hands(rules: Rules, drawn: Array, batch: tuple[int, ...]) -> Array:
+    """(*B, n) the item that every agent begins with."""
+    hands, xp = rules.first_hands, rules.xp
+    items = hands.table(rules.spec.symbols.item_number.__getitem__, rules.agent_dtype)
+    agents = np.arange(rules.n_agents, dtype=rules.backend.index_dtype(len(items)))
+    case = xp.broadcast_to(xp.asarray(agents), (*batch, rules.n_agents))
+    if hands.n_branches > 1:
+        case = realised(rules.lookup, hands, case, rules.start_draws.of("hand", drawn))
+    return rules.lookup(items, case)
+
+
+def _first_slots(rules: Rules, drawn: Array) -> Array:
+    """(*B, slots) what every slot is as the episode begins."""
+    assert rules.slots is not None
+    starts = odds(rules.slots.starts)
+    numbers = starts.table(rules.slots.number.__getitem__, rules.slot_dtype)
+    mine = rules.start_draws.of("slot", drawn)  # (*B, slots)
+    slots = np.arange(len(rules.slots.names), dtype=rules.backend.index_dtype(len(numbers)))
+    case = rules.xp.broadcast_to(rules.xp.asarray(slots), mine.shape)
+    return rules.lookup(numbers, realised(rules.lookup, starts, case, mine))
+
+
+def _stood(cells: np.ndarray[Any, Any], pos: Array) -> Array:
+    """(*B, k) whether an agent stands in each of k cells."""
+    return (lift(cells, pos.ndim + 1) == pos[..., None]).any(axis=-2)

@@ -9,7 +9,8 @@ import numpy as np
 
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState, Events
-from cogrid.core.game import Item, Reward, Thing
+from cogrid.core.game import AnyReward, Item, Price, Replies, Reward, Tally, Thing
+from cogrid.core.prices import Pay, by_slot, price, replies, tally
 from cogrid.core.rules import Rules
 
 #: Shaping points beyond this would make weight × points inexact (see `exact_weight`).
@@ -28,9 +29,10 @@ class Scarcity(NamedTuple):
 class Term(NamedTuple):
     """A reward term, compiled."""
 
-    reward: Reward
-    points: np.ndarray[Any, Any]  # (rows,) float32
+    reward: AnyReward
+    points: np.ndarray[Any, Any]  # float32, of events (rows,)
     scarcity: Scarcity | None
+    pay: Pay | None  # of terms that are no event's
 
 
 @functools.lru_cache(maxsize=256)
@@ -49,15 +51,29 @@ def terms(rules: Rules) -> tuple[Term, ...]:
     return compiled
 
 
-def _compile(rules: Rules, reward: Reward) -> Term:
-    points = rules.events(reward.points, np.float32)
+def _compile(rules: Rules, reward: AnyReward) -> Term:
+    scarcity, pay = None, None
+    if isinstance(reward, Reward):
+        points, scarcity = rules.events(reward.points, np.float32), _scarcity(rules, reward)
+    elif isinstance(reward, Price):
+        points, pay = price(rules, reward)
+    elif isinstance(reward, Tally):
+        points, pay = tally(rules, reward)
+    elif isinstance(reward, Replies):
+        points, pay = replies(rules, reward)
+    else:
+        points, pay = by_slot(rules, reward)
+    if not np.isfinite(points).all():
+        raise ValueError(
+            f"the term {reward.name!r} pays {points[~np.isfinite(points)][0]}: points are finite."
+        )
     if reward.shaping and (points != np.rint(points)).any():
         paid = sorted(set(points[points != 0].tolist()))
         raise ValueError(
             f"shaping term {reward.name!r} pays {paid}: shaping points must be whole numbers; "
             "scale them by the weight."
         )
-    return Term(reward, points, _scarcity(rules, reward))
+    return Term(reward, points, scarcity, pay)
 
 
 def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
@@ -74,7 +90,14 @@ def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
     def balance(thing: Thing) -> int:
         return lying(thing) - demand(thing)
 
-    change = [lying(o.thing) - lying(t) + carried(o.held) - carried(h) for h, t, o in rules.spec.symbols.rows]
+    symbols = rules.spec.symbols
+    change = [
+        lying(o.thing) - lying(t) + carried(o.held) - carried(h)
+        for h, t, o in (*symbols.rows, *symbols.joint_rows)
+    ]
+    change += [
+        sum(map(carried, (m.held, m.other))) - carried(h) - carried(o) for h, o, m in symbols.meet_rows
+    ]
     cells = rules.cells_where(lambda thing: balance(thing) != 0)
     return Scarcity(
         rules.symbols(balance, np.int32),
@@ -84,13 +107,13 @@ def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
     )
 
 
-def score(rules: Rules, before: EnvState, events: Events) -> Array:
+def score(rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events) -> Array:
     """(*B, n) float32: every term's points, team terms to all, shaping by its weight; 0 after the end."""
     xp = rules.xp
     plain: Array = None
     shaped: Array = None
     for term in terms(rules):
-        points = _paid(rules, term, before, events)
+        points = _paid(rules, term, before, state, choice, events)
         if term.reward.shaping:
             shaped = points if shaped is None else shaped + points
         else:
@@ -102,26 +125,33 @@ def score(rules: Rules, before: EnvState, events: Events) -> Array:
     return xp.where(before.done[..., None], zero, sum(total[1:], total[0]))
 
 
-def components(rules: Rules, before: EnvState, events: Events) -> dict[str, Array]:
+def components(
+    rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events
+) -> dict[str, Array]:
     """Term by term, before the shaping weight: name -> (*B, n)."""
     over, zero = before.done[..., None], lift(rules.nothing, before.pos.ndim)
     return {
-        term.reward.name: rules.xp.where(over, zero, _paid(rules, term, before, events))
+        term.reward.name: rules.xp.where(over, zero, _paid(rules, term, before, state, choice, events))
         for term in terms(rules)
     }
 
 
-def _paid(rules: Rules, term: Term, before: EnvState, events: Events) -> Array:
+def _paid(
+    rules: Rules, term: Term, before: EnvState, state: EnvState, choice: Array, events: Events
+) -> Array:
     """(*B, n) what one term pays to each agent; (*B, 1) if it pays the same to all."""
-    points = rules.lookup(term.points, events.row)
+    if term.pay is not None:
+        points = term.pay(before, state, choice, events)
+    else:
+        points = rules.lookup(term.points, events.row)
     if term.scarcity is not None:
         points = rules.xp.where(_scarce(rules, term.scarcity, before, events.row), points, np.float32(0))
-    if not term.reward.team:
-        return points
-    total = points[..., :1]
-    for i in range(1, rules.n_agents):  # one by one: a sum over an axis may add in any order
-        total = total + points[..., i : i + 1]
-    return total
+    if term.reward.team:
+        total = points[..., :1]
+        for i in range(1, rules.n_agents):  # one by one: a sum over an axis may add in any order
+            total = total + points[..., i : i + 1]
+        points = total
+    return points + events.expired if isinstance(term.reward, Replies) else points
 
 
 def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> Array:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from cogrid.backend.array import Array, Backend, get_backend
-from cogrid.core.actions import ACTION_SETS, STRIDES
-from cogrid.core.game import Event, Item, Thing
+from cogrid.core.actions import ACTION_SETS, ENTER, STRIDES
+from cogrid.core.answers import Aim
+from cogrid.core.asking import joint_intent, starts_of, ticks_of
+from cogrid.core.chance import Draws, branches, odds
+from cogrid.core.game import Event, Game, Item, Thing
 from cogrid.core.layout import FLOOR
+from cogrid.core.slots import slots_of
 from cogrid.core.spec import Spec
 
 MAX_TABLE = 2**25  # numbers
@@ -21,7 +26,7 @@ class Rules:
     """Immutable; two of the same spec and backend are equal, and usually the same object.
 
     The tables are NumPy constants on every backend. A *row* is one line of the rule tables: the number
-    `(intent · items + item) · things + thing`.
+    `((branch · intents + intent) · items + item) · things + thing`, where only chance has several branches.
     """
 
     def __init__(self, spec: Spec, backend: Backend) -> None:
@@ -37,12 +42,13 @@ class Rules:
         self.n_walkable = spec.symbols.n_walkable
         self.cell_dtype = backend.index_dtype(self.n_things)
         self.pos_dtype = backend.index_dtype(self.n_cells)
-        self.row_dtype = backend.index_dtype(len(spec.symbols.rows))
+        self.row_dtype = backend.index_dtype(len(spec.symbols.lines))
         self._hash = hash((spec, backend.name))
         self._compile_actions()
         self._compile_rows()
         self._compile_symbols()
         self._compile_boards()
+        self._compile_chance()
 
     def __hash__(self) -> int:
         return self._hash
@@ -61,39 +67,90 @@ class Rules:
 
         A *pose* is the number `facing · items + item`, a *choice* is `action · poses + pose`.
         """
-        actions, strides = ACTION_SETS[self.action_set], [r * self.width + c for r, c in STRIDES]
-        self.n_actions, self.noop = len(actions), len(actions) - 1
+        game, strides = self.spec.game, [r * self.width + c for r, c in STRIDES]
+        actions = self.spec.actions
+        self.n_actions, self.noop = len(actions), len(ACTION_SETS[self.action_set]) - 1
+        if game.actions:  # after the last comes one more that does nothing
+            actions = (*actions, actions[self.noop])
+        self.table_actions = actions
+        #: What an action out of range becomes: the noop, or its copy after the game's own actions.
+        self.out_of_range = len(actions) - 1
         self.n_poses = 4 * self.n_items
         self.agent_dtype = self.backend.index_dtype(self.n_poses)
-        self.choice_dtype = self.backend.index_dtype(self.n_actions * self.n_poses)
+        self.choice_dtype = self.backend.index_dtype(len(actions) * self.n_poses)
         facing, held = np.divmod(np.arange(self.n_poses), self.n_items)
         self.facing, self.held = facing.astype(self.agent_dtype), held.astype(self.agent_dtype)  # (poses,)
         self.ahead = np.array(strides, self.pos_dtype)  # (4,) by facing
         self.front = self.ahead[facing]  # (poses,)
         after = np.array([[a.facing_after(d) for d in facing] for a in actions])  # (actions, poses)
-        walks = np.array([a.walks for a in actions])[:, None]
+        can_move, can_act = (self.items(can, bool)[held] for can in (game.can_move, game.can_act))
+        after = np.where(can_move, after, facing)
+        walks = np.array([a.walks for a in actions])[:, None] & can_move
         self.stride = np.where(walks, self.ahead[after], 0).astype(self.pos_dtype).reshape(-1)  # (choices,)
         self.turn = ((after - facing) * self.n_items).astype(self.agent_dtype).reshape(-1)  # (choices,)
         intents, block = self.spec.symbols.intents, self.n_items * self.n_things
         rows = np.array([intents.index(a.intent) * block if a.intent in intents else 0 for a in actions])
-        hand = rows[:, None] + held * self.n_things
+        hand = np.where(can_act, rows[:, None], 0) + held * self.n_things
         self.hand = hand.astype(self.row_dtype).reshape(-1)  # (choices,) the row, but for the thing
         self.nothing = np.zeros(self.n_agents, np.float32)  # (n,) what all are paid after the end
 
     def _compile_rows(self) -> None:
         symbols = self.spec.symbols
-        rows = symbols.rows
-        self.verbs = tuple(dict.fromkeys(["", *(outcome.verb for _, _, outcome in rows)]))
+        rows, lines = symbols.rows, symbols.lines
+        self.verbs = tuple(dict.fromkeys(["", *(outcome.verb for _, _, outcome in lines)]))
         self.left = np.array([symbols.number[o.thing] for _, _, o in rows], self.row_dtype)  # (rows,)
         number = symbols.item_number
-        swap = [number[o.held] - number[held] for held, _, o in rows]
+        swap = [number[o.held] - number[held] for held, _, o in lines]
         self.swap = np.array(swap, self.agent_dtype)  # (rows,) what changes in the hand, and so in the pose
-        self.verb = np.array([self.verbs.index(o.verb) for _, _, o in rows], np.int16)  # (rows,)
-        final = self.spec.game.final_verbs
-        self.final = np.array([o.verb in final for _, _, o in rows])  # (rows,) ends the agent's episode
-        walkable = self.spec.game.walkable
+        self.verb = np.array([self.verbs.index(o.verb) for _, _, o in lines], np.int16)  # (rows,)
+        happens = self.verb[: len(rows)].reshape(symbols.outcomes.n_branches, -1) > 0
+        self.useful: Array = happens.any(axis=0)  # (rows of one branch,) whether anything can happen
+        self._compile_meetings()
+        self._compile_joints()
+        game = self.spec.game
+        self.enters = ENTER in symbols.intents
+        #: Agents can end for other reasons than a final verb; and for any reason.
+        self.conditions = (
+            type(game).finished is not Game.finished or type(game).remaining is not Game.remaining
+        )
+        self.ends = bool(game.final_verbs) or self.conditions
+        self.moves_first, self.swaps = game.moves_first, game.swaps
+        self.final = np.array([o.verb in game.final_verbs for _, _, o in lines])  # (rows,) ends the agent
+        walkable = game.walkable
         #: Some interaction closes a walkable thing, so a cell where an agent stands must be left alone.
         self.guarded = any(walkable(thing) and not walkable(o.thing) for _, thing, o in rows)
+
+    def _compile_meetings(self) -> None:
+        """Tables of games in which agents act on each other, or look further than one cell."""
+        game, symbols = self.spec.game, self.spec.symbols
+        met, number, block = symbols.meet_rows, symbols.item_number, self.n_items**2
+        #: Actions look for what they are about.
+        self.aims = bool(met) or any(game.aim(action.name) != Aim() for action in self.table_actions)
+        self.first_meeting = len(symbols.rows) + len(symbols.joint_rows)
+        if not met:
+            return
+        swap = [number[meeting.other] - number[other] for _, other, meeting in met]
+        self.swap_other = np.array(swap, self.agent_dtype)  # (rows of meetings,)
+        intent, held = np.divmod(self.hand // self.n_things, self.n_items)  # (choices,)
+        self.meet_hand = (intent * block + held * self.n_items).astype(np.int32)  # but for the other's item
+        happens = self.verb[self.first_meeting :].reshape(len(met) // (len(symbols.intents) * block), -1) > 0
+        self.meet_useful = happens.any(axis=0)
+
+    def _compile_joints(self) -> None:
+        """Tables of games in which the strengths of several agents add up."""
+        game, symbols, rows = self.spec.game, self.spec.symbols, self.spec.symbols.joint_rows
+        self.joins, self.first_joint, self.most_strength = bool(rows), len(symbols.rows), game.most_strength
+        if not rows:
+            return
+        self.joint_left = np.array([symbols.number[o.thing] for _, _, o in rows], self.cell_dtype)
+        strength = self.items(lambda item: game.strength(item) if game.can_act(item) else 0, np.int32)[
+            self.held
+        ]
+        joint = np.array([action.name == game.joint for action in self.table_actions])
+        self.strength = np.where(joint[:, None], strength, 0).astype(np.int32).reshape(-1)  # (choices,)
+        block, intent = self.n_items * self.n_things, symbols.intents.index(joint_intent(game))
+        happens = (self.verb[self.first_joint : self.first_meeting].reshape(-1, block) > 0).any(axis=0)
+        self.useful[intent * block : (intent + 1) * block] |= happens
 
     def _compile_symbols(self) -> None:
         game, symbols, ids = self.spec.game, self.spec.symbols, self.spec.type_ids
@@ -102,15 +159,57 @@ class Rules:
         self.lying = np.array([0 if i is None else ids[game.item_name(i)] for i in lying], np.int16)
         self.item_types = np.array([-1, *(ids[game.item_name(i)] for i in symbols.items[1:])], np.int16)
         self.type_ids = ids
-        self.ticked = np.array([symbols.number[game.tick(t)] for t in symbols.things], self.cell_dtype)
+        after = symbols.ticks.values[: self.n_things]  # those of the first branch, and mostly the only one
+        self.ticked = np.array([symbols.number[thing] for thing in after], self.cell_dtype)
 
     def _compile_boards(self) -> None:
         legend, number = self.spec.game.legend, self.spec.symbols.number
         boards = [[number[legend[c]] for row in board for c in row] for board in self.spec.boards]
         self.boards = np.array(boards, self.cell_dtype)  # (layouts, cells)
         self._check_border()
-        self.ticking = self.cells_where(lambda thing: self.spec.game.tick(thing) != thing)  # (k,) cells
+        game = self.spec.game
+        self.ticking = self.cells_where(lambda thing: ticks_of(game, thing)[0][0][0] != thing)  # (k,) cells
         self.starts = np.array([self._starts(k) for k in range(len(boards))], self.pos_dtype)  # (layouts, n)
+
+    def _compile_chance(self) -> None:
+        """What is drawn in a step, and what at its start."""
+        game, symbols, n = self.spec.game, self.spec.symbols, self.n_agents
+        #: (k,) the cells whose tick is not the same whatever is drawn and near.
+        self.chancy = self.cells_where(lambda thing: len({*itertools.chain(*ticks_of(game, thing))}) > 1)
+        self.picks = len(game.one_cell())
+        meetings = 1 if symbols.meetings is None else symbols.meetings.n_branches
+        acts = np.arange(n if max(symbols.outcomes.n_branches, meetings) > 1 else 0)
+        hands = symbols.hand_ticks
+        self.live_hands = hands.values != symbols.items
+        self.slots = slots_of(self.spec)
+        n_slots, replies, ticks = 0, 0, 0
+        if self.slots is not None:
+            n_slots = len(self.slots.names)
+            self.slot_dtype = self.backend.index_dtype(len(self.slots.things))
+            replies = n * n_slots if self.slots.replies.n_branches > 1 else 0
+            ticks = n_slots if self.slots.ticks.n_branches > 1 else 0
+        self.draws = Draws(
+            {
+                "interact": acts,
+                "reply": np.arange(replies),
+                "tick slot": np.arange(ticks),
+                "tick": self.chancy if symbols.ticks.n_branches > 1 else self.chancy[:0],
+                "one cell": np.arange(2 * self.picks),
+                "tick hand": np.arange(n if hands.n_branches > 1 else 0),
+            }
+        )
+        self.chance = bool(self.draws.numbers.size)
+        #: More happens at the end of a step than that some things become others.
+        self.lively = bool(self.chancy.size or self.picks or self.live_hands)
+        self.drawn_outcomes = bool(acts.size)
+        begins = [symbols.number[t] for t in symbols.begins if starts_of(game, t) != branches(t)]
+        self.starting = np.flatnonzero(np.isin(self.boards, begins).any(axis=0))  # (k,) cells
+        self.first_hands = odds(symbols.hands)
+        self.handed = any(item is not None for item in self.first_hands.values)
+        by_chance = self.first_hands.n_branches > 1
+        self.start_draws = Draws(
+            {"start": self.starting, "hand": np.arange(n if by_chance else 0), "slot": np.arange(n_slots)}
+        )
 
     def _check_border(self) -> None:
         """No cell of the outer edge may ever open: a step off the map would read another row."""
@@ -131,25 +230,6 @@ class Rules:
         free = [cell for cell, letter in enumerate(letters) if letter == FLOOR and cell not in marked]
         return (marked + free)[: self.n_agents]
 
-    def told_shapes(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-        """Shape and type of all that a single state of this spec tells; the key by its words."""
-        one, each = (), (self.n_agents,)
-        shapes: dict[str, tuple[tuple[int, ...], Any]] = {
-            "cells": ((self.n_cells,), self.cell_dtype),
-            "pos": (each, self.pos_dtype),
-            "agent_dir": (each, self.agent_dtype),
-            "held": (each, self.agent_dtype),
-            "time": (one, np.int32),
-            "done": (one, bool),
-            "shaping_weight": (one, np.float32),
-            "rng_key": ((2,), np.uint32),
-        }
-        if len(self.boards) > 1:
-            shapes["layout"] = (one, np.int32)
-        if self.spec.game.final_verbs:
-            shapes["ended"] = (each, bool)
-        return {name: (shape, np.dtype(dtype)) for name, (shape, dtype) in shapes.items()}
-
     def symbols(self, function: Callable[[Thing], Any], dtype: Any = None) -> Array:
         """A plain function of a thing as a table over the symbols, (things, …)."""
         return np.array([function(thing) for thing in self.spec.symbols.things], dtype)
@@ -160,8 +240,8 @@ class Rules:
 
     def events(self, function: Callable[[Event], Any], dtype: Any = None) -> Array:
         """A plain function of an event as a table over the rows; 0 where nothing happens."""
-        rows = self.spec.symbols.rows
-        return np.array([function(Event(o.verb, h, t, o.value)) if o.verb else 0 for h, t, o in rows], dtype)
+        lines = self.spec.symbols.lines
+        return np.array([function(Event(o.verb, h, t, o.value)) if o.verb else 0 for h, t, o in lines], dtype)
 
     def check_table(self, what: str, numbers: int) -> None:
         """Raise a ValueError, before it is built, if a table would have too many numbers."""
@@ -180,11 +260,14 @@ class Rules:
 
     def reachable(self, symbol: int) -> frozenset[Thing]:
         """Everything that a cell can become when its layout begins with this symbol."""
-        symbols, scattered = self.spec.symbols, self.spec.game.scattered()
+        symbols, game = self.spec.symbols, self.spec.game
         thing = symbols.things[symbol]
-        if scattered is None or thing != self.spec.game.legend[FLOOR]:
-            return symbols.reachable(thing)
-        return symbols.reachable(thing) | symbols.reachable(scattered[0])
+        begins = (
+            [thing, *(begun for begun, _ in starts_of(game, thing))] if thing in symbols.begins else [thing]
+        )
+        if (scattered := game.scattered()) is not None and thing == game.legend[FLOOR]:
+            begins.append(scattered[0])
+        return frozenset().union(*map(symbols.reachable, begins))
 
     def cells_of(self, kind: str) -> np.ndarray[Any, Any]:
         """(layouts, k) the cells of one kind of thing in reading order, −1 where a layout has fewer."""

@@ -46,12 +46,34 @@ def from_plain(rules: Rules, snapshot: Mapping[str, Any]) -> EnvState:
     return state
 
 
+def _shapes(rules: Rules) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    """Shape and type of all that a single state of this spec tells; the key by its words."""
+    one, each = (), (rules.n_agents,)
+    shapes: dict[str, tuple[tuple[int, ...], Any]] = {
+        "cells": ((rules.n_cells,), rules.cell_dtype),
+        "pos": (each, rules.pos_dtype),
+        "agent_dir": (each, rules.agent_dtype),
+        "held": (each, rules.agent_dtype),
+        "time": (one, np.int32),
+        "done": (one, bool),
+        "shaping_weight": (one, np.float32),
+        "rng_key": ((2,), np.uint32),
+    }
+    if len(rules.boards) > 1:
+        shapes["layout"] = (one, np.int32)
+    if rules.slots is not None:
+        shapes["slots"] = ((len(rules.slots.names),), rules.slot_dtype)
+    if rules.ends:
+        shapes["ended"] = (each, bool)
+    return {name: (shape, np.dtype(dtype)) for name, (shape, dtype) in shapes.items()}
+
+
 def _stored(rules: Rules, values: Mapping[str, Any]) -> dict[str, Any]:
     """The stored fields, in the backend's arrays; refuses what is missing, strange or misshapen."""
-    shapes = rules.told_shapes()
+    shapes = _shapes(rules)
     if not isinstance(values, Mapping) or set(values) != set(shapes):
         raise ValueError(f"the snapshot is damaged: its fields are not {', '.join(shapes)}.")
-    arrays: dict[str, Any] = {"layout": None, "ended": None}
+    arrays: dict[str, Any] = {"layout": None, "ended": None, "slots": None}
     for name, (shape, dtype) in shapes.items():
         try:
             exact = not shape or len(values[name]) == shape[0]  # before it is copied, however long it is

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cogrid.backend.array import brief, is_choice
-from cogrid.core.actions import ACTION_SETS
+from cogrid.core.actions import ACTION_SETS, FURTHER, Action
 from cogrid.core.game import Game, checked_integer, checked_number
 from cogrid.core.layout import FLOOR, MAX_ALL_CELLS, Layout
 from cogrid.core.symbols import Symbols, close
@@ -17,6 +17,7 @@ from cogrid.core.symbols import Symbols, close
 OBSERVATIONS = ("features", "lossless", "window", "none")
 MAX_TIME = 2**31 - 1
 MAX_WEIGHT = 100.0
+MAX_ACTIONS = 36  # a replay has one letter or digit for each
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Spec:
                 f"window={self.window} is even: the side of a window is odd, the agent in its middle."
             )
         _check_choice("action_set", self.action_set, ACTION_SETS)
+        self._check_actions()
         _check_choice("observation", self.observation, OBSERVATIONS)
         if self.observation in ("lossless", "window") and not self.game.planes:
             raise ValueError(
@@ -58,6 +60,31 @@ class Spec:
         for layout in self.layout:
             layout.check(self.game.legend, walkable)
             self._check_room(layout)
+
+    def _check_actions(self) -> None:
+        names = [action.name for action in self.actions]
+        for name in self.game.actions:
+            if not isinstance(name, str) or not name or names.count(name) > 1:
+                raise ValueError(
+                    f"{type(self.game).__name__} has the action {name!r}, which is no name or taken: "
+                    f"the actions are {', '.join(map(repr, names))}."
+                )
+        if self.game.joint and self.game.joint not in self.game.actions:
+            raise ValueError(
+                f"the joint action {self.game.joint!r} is none of the {len(self.game.actions)} actions of "
+                f"{type(self.game).__name__}: name it in `actions`."
+            )
+        checked_integer("most_strength", self.game.most_strength, 1, 2**10)
+        if len(names) > MAX_ACTIONS:
+            raise ValueError(
+                f"{type(self.game).__name__} has {len(names)} actions: at most {MAX_ACTIONS} fit."
+            )
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What each action number means: the action set, whose last is the noop, then the game's own."""
+        own = (Action(name, intent=FURTHER + k) for k, name in enumerate(self.game.actions))
+        return (*ACTION_SETS[self.action_set], *own)
 
     def _check_sizes(self) -> None:
         """Before anything is done cell by cell."""
@@ -91,7 +118,8 @@ class Spec:
     @functools.cached_property
     def symbols(self) -> Symbols:
         """All things and items that can occur."""
-        return close(self.game, frozenset("".join(row for board in self.boards for row in board)))
+        letters = frozenset("".join(row for board in self.boards for row in board))
+        return close(self.game, letters, self.num_agents)
 
     @functools.cached_property
     def boards(self) -> tuple[tuple[str, ...], ...]:

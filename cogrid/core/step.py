@@ -8,11 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cogrid.backend import rng
 from cogrid.backend.array import Array, as_array
-from cogrid.backend.env_state import EnvState
+from cogrid.backend.env_state import EnvState, Events
+from cogrid.core.entering import enter
 from cogrid.core.interaction import interact
+from cogrid.core.joining import join
 from cogrid.core.movement import move
 from cogrid.core.observation import observe
+from cogrid.core.replying import reply
 from cogrid.core.report import first_report, report
 from cogrid.core.reset import reset
 from cogrid.core.rewards import score
@@ -20,22 +24,28 @@ from cogrid.core.rules import Rules
 from cogrid.core.termination import awake, finish
 from cogrid.core.ticks import tick
 
+QUIET = Events()  # before anything has happened
 StepResult = tuple[EnvState, Array, Array, Array, dict[str, Array]]
 
 
 def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> StepResult:
     """One step of the world: new state, what every agent sees, rewards, whether all is over, infos."""
     before, choice = state, chosen(rules, state, awake(rules, state, known(rules, state, actions)))
-    state, events = interact(rules, state, choice)  # agents in order; each sees what the earlier one left
-    state, events = move(rules, state, choice, events)  # turn always; contests and swaps stay in place
-    state = tick(rules, state)  # cooking, clocks
-    rewards = score(rules, before, events)
+    events = draw(rules, state) if rules.chance else QUIET  # all the chance of this step
+    acts = (interact, join) if rules.joins else (interact,)  # agent by agent; together
+    for phase in (move, *acts) if rules.moves_first else (*acts, move):  # all at once
+        state, events = phase(rules, state, choice, events)
+    state, events = enter(rules, state, events) if rules.enters else (state, events)  # what is walked onto
+    state, events = reply(rules, state, events) if rules.slots else (state, events)  # things without a place
+    state = tick(rules, state, events)  # cooking, clocks, growth
+    rewards = score(rules, before, state, choice, events)
     state, done = finish(rules, state, events)
-    return state, observe(rules, state), rewards, done, report(rules, before, state, events) if infos else {}
+    told = report(rules, before, state, choice, events) if infos else {}
+    return state, observe(rules, state), rewards, done, told
 
 
 def known(rules: Rules, state: EnvState, actions: Array) -> Array:
-    """The actions as table indices; what is out of range becomes the last action, the noop."""
+    """The actions as table indices; what is out of range does nothing, as the noop."""
     if state.rules is not rules and state.rules != rules:
         raise ValueError("this state belongs to another environment: step it with the one that made it.")
     actions = as_array("actions", actions)
@@ -48,12 +58,17 @@ def known(rules: Rules, state: EnvState, actions: Array) -> Array:
         )
     unsigned = actions.astype(f"u{actions.dtype.itemsize}")  # a negative action becomes a large one
     xp = np if isinstance(actions, np.ndarray) else rules.xp  # JAX would cut 64 bits of a NumPy array
-    return rules.xp.asarray(xp.minimum(unsigned, unsigned.dtype.type(rules.noop)), rules.choice_dtype)
+    return rules.xp.asarray(xp.minimum(unsigned, unsigned.dtype.type(rules.out_of_range)), rules.choice_dtype)
 
 
 def chosen(rules: Rules, state: EnvState, actions: Array) -> Array:
     """(*B, n) action and pose in one number, which the tables over agents take."""
     return actions * rules.n_poses + rules.xp.asarray(state.pose, rules.choice_dtype)
+
+
+def draw(rules: Rules, state: EnvState) -> Events:
+    """What this step draws for its rules: a function of the state's key and time alone."""
+    return Events(drawn=rng.draws(state.words, state.clock.astype(np.uint32), rules.draws.numbers))
 
 
 class Functions(NamedTuple):

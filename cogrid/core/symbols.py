@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import functools
-import math
+import itertools
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
-from cogrid.core.actions import INTERACT, NOTHING, TOGGLE
-from cogrid.core.game import Game, Item, Outcome, Thing
+from cogrid.core.asking import (
+    asked,
+    hand_ticks_of,
+    intents_of,
+    joint_of,
+    meetings_of,
+    outcomes_of,
+    starts_of,
+    ticks_of,
+)
+from cogrid.core.chance import Branch, Odds, branches, odds
+from cogrid.core.game import Game, Item, Meeting, Outcome, Thing
 
 MAX_SYMBOLS = 2**15 - 1
 MAX_ROWS = 2**24
@@ -19,8 +30,10 @@ class Symbols:
     """Numbers for all that can occur. Walkable things come first; item 0 is the empty hand."""
 
     game: Game
+    begins: tuple[Thing, ...]  # the letters' things
     things: tuple[Thing, ...]
     items: tuple[Item, ...]
+    hands: tuple[tuple[Branch, ...], ...]  # of every agent, what it holds when an episode begins
     intents: tuple[int, ...]  # the intents that can do something, NOTHING first
     n_walkable: int
 
@@ -42,14 +55,90 @@ class Symbols:
         return tuple(dict.fromkeys(["floor", *names]))
 
     @functools.cached_property
-    def rows(self) -> tuple[tuple[Item, Thing, Outcome], ...]:
-        """Every line of the rule tables, ordered by intent, item and thing."""
-        return tuple(
-            (held, thing, outcome_of(self.game, intent, held, thing))
-            for intent in self.intents
-            for held in self.items
-            for thing in self.things
+    def outcomes(self) -> Odds:
+        """What every intent does with every item and thing, in this order, branch by branch."""
+        return odds(
+            [
+                outcomes_of(self.game, intent, held, thing)
+                for intent in self.intents
+                for held in self.items
+                for thing in self.things
+            ]
         )
+
+    @functools.cached_property
+    def rows(self) -> tuple[tuple[Item, Thing, Outcome], ...]:
+        """Every line of the rule tables, ordered by branch, intent, item and thing."""
+        pairs = [(held, thing) for held in self.items for thing in self.things]
+        blocks = len(self.outcomes.values) // len(pairs)
+        return tuple(
+            (held, thing, outcome)
+            for (held, thing), outcome in zip(pairs * blocks, self.outcomes.values, strict=True)
+        )
+
+    @functools.cached_property
+    def meetings(self) -> Odds | None:
+        """What every intent does with every pair of items, branch by branch; None without meetings."""
+        if type(self.game).meet is Game.meet:
+            return None
+        pairs = [(mine, theirs) for mine in self.items for theirs in self.items]
+        return odds([meetings_of(self.game, intent, *pair) for intent in self.intents for pair in pairs])
+
+    @functools.cached_property
+    def meet_rows(self) -> tuple[tuple[Item, Item, Meeting], ...]:
+        """The lines of the rule tables for meetings, ordered by branch, intent, item and the other's item."""
+        if self.meetings is None:
+            return ()
+        pairs = [(mine, theirs) for mine in self.items for theirs in self.items]
+        blocks = len(self.meetings.values) // len(pairs)
+        return tuple(
+            (mine, theirs, meeting)
+            for (mine, theirs), meeting in zip(pairs * blocks, self.meetings.values, strict=True)
+        )
+
+    @functools.cached_property
+    def joint_rows(self) -> tuple[tuple[Item, Thing, Outcome], ...]:
+        """The lines of the rule tables for joint work, ordered by total strength, item and thing."""
+        if not self.game.joint:
+            return ()
+        totals = range(self.game.most_strength + 1)
+        cases = [(total, held, thing) for total in totals for held in self.items for thing in self.things]
+        rows = tuple((held, thing, joint_of(self.game, held, total, thing)) for total, held, thing in cases)
+        left: dict[tuple[int, Thing], Thing] = {}
+        for (total, held, thing), (_, _, outcome) in zip(cases, rows, strict=True):
+            if self.game.walkable(thing) and not self.game.walkable(outcome.thing):
+                raise ValueError(
+                    f"{type(self.game).__name__}.join turns {thing!r}, where an agent may stand, into "
+                    f"{outcome.thing!r}, where none can: let an interaction close it."
+                )
+            works = total and self.game.strength(held) and self.game.can_act(held)
+            if works and left.setdefault((total, thing), outcome.thing) != outcome.thing:
+                raise ValueError(
+                    f"{type(self.game).__name__}.join leaves {outcome.thing!r} for hand {held!r} and "
+                    f"{left[total, thing]!r} for another, of {thing!r} by strength {total}: leave one thing."
+                )
+        return rows
+
+    @functools.cached_property
+    def lines(self) -> tuple[tuple[Item, Any, Outcome | Meeting], ...]:
+        """All lines: of single agents and things, of joint work, of meetings."""
+        return (*self.rows, *self.joint_rows, *self.meet_rows)
+
+    @functools.cached_property
+    def ticks(self) -> Odds:
+        """What every thing becomes by itself, ordered by the count near it and the thing."""
+        by_thing = [ticks_of(self.game, thing) for thing in self.things]
+        return odds([answers[count] for count in range(len(by_thing[0])) for answers in by_thing])
+
+    @functools.cached_property
+    def hand_ticks(self) -> Odds:
+        """What every item becomes by itself in a hand."""
+        return odds([hand_ticks_of(self.game, item) for item in self.items])
+
+    @functools.cached_property
+    def starts(self) -> Odds:
+        """What every letter's thing is when an episode begins; other things stay what they are."""
+        return odds([starts_of(self.game, t) if t in self.begins else branches(t) for t in self.things])
 
     def reachable(self, thing: Thing) -> frozenset[Thing]:
         """Everything that a cell can become when it begins as this thing."""
@@ -62,55 +151,45 @@ class Symbols:
 
     @functools.cached_property
     def _next(self) -> dict[Thing, set[Thing]]:
-        follow: dict[Thing, set[Thing]] = {thing: {self.game.tick(thing)} for thing in self.things}
-        for _, thing, outcome in self.rows:
+        follow: dict[Thing, set[Thing]] = {thing: set() for thing in self.things}
+        cases = len(self.ticks.values) // len(self.things)
+        for thing, after in zip(self.things * cases, self.ticks.values, strict=True):
+            follow[thing].add(after)
+        for _, thing, outcome in (*self.rows, *self.joint_rows):
             follow[thing].add(outcome.thing)
+        for thing in self.things:
+            follow[thing].update(one.becomes(thing) for one in self.game.one_cell() if one.qualifies(thing))
         return follow
 
 
-def outcome_of(game: Game, intent: int, held: Item, thing: Thing) -> Outcome:
-    """The game's answer, with "nothing happens" spelled out."""
-    answer = None
-    try:
-        if intent == INTERACT:
-            answer = game.interact(held, thing)
-        elif intent == TOGGLE:
-            answer = game.toggle(held, thing)
-    except Exception as error:  # the author's own, whatever it is: said where, and raised again
-        error.add_note(f"{type(game).__name__} was asked about hand {held!r} and thing {thing!r}")
-        raise
-    if answer is None:
-        return Outcome(held, thing, "")
-    if not isinstance(answer, Outcome) or not answer.verb or not math.isfinite(answer.value):
-        raise TypeError(
-            f"{type(game).__name__} answers {answer!r} for hand {held!r} and thing {thing!r}: "
-            "an interaction returns None or an Outcome with a verb and a finite value."
-        )
-    return answer
-
-
 @functools.lru_cache(maxsize=256)
-def close(game: Game, letters: frozenset[str]) -> Symbols:
-    """The closure of the game's rules over the letters' things and an empty hand."""
-    intents = [NOTHING, INTERACT]
-    if type(game).toggle is not Game.toggle:
-        intents.append(TOGGLE)
-    scattered = game.scattered()
-    first = [game.legend[letter] for letter in sorted(letters)] + ([scattered[0]] if scattered else [])
-    things: dict[Thing, None] = dict.fromkeys(first)  # a dict keeps the order in which they were found
-    items: dict[Item, None] = {None: None}
+def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
+    """The closure of the game's rules over the letters' things, the agents' first hands and an empty hand."""
+    intents, meets = intents_of(game), type(game).meet is not Game.meet
+    scattered, begins = game.scattered(), tuple(game.legend[letter] for letter in sorted(letters))
+    # A dict keeps the order in which they were found.
+    things: dict[Thing, None] = dict.fromkeys([*begins, *([scattered[0]] if scattered else [])])
+    hands = tuple(asked(game, game.hand, agent=agent) for agent in range(n_agents))
+    items: dict[Item, None] = dict.fromkeys([None, *(item for hand in hands for item, _ in hand)])
     met_things: list[Thing] = []  # every pair is tried once: when the later of the two is met
     met_items: list[Item] = []
 
     def meet(held: Item, thing: Thing) -> None:
         for intent in intents[1:]:
-            outcome = outcome_of(game, intent, held, thing)
-            for found, kind in ((things, outcome.thing), (items, outcome.held)):
-                if kind not in found:
-                    found[kind] = None
-                    todo.append((found is items, kind))
+            for outcome, _ in outcomes_of(game, intent, held, thing):
+                note(things, outcome.thing)
+                note(items, outcome.held)
+        for total in range(1, game.most_strength + 1) if game.joint else ():
+            outcome = joint_of(game, held, total, thing)
+            note(things, outcome.thing)
+            note(items, outcome.held)
 
-    todo = [(True, None), *((False, thing) for thing in things)]
+    def note(found: dict[Any, None], new: Any) -> None:
+        if new not in found:
+            found[new] = None
+            todo.append((found is items, new))
+
+    todo = [*((True, item) for item in items), *((False, thing) for thing in things)]
     for is_item, new in todo:  # grows while it is walked
         if len(things) > MAX_SYMBOLS or len(things) * len(items) > MAX_ROWS:
             raise ValueError(_too_large(game, list(things), len(items)))
@@ -118,17 +197,28 @@ def close(game: Game, letters: frozenset[str]) -> Symbols:
             met_items.append(new)
             for thing in met_things:
                 meet(new, thing)
+            for after, _ in hand_ticks_of(game, new):
+                note(items, after)
+            for pair in [pair for item in met_items for pair in ((new, item), (item, new))] if meets else []:
+                for meeting, _ in itertools.chain(*(meetings_of(game, intent, *pair) for intent in intents)):
+                    note(items, meeting.held)
+                    note(items, meeting.other)
             continue
         met_things.append(new)
         for held in met_items:
             meet(held, new)
-        after = game.tick(new)
-        if after not in things:
-            things[after] = None
-            todo.append((False, after))
+        for after, _ in (
+            *itertools.chain(*ticks_of(game, new)),
+            *(starts_of(game, new) if new in begins else ()),
+        ):
+            note(things, after)
+        for one in game.one_cell():
+            if one.qualifies(new):
+                note(things, one.becomes(new))
     ordered = sorted(things, key=lambda thing: not game.walkable(thing))  # stable: walkable first
     _check_ticks(game, ordered)
-    return Symbols(game, tuple(ordered), tuple(items), tuple(intents), sum(map(game.walkable, ordered)))
+    n_walkable = sum(map(game.walkable, ordered))
+    return Symbols(game, begins, tuple(ordered), tuple(items), hands, intents, n_walkable)
 
 
 def _too_large(game: Game, things: list[Thing], n_items: int) -> str:
@@ -140,10 +230,12 @@ def _too_large(game: Game, things: list[Thing], n_items: int) -> str:
 
 
 def _check_ticks(game: Game, things: list[Thing]) -> None:
-    for thing in things:
-        after = game.tick(thing)
-        if game.walkable(thing) and not game.walkable(after):
-            raise ValueError(
-                f"{type(game).__name__}.tick turns {thing!r}, where an agent may stand, into {after!r}, "
-                "where none can: let an interaction close it."
-            )
+    for thing in filter(game.walkable, things):
+        changes = [("tick", after) for after, _ in itertools.chain(*ticks_of(game, thing))]
+        changes += [("one_cell", one.becomes(thing)) for one in game.one_cell() if one.qualifies(thing)]
+        for hook, after in changes:
+            if not game.walkable(after):
+                raise ValueError(
+                    f"{type(game).__name__}.{hook} turns {thing!r}, where an agent may stand, into "
+                    f"{after!r}, where none can: let an interaction close it."
+                )

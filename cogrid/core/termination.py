@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events, clock_of
+from cogrid.core.game import Game
 from cogrid.core.rules import Rules
 
 
@@ -21,6 +28,27 @@ def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Arr
     ended = state.ended
     if ended is not None:
         ended = ended | rules.lookup(rules.final, events.row)
+        for condition in conditions(rules) if rules.conditions else ():
+            ended = ended | condition(state)
         over = over | (ended.all(axis=-1) & (time >= 0))
     clock = clock_of(time, over)
     return state.evolve(clock=clock, ended=ended), clock < 0
+
+
+@functools.lru_cache(maxsize=256)
+def conditions(rules: Rules) -> tuple[Callable[[EnvState], Array], ...]:
+    """What ends an agent beside its verbs, (*B, n): its hand; or all of them, (*B, 1): an empty board."""
+    game = rules.spec.game
+    hands = rules.items(game.finished, bool)[rules.held]  # (poses,)
+    counts = rules.symbols(game.remaining, np.int32)
+    where = rules.cells_where(lambda thing: game.remaining(thing) != 0)
+
+    def finished(state: EnvState) -> Array:
+        return rules.lookup(hands, state.pose)
+
+    def nothing_remains(state: EnvState) -> Array:
+        return rules.lookup(counts, rules.pick(state.cells, where)).sum(axis=-1, keepdims=True) == 0
+
+    own = type(game)
+    written = (own.finished is not Game.finished, own.remaining is not Game.remaining)
+    return tuple(itertools.compress((finished, nothing_remains), written))

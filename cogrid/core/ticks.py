@@ -2,12 +2,117 @@
 
 from __future__ import annotations
 
-from cogrid.backend.env_state import EnvState
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState, Events
+from cogrid.core.answers import Near, OneCell
+from cogrid.core.asking import hand_ticks_of
+from cogrid.core.chance import SCALE, odds, one_of, realised
 from cogrid.core.rules import Rules
 
+#: The state so far, the state as the phase began, the draws -> the state.
+Change = Callable[[EnvState, EnvState, Array], EnvState]
 
-def tick(rules: Rules, state: EnvState) -> EnvState:
+
+def tick(rules: Rules, state: EnvState, events: Events) -> EnvState:
     """Every thing becomes what its tick makes of it; some cells can never hold one that ticks."""
-    if not rules.ticking.size:
-        return state
-    return state.evolve(cells=rules.backend.lookup_at(rules.ticked, state.cells, rules.ticking))
+    before = state
+    if rules.ticking.size:
+        state = state.evolve(cells=rules.backend.lookup_at(rules.ticked, state.cells, rules.ticking))
+    for change in changes(rules) if rules.lively else ():
+        state = change(state, before, events.drawn)
+    return state
+
+
+@functools.lru_cache(maxsize=256)
+def changes(rules: Rules) -> tuple[Change, ...]:
+    """What else happens, in its order: things and hands whose ticks are drawn, single cells."""
+    found = [_case_by_case(rules)] if rules.chancy.size else []
+    found += [_hands(rules)] if rules.live_hands else []
+    return (*found, *(_one_cell(rules, k, one) for k, one in enumerate(rules.spec.game.one_cell())))
+
+
+def _case_by_case(rules: Rules) -> Change:
+    """Cells that can hold a thing whose tick depends on a draw or on what is near."""
+    odds = rules.spec.symbols.ticks
+    dtype = rules.backend.index_dtype(len(odds.values))
+    after = odds.table(rules.spec.symbols.number.__getitem__, rules.cell_dtype)
+    near = rules.spec.game.near()
+    count = None if near is None else _counter(rules, near)
+
+    def change(state: EnvState, before: EnvState, drawn: Array) -> EnvState:
+        case = rules.xp.asarray(rules.pick(before.cells, rules.chancy), dtype)  # (*B, k)
+        if count is not None:
+            case = case + count(before.cells).astype(dtype) * dtype.type(rules.n_things)
+        if odds.n_branches > 1:
+            case = realised(rules.lookup, odds, case, rules.draws.of("tick", drawn))
+        return state.evolve(cells=rules.backend.place(state.cells, rules.chancy, rules.lookup(after, case)))
+
+    return change
+
+
+def _counter(rules: Rules, near: Near) -> Callable[[Array], Array]:
+    """(*B, cells) -> (*B, k) the marks near every one of the cells that need them, cut off at `most`."""
+    most, offsets = np.int32(near.most), near.offsets
+    marks = rules.symbols(near.mark, np.int32)
+    if (marks < 0).any():
+        raise ValueError(
+            f"Near's mark of {rules.spec.symbols.things[marks.argmin()]!r} is {marks.min()}, below 0."
+        )
+    largest = int(marks.max()) * max(1, len(offsets))
+    marks = marks.astype(np.int16 if largest < 2**15 else np.int32)
+
+    def everywhere(cells: Array) -> Array:
+        total = rules.lookup(marks, cells).sum(axis=-1, keepdims=True, dtype=np.int32)  # (*B, 1)
+        return rules.xp.minimum(total, most)
+
+    def around(cells: Array) -> Array:
+        board = rules.lookup(marks, cells).reshape(*cells.shape[:-1], rules.height, rules.width)
+        total = rules.backend.around(board, offsets).reshape(cells.shape)  # (*B, cells)
+        return rules.xp.minimum(rules.pick(total, rules.chancy), marks.dtype.type(most))
+
+    return everywhere if near.radius is None else around
+
+
+def _hands(rules: Rules) -> Change:
+    """Every hand becomes what its tick makes of it; a table over branches and poses tells the change."""
+    symbols = rules.spec.symbols
+    by_pose = odds([hand_ticks_of(rules.spec.game, symbols.items[item]) for item in rules.held])
+    held = np.tile(rules.held, by_pose.n_branches)
+    swap = by_pose.table(symbols.item_number.__getitem__, rules.agent_dtype) - held  # (branches · poses,)
+    dtype = rules.backend.index_dtype(len(swap))
+
+    def change(state: EnvState, before: EnvState, drawn: Array) -> EnvState:
+        case = rules.xp.asarray(state.pose, dtype)
+        if by_pose.n_branches > 1:
+            case = realised(rules.lookup, by_pose, case, rules.draws.of("tick hand", drawn))
+        return state.evolve(pose=state.pose + rules.lookup(swap, case))
+
+    return change
+
+
+def _one_cell(rules: Rules, number: int, one: OneCell) -> Change:
+    """One of the cells that qualify, each as likely, changes: the draw, times their number, is its rank."""
+    xp, symbols = rules.xp, rules.spec.symbols
+    where = rules.cells_where(one.qualifies)  # (k,)
+    qualifies = rules.symbols(one.qualifies, np.uint32)
+    changed = [one.becomes(t) if one.qualifies(t) else t for t in symbols.things]
+    after = np.array([symbols.number[thing] for thing in changed], rules.cell_dtype)
+    bound = np.uint32((one.weight * SCALE + one.out_of // 2) // one.out_of)
+
+    def change(state: EnvState, before: EnvState, drawn: Array) -> EnvState:
+        mine = rules.draws.of("one cell", drawn)[..., 2 * number : 2 * number + 2]  # (*B, 2) whether, which
+        seen = rules.pick(state.cells, where)
+        marks = rules.lookup(qualifies, seen)  # (*B, k)
+        ranks = marks.cumsum(axis=-1, dtype=np.uint32)  # from 1 on
+        count, draw = ranks[..., -1:], mine[..., 1:]
+        happens = (mine[..., :1] < bound) & (state.clock[..., None] >= np.int32(one.since))
+        hit = happens & (ranks == one_of(draw, count) + np.uint32(1)) & (marks > 0)
+        cells = rules.backend.place(state.cells, where, xp.where(hit, rules.lookup(after, seen), seen))
+        return state.evolve(cells=cells)
+
+    return change

@@ -260,11 +260,9 @@ def _change_array(random: Random, arrays: dict[str, Any]) -> None:
         case 0:
             del arrays[name]
         case 1:
-            arrays[name] = (
-                np.asarray(array).astype(random.choice(("f8", "i4", "c8", "f2", "U9", "?"))[:3])
-                if array.dtype.kind != "U"
-                else np.array(random.choice((0.5, b"x", "")))
-            )
+            kind = random.choice(("f8", "i4", "c8", "f2", "U9", "?"))
+            is_number = array.dtype.kind in "fic?"
+            arrays[name] = array.astype(kind) if is_number else np.array(random.choice((0.5, b"x", "")))
         case 2 if array.ndim and array.shape[-1]:
             arrays[name] = array[..., : random.randrange(array.shape[-1])]
         case 3:

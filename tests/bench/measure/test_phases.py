@@ -11,7 +11,8 @@ from bench.measure import phases
 from bench.measure.phases import Parts, feature_parts, numpy_phases, table
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Sample, Samples
-from cogrid.core.profiling import PHASES
+from cogrid.core.profiling import PHASES, SOME
+from tests.core import test_moving as coins
 from tests.episodes import shared
 from tests.support import BACKENDS, HAS_JAX, NOOP, keys
 
@@ -83,11 +84,22 @@ def test_inputs_are_what_the_step_hands_over() -> None:
         "finish",
         "observe",
     ]  # as the step calls them
-    assert functions.keys() == inputs.keys()
+    assert functions.keys() == (PHASES | SOME).keys()  # of which a kitchen has the first
     expected = env.step_fn(state, np.full((3, 2), NOOP))
     seen, rewards = functions["observe"](*inputs["observe"]), functions["reward"](*inputs["reward"])
     np.testing.assert_array_equal(seen, expected[1])
     np.testing.assert_array_equal(rewards, expected[2])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_phases_that_some_games_have(backend) -> None:
+    class Coins(Case):
+        spec = coins.SPEC.override(max_steps=400)
+
+    mode = {"numpy": "numpy-batch", "jax": "jax-vmap"}[backend]
+    parts = {"numpy": numpy_phases, "jax": phases.jax_phases}[backend](Coins("Coins", mode, 2))
+    assert set(parts.seconds) == {*PHASES, "draw", "enter"}
+    assert all(seconds > 0 for seconds in parts.seconds.values())
 
 
 def test_table() -> None:

@@ -1,0 +1,97 @@
+"""Aiming: which cell, or which agent, an action is about, where games look further than the cell ahead."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cogrid.backend.array import Array, lift
+from cogrid.backend.env_state import EnvState
+from cogrid.core.actions import STRIDES
+from cogrid.core.answers import Aim
+from cogrid.core.rules import Rules
+
+#: Adjacent cells in the order in which they are tried: up, down, left, right.
+_ADJACENT = ((-1, 0), (1, 0), (0, -1), (0, 1))
+
+
+class Target(NamedTuple):
+    """What every agent's action is about."""
+
+    found: Array  # (*B, n) bool whether anything answers
+    cell: Array  # (*B, n) where it is; where nothing answers, the first cell that was tried
+    other: Array  # (*B, n) int32 the agent that stands there, n where none does
+
+
+@functools.lru_cache(maxsize=256)
+def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
+    """A function of the state and the agents' choices: the first cell in reach that answers.
+
+    Cells are tried by distance and then from the middle outwards. A thing that is not walkable, or an agent,
+    hides what is behind it in its lane; where an agent stands, only the agent can answer.
+    """
+    xp, n, symbols = rules.xp, rules.n_agents, rules.spec.symbols
+    aims = [rules.spec.game.aim(action.name) for action in rules.table_actions]
+    kinds = tuple(dict.fromkeys(aims))
+    rows, lanes = max(aim.reach for aim in kinds), max(aim.lanes for aim in kinds)
+    table = np.concatenate(
+        [_cells(rules, aim, rows, lanes) for aim in kinds]
+    )  # (kinds · 4 · cells, rows · lanes)
+    first = [kinds.index(aim) * 4 * rules.n_cells for aim in aims]  # (actions,)
+    start = np.add.outer(first, rules.facing.astype(np.int64) * rules.n_cells).astype(np.int32).reshape(-1)
+    agents = np.arange(n, dtype=np.int32)
+
+    def target(state: EnvState, choice: Array) -> Target:
+        batch = state.pos.shape[:-1]
+        cells = rules.lookup(table, rules.lookup(start, choice) + state.pos.astype(np.int32))  # (*B, n, C)
+        there = cells >= 0
+        cells = xp.where(there, cells, 0)
+        things = rules.at(state.cells, cells.reshape(*batch, -1)).reshape(cells.shape)
+        stands = cells[..., None] == state.pos.astype(np.int32)[..., None, None, :]  # (*B, n, C, n)
+        other = xp.where(stands, lift(agents, stands.ndim), np.int32(n)).min(axis=-1)  # (*B, n, C)
+        open_ = (things < rules.n_walkable) & (other == n)
+        clear = _clear(xp, open_.reshape(*open_.shape[:-1], rows, lanes)).reshape(open_.shape)
+        row = rules.lookup(rules.hand, choice)[..., None] + things.astype(rules.row_dtype)
+        answers = rules.lookup(rules.useful, row)
+        if symbols.meetings is not None:
+            hands = xp.concatenate((state.held.astype(np.int32), xp.zeros((*batch, 1), np.int32)), axis=-1)
+            held = rules.at(hands, other.reshape(*batch, -1)).reshape(other.shape)
+            meets = rules.lookup(rules.meet_useful, rules.lookup(rules.meet_hand, choice)[..., None] + held)
+            answers = xp.where(other < n, meets, answers)
+        else:
+            answers = answers & (other == n)
+        valid = answers & clear & there
+        best = valid.argmax(axis=-1)[..., None]
+        cell, who = (xp.take_along_axis(value, best, axis=-1)[..., 0] for value in (cells, other))
+        return Target(valid.any(axis=-1), cell.astype(rules.pos_dtype), who)
+
+    return target
+
+
+def _clear(xp: Any, open_: Array) -> Array:
+    """(…, rows, lanes) whether all cells before it in its lane are open."""
+    clear = [xp.ones_like(open_[..., 0, :])]
+    for row in range(open_.shape[-2] - 1):
+        clear.append(clear[row] & open_[..., row, :])
+    return xp.stack(clear, axis=-2)
+
+
+def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any]:
+    """(4 · cells, rows · lanes) what is aimed at by facing and cell; −1 beyond the board and the reach."""
+    found = np.full((4, rules.n_cells, rows, lanes), -1, np.int32)
+    row, column = np.divmod(np.arange(rules.n_cells), rules.width)
+    for facing, (down, right) in enumerate(STRIDES):
+        for distance in range(aim.reach):
+            for lane in range(aim.lanes):
+                aside = (lane + 1) // 2 * (-1 if lane % 2 else 1)  # 0, −1, 1, −2, 2 …
+                ahead = distance + 1
+                r, c = down * ahead + right * aside, right * ahead - down * aside
+                if aim.adjacent:
+                    r, c = _ADJACENT[lane]
+                y, x = row + r, column + c
+                inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
+                found[facing, :, distance, lane] = np.where(inside, y * rules.width + x, -1)
+    return found.reshape(4 * rules.n_cells, rows * lanes)

@@ -1,0 +1,110 @@
+"""Asking: the questions that are put to a game when it is compiled, and what answers are taken."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from cogrid.core.actions import ENTER, FURTHER, INTERACT, NOTHING, TOGGLE
+from cogrid.core.chance import Branch, branches
+from cogrid.core.game import Game, Item, Meeting, Outcome, Thing
+
+
+def asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
+    """The branches of the game's answer; an error of the author's own says what was asked."""
+    try:
+        answer = hook(*about.values())
+    except Exception as error:
+        words = " and ".join(f"{name} {value!r}" for name, value in about.items())
+        error.add_note(f"{type(game).__name__}.{hook.__name__} was asked about {words}")
+        raise
+    return branches(answer)
+
+
+def ticks_of(game: Game, thing: Thing) -> tuple[tuple[Branch, ...], ...]:
+    """What a thing becomes by itself, for each count of what is near it; there is one count where none is."""
+    if (near := game.near()) is None:
+        return (asked(game, game.tick, thing=thing),)
+    return tuple(asked(game, game.tick_near, thing=thing, count=count) for count in range(near.most + 1))
+
+
+def hand_ticks_of(game: Game, held: Item) -> tuple[Branch, ...]:
+    """What a hand becomes by itself."""
+    return asked(game, game.tick_hand, hand=held)
+
+
+def starts_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
+    """What a letter's thing is when an episode begins."""
+    return asked(game, game.start, thing=thing)
+
+
+def outcomes_of(game: Game, intent: int, held: Item, thing: Thing) -> tuple[Branch, ...]:
+    """The game's answers, with "nothing happens" spelled out."""
+    if intent in (NOTHING, joint_intent(game)) or (intent == ENTER and not game.walkable(thing)):
+        return branches(Outcome(held, thing, ""))
+    hook: Callable[..., Any] = game.act
+    about = {"hand": held, "thing": thing}
+    if intent < FURTHER:
+        hook = {INTERACT: game.interact, TOGGLE: game.toggle, ENTER: game.enter}[intent]
+    else:
+        about = {"action": game.actions[intent - FURTHER]} | about
+    answers = asked(game, hook, **about)
+    return tuple((_checked(game, hook, held, thing, answer), below) for answer, below in answers)
+
+
+def joint_intent(game: Game) -> int | None:
+    """What the joint action asks, where the game has one."""
+    return FURTHER + game.actions.index(game.joint) if game.joint else None
+
+
+def joint_of(game: Game, held: Item, total: int, thing: Thing) -> Outcome:
+    """What joint work does for one who works, with "nothing happens" spelled out; others are not asked."""
+    if not total or not game.strength(held):
+        return Outcome(held, thing, "")
+    ((answer, _), *more) = asked(game, game.join, hand=held, total=total, thing=thing)
+    if more:
+        raise TypeError(f"{type(game).__name__}.join answers a Chance: joint work is never drawn.")
+    return _checked(game, game.join, held, thing, answer)
+
+
+def meetings_of(game: Game, intent: int, held: Item, other: Item) -> tuple[Branch, ...]:
+    """The game's answers, with "nothing happens" spelled out."""
+    nothing = Meeting(held, other, "")
+    if intent in (NOTHING, ENTER):
+        return branches(nothing)
+    name = {INTERACT: "interact", TOGGLE: "toggle"}.get(intent) or game.actions[intent - FURTHER]
+    answers = asked(game, game.meet, action=name, hand=held, other=other)
+    for answer, _ in answers:
+        valid = isinstance(answer, Meeting) and answer.verb and math.isfinite(answer.value)
+        if answer is not None and not valid:
+            raise TypeError(
+                f"{type(game).__name__}.meet answers {answer!r} for {name!r}, hand {held!r} and other "
+                f"{other!r}: return None or a Meeting with a verb and a finite value."
+            )
+    return tuple((nothing if answer is None else answer, below) for answer, below in answers)
+
+
+def _checked(game: Game, hook: Callable[..., Any], held: Item, thing: Thing, answer: Any) -> Outcome:
+    if answer is None:
+        return Outcome(held, thing, "")
+    if not isinstance(answer, Outcome) or not answer.verb or not math.isfinite(answer.value):
+        raise TypeError(
+            f"{type(game).__name__}.{hook.__name__} answers {answer!r} for hand {held!r} and thing "
+            f"{thing!r}: an interaction returns None or an Outcome with a verb and a finite value."
+        )
+    if hook == game.enter and not game.walkable(answer.thing):
+        raise ValueError(
+            f"{type(game).__name__}.enter leaves {answer.thing!r} under hand {held!r} on {thing!r}: "
+            "leave something that an agent can stand on."
+        )
+    return answer
+
+
+def intents_of(game: Game) -> tuple[int, ...]:
+    """What can be asked in this game."""
+    own = type(game)
+    toggles = own.toggle is not Game.toggle or own.meet is not Game.meet
+    written = [(TOGGLE, toggles), (ENTER, type(game).enter is not Game.enter)]
+    further = (FURTHER + k for k in range(len(game.actions)))
+    return (NOTHING, INTERACT, *(intent for intent, is_written in written if is_written), *further)

@@ -1,0 +1,125 @@
+"""Chance: answers that are drawn by integer weights, and the tables that turn a draw into one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cogrid.backend.array import Array
+
+#: A draw is a whole number below this; a probability is a share of it.
+SCALE = 2**24
+
+#: An answer without chance is one branch: (value, the draws below which it is taken).
+Branch = tuple[Any, int]
+
+
+class Chance:
+    """One of several values by whole-number weights: `Chance(("apple", 1), ("soil", 39))`.
+
+    The realised probabilities are k / 2²⁴: the sums of the weights, as shares of 2²⁴, rounded to the nearest.
+    """
+
+    __slots__ = ("options",)
+
+    def __init__(self, *options: tuple[Hashable, int]) -> None:
+        if not options:
+            raise ValueError("a Chance needs at least one option: Chance((value, weight), …).")
+        for option in options:
+            if not isinstance(option, tuple) or len(option) != 2:
+                raise TypeError(f"{option!r} is no option of a Chance: give (value, weight).")
+            value, weight = option
+            if isinstance(weight, bool) or not isinstance(weight, int) or weight < 1:
+                raise ValueError(
+                    f"the weight {weight!r} of {value!r} in a Chance is not a whole number from 1 on."
+                )
+            if isinstance(value, Chance):
+                raise TypeError(f"{value!r} is a Chance in a Chance: multiply the weights.")
+        if (total := sum(weight for _, weight in options)) > SCALE:
+            raise ValueError(f"the weights of {options!r} add up to {total:,}: at most 2²⁴ is exact.")
+        self.options = options
+
+    def __repr__(self) -> str:
+        return f"Chance({', '.join(map(repr, self.options))})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Chance) and self.options == other.options
+
+    def __hash__(self) -> int:
+        return hash(self.options)
+
+
+def branches(answer: Any) -> tuple[Branch, ...]:
+    """The values of an answer, each with the draws below which it, or one before it, is taken."""
+    if not isinstance(answer, Chance):
+        return ((answer, SCALE),)
+    total, sum_, found = sum(weight for _, weight in answer.options), 0, []
+    for value, weight in answer.options:
+        sum_ += weight
+        found.append((value, (sum_ * SCALE + total // 2) // total))
+    return tuple(found)
+
+
+def probability(branch: int, answer: tuple[Branch, ...]) -> int:
+    """k of the realised probability k / 2²⁴."""
+    return answer[branch][1] - (answer[branch - 1][1] if branch else 0)
+
+
+#: What is drawn for, in the upper eight bits of a draw's number; the lower 24 are the agent, the cell …
+PURPOSES = ("interact", "tick", "start", "one cell", "tick hand", "hand", "reply", "tick slot", "slot")
+
+
+class Draws:
+    """The draws of a step, all made by one call: their numbers, and where those of a purpose are."""
+
+    def __init__(self, wanted: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        numbers = [PURPOSES.index(purpose) * SCALE + which for purpose, which in wanted.items()]
+        self.numbers = np.concatenate([np.zeros(0, int), *numbers]).astype(np.uint32)  # (draws,)
+        ends = np.cumsum([len(which) for which in numbers]).tolist()
+        self._slices = {
+            purpose: slice(end - len(which), end)
+            for purpose, which, end in zip(wanted, numbers, ends, strict=True)
+        }
+
+    def of(self, purpose: str, drawn: Array) -> Array:
+        """The draws of one purpose, (*B, draws) -> (*B, k)."""
+        return drawn[..., self._slices[purpose]]
+
+
+class Odds(NamedTuple):
+    """Tables over the cases of a rule, each with the same number of branches."""
+
+    n_branches: int
+    n_cases: int
+    bounds: tuple[np.ndarray[Any, Any], ...]  # (cases,) uint32 each; a draw from there on is a later branch
+    values: tuple[Any, ...]  # (branches · cases,) the first branch of every case, then the second …
+
+    def table(self, number: Callable[[Any], int], dtype: Any) -> np.ndarray[Any, Any]:
+        """The values as numbers, (branches · cases,)."""
+        return np.array([number(value) for value in self.values], dtype)
+
+
+def odds(cases: Sequence[tuple[Branch, ...]]) -> Odds:
+    """The tables of a rule's answers; a case with fewer branches repeats its last one."""
+    most = max(map(len, cases))
+    full = [case + case[-1:] * (most - len(case)) for case in cases]
+    bounds = (np.array([case[k][1] for case in full], np.uint32) for k in range(most - 1))
+    values = tuple(case[k][0] for k in range(most) for case in full)
+    return Odds(most, len(cases), tuple(bounds), values)
+
+
+def one_of(drawn: Array, count: Array) -> Array:
+    """⌊draw · count / 2²⁴⌋ in uint32, for counts below 2¹⁵: a number below the count, each as likely."""
+    low = (drawn & np.uint32(0xFFF)) * count  # the product has up to 39 bits, so in two parts
+    return ((drawn >> np.uint32(12)) * count + (low >> np.uint32(12))) >> np.uint32(12)
+
+
+def realised(lookup: Callable[[Any, Any], Array], odds: Odds, case: Array, drawn: Array) -> Array:
+    """The index into tables over branches and cases that a draw makes of a case; in the case's own type."""
+    index = case
+    for bound in odds.bounds:
+        later = drawn >= lookup(bound, case)
+        index = index + later.astype(case.dtype) * case.dtype.type(odds.n_cases)
+    return index

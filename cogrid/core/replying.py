@@ -1,0 +1,72 @@
+"""Replying: slots answer the events of a step, in the agents' order, and then tick."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState, Events
+from cogrid.core.chance import Odds, realised
+from cogrid.core.rules import Rules
+
+
+class Tables(NamedTuple):
+    """The answers of slots, over branches and cases."""
+
+    odds: Odds
+    after: np.ndarray[Any, Any]  # the number of the thing; −1 where a slot does not answer
+    value: np.ndarray[Any, Any]  # float32
+
+
+@functools.lru_cache(maxsize=256)
+def _tables(rules: Rules) -> tuple[Tables, Tables]:
+    """Of replies to events, and of ticks."""
+    assert rules.slots is not None
+    found = []
+    for odds in (rules.slots.replies, rules.slots.ticks):
+        after = [-1 if reply is None else rules.slots.number[reply.thing] for reply in odds.values]
+        value = [0.0 if reply is None else reply.value for reply in odds.values]
+        found.append(Tables(odds, np.array(after, rules.slot_dtype), np.array(value, np.float32)))
+    return found[0], found[1]
+
+
+def reply(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Events]:
+    """Every event is put to the slots in order, and the first that answers takes it. Then all slots tick."""
+    assert rules.slots is not None
+    xp, n_slots = rules.xp, len(rules.slots.names)
+    replies, ticks = _tables(rules)
+    slots = [state.slots[..., k : k + 1] for k in range(n_slots)]  # (*B, 1) each
+    kind = rules.lookup(rules.slots.kinds, events.row)  # (*B, n)
+    paid = []
+    for agent in range(rules.n_agents):
+        value = xp.zeros_like(slots[0], np.float32)
+        waits = value == 0  # for an answer
+        for k in range(n_slots):
+            first = (kind[..., agent : agent + 1] * n_slots + k) * len(rules.slots.things)
+            case = _drawn(
+                rules, replies, first + slots[k].astype(np.int32), events, "reply", agent * n_slots + k
+            )
+            after = rules.lookup(replies.after, case)
+            answers = waits & (after >= 0)
+            slots[k] = xp.where(answers, after, slots[k])
+            value = xp.where(answers, rules.lookup(replies.value, case), value)
+            waits = waits & ~answers
+        paid.append(value)
+    expired = xp.zeros_like(paid[0])
+    for k in range(n_slots):  # one by one: a sum over an axis may add in any order
+        case = np.int32(k * len(rules.slots.things)) + slots[k].astype(np.int32)
+        case = _drawn(rules, ticks, case, events, "tick slot", k)
+        slots[k], expired = rules.lookup(ticks.after, case), expired + rules.lookup(ticks.value, case)
+    state = state.evolve(slots=xp.concatenate(slots, axis=-1))
+    return state, events._replace(replies=xp.concatenate(paid, axis=-1), expired=expired)
+
+
+def _drawn(rules: Rules, tables: Tables, case: Array, events: Events, purpose: str, number: int) -> Array:
+    """The case and branch of one answer."""
+    if tables.odds.n_branches == 1:
+        return case
+    drawn = rules.draws.of(purpose, events.drawn)[..., number : number + 1]
+    return realised(rules.lookup, tables.odds, case, drawn)

@@ -1,0 +1,125 @@
+"""Slots: things without a place, numbered, with the game's rules about them closed into tables."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState
+from cogrid.core.answers import Event, Reply, Thing
+from cogrid.core.asking import asked
+from cogrid.core.chance import Branch, Odds, branches, odds
+from cogrid.core.game import Game
+from cogrid.core.spec import Spec
+
+if TYPE_CHECKING:
+    from cogrid.core.rules import Rules
+
+MAX_SLOT_THINGS = 2**12
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """The slots of a game in their order, and every thing that one of them can be."""
+
+    names: tuple[str, ...]
+    things: tuple[Thing, ...]
+    starts: tuple[tuple[Branch, ...], ...]  # of every slot, what it is when an episode begins
+    ticks: Odds  # of replies, ordered by slot and thing
+    replies: Odds  # of replies or None, ordered by kind of event, slot and thing
+    kinds: np.ndarray[Any, Any]  # (rows,) int32 the kind of a row's event; 0 is none that anybody answers
+
+    @functools.cached_property
+    def number(self) -> dict[Thing, int]:
+        """Thing -> number."""
+        return {thing: k for k, thing in enumerate(self.things)}
+
+
+@functools.lru_cache(maxsize=256)
+def slots_of(spec: Spec) -> Slots | None:
+    """The closure of the game's rules over its slots; None for a game without any."""
+    game = spec.game
+    named = game.slots()
+    if not named:
+        return None
+    starts, events = tuple(map(branches, named.values())), _events(spec)
+    ticks: dict[tuple[str, Thing], tuple[Branch, ...]] = {}
+    replies: dict[tuple[str, Thing], dict[int, tuple[Branch, ...]]] = {}  # by the row of the event
+    for name, start in zip(named, starts, strict=True):  # every slot has things of its own
+        for thing in (todo := [thing for thing, _ in start]):  # grows while it is walked
+            if (name, thing) in ticks:
+                continue
+            ticks[name, thing] = ticks_of(game, name, thing)
+            asked_rows = ((row, event) for row, event in enumerate(events) if event is not None)
+            replies[name, thing] = {row: _replies_of(game, name, thing, event) for row, event in asked_rows}
+            found = [ticks[name, thing], *replies[name, thing].values()]
+            todo += [reply.thing for some in found for reply, _ in some if reply is not None]
+            if len(ticks) > MAX_SLOT_THINGS:
+                name_ = type(game).__name__
+                raise ValueError(f"the slots of {name_} can be more than {MAX_SLOT_THINGS:,} things.")
+    things = dict.fromkeys(thing for _, thing in ticks)
+    nothing, pairs = branches(None), [(name, thing) for name in named for thing in things]
+    kinds: dict[tuple[Any, ...], int] = {(nothing,) * len(pairs): 0}
+    numbers = [
+        kinds.setdefault(tuple(replies.get(pair, {}).get(row, nothing) for pair in pairs), len(kinds))
+        for row in range(len(events))
+    ]
+    tick = odds([ticks.get(pair, branches(Reply(pair[1]))) for pair in pairs])
+    answer = odds([case for kind in kinds for case in kind])
+    return Slots(tuple(named), tuple(things), starts, tick, answer, np.array(numbers, np.int32))
+
+
+def _events(spec: Spec) -> list[Event | None]:
+    """The event of every row of the rule tables, None where nothing happens."""
+    lines = spec.symbols.lines
+    return [Event(o.verb, held, thing, o.value) if o.verb else None for held, thing, o in lines]
+
+
+def ticks_of(game: Game, slot: str, thing: Thing) -> tuple[Branch, ...]:
+    """What a slot becomes by itself, as replies."""
+    found = asked(game, game.tick_slot, slot=slot, thing=thing)
+    return tuple((answer if isinstance(answer, Reply) else Reply(answer), below) for answer, below in found)
+
+
+def _replies_of(game: Game, slot: str, thing: Thing, event: Event) -> tuple[Branch, ...]:
+    found = asked(game, game.reply, slot=slot, thing=thing, event=event)
+    for answer, _ in found:
+        if answer is not None and not (isinstance(answer, Reply) and math.isfinite(answer.value)):
+            raise TypeError(
+                f"{type(game).__name__}.reply answers {answer!r} for slot {slot!r}, {thing!r} and {event!r}: "
+                "return None or a Reply with a finite value."
+            )
+    return found
+
+
+@dataclass(frozen=True)
+class SlotFeature:
+    """Numbers of what a slot is, for the flat observation; all agents see the same."""
+
+    slot: str
+    labels: tuple[str, ...]
+    of_thing: Callable[[Thing], tuple[float, ...]]
+
+    def names(self, rules: Rules) -> list[str]:
+        """As labelled."""
+        return [f"{self.slot} {label}" for label in self.labels]
+
+    def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
+        """One table over the slots' things."""
+        if rules.slots is None or self.slot not in rules.slots.names:
+            names = () if rules.slots is None else rules.slots.names
+            raise ValueError(f"SlotFeature names the slot {self.slot!r}, but the game has {names}.")
+        table = np.array([self.of_thing(thing) for thing in rules.slots.things], np.float32)
+        index = rules.slots.names.index(self.slot)
+
+        def feature(state: EnvState) -> Array:
+            numbers = rules.lookup(table, state.slots[..., index : index + 1])  # (*B, 1, labels)
+            return rules.xp.broadcast_to(numbers, (*state.pos.shape, len(self.labels)))
+
+        return feature

@@ -1,0 +1,166 @@
+"""Ends by condition, for one agent and for all; prices of steps and actions; terms that look at the board."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import cogrid
+from cogrid.core.game import Game, Outcome, Price, Reward, Tally
+from cogrid.core.rewards import terms
+from cogrid.core.spec import Spec
+from cogrid.testing import check_env
+from tests.core.worlds import after, drawn, fresh, made, parity, picture
+from tests.support import BACKENDS, INTERACT, NOOP, TOGGLE
+
+each_backend = pytest.mark.parametrize("backend", BACKENDS)
+BOARD = """
+#######
+#1v e2#
+# v   #
+#######
+"""
+
+
+@dataclass(frozen=True)
+class Rescue(Game):
+    """Victims are saved one by one; who goes to the exit has left; every step and call costs something."""
+
+    legend: ClassVar[Any] = {" ": "floor", "#": "wall", "v": "victim", "e": "exit"}
+
+    def interact(self, held: Any, thing: Any) -> Any:
+        if thing == "victim":
+            return Outcome(held, ("saved", 9), "save", 4.0)
+        return Outcome("ticket", "exit", "leave") if thing == "exit" else None
+
+    def tick(self, thing: Any) -> Any:
+        match thing:
+            case "saved", steps:
+                return ("saved", steps - 1) if steps else "victim"
+        return thing
+
+    def finished(self, held: Any) -> bool:
+        return held == "ticket"
+
+    def remaining(self, thing: Any) -> int:
+        return int(thing == "victim")
+
+    def rewards(self) -> Any:
+        return (
+            Reward("score", lambda event: event.value, team=True),
+            Price("calls", lambda action, held: -0.5 if action == "toggle" else 0.0, team=True),
+            Price("steps", lambda action, held: -0.25),
+            Tally("victims", lambda thing: thing == "victim", lambda count: -float(count), 2, now=True),
+            Tally(
+                "victims before", lambda thing: thing == "victim", lambda count: float(count), 2, now=False
+            ),
+        )
+
+    def kind(self, thing: Any) -> str:
+        return thing if isinstance(thing, str) else thing[0]
+
+    def glyph(self, thing: Any) -> str:
+        return {"floor": "  ", "wall": "##"}.get(thing) or f"{self.kind(thing)[0]} "
+
+
+SPEC = Spec(Rescue(), BOARD, observation="none", max_steps=400)
+STARTS = {"agent_pos": np.array([(1, 1), (2, 3)]), "agent_dir": np.array([0, 2])}
+
+
+@each_backend
+def test_the_episode_ends_when_nothing_remains(backend: str) -> None:
+    """
+    > v   e          > s   e
+      v <       ->     s <       and all have ended
+    """
+    state = made(SPEC, backend).replace(fresh(SPEC, backend), **STARTS)
+    one, rewards, done, _ = after(SPEC, backend, state, "interact", "noop")
+    assert drawn(SPEC, backend, one) == picture("> s   e\n  v <")
+    assert not done
+    assert rewards.tolist() == [4.75, 4.75]  # one victim fewer, and a step
+    two, rewards, done, _ = after(SPEC, backend, one, "noop", "interact")
+    assert drawn(SPEC, backend, two) == picture("> s   e\n  s <")
+    assert done
+    assert np.asarray(two.ended).all()
+    later, rewards, done, _ = after(SPEC, backend, two, "noop", "noop")
+    assert (done, rewards.tolist()) == (True, [0.0, 0.0])
+    assert int(later.time) == int(two.time) == 2
+
+
+@each_backend
+def test_an_agent_ends_by_its_hand_and_pays_no_more(backend: str) -> None:
+    """Agent 1 leaves through the exit, agent 0 goes on.
+
+    > v   e <        > v   e <t
+      v         ->     v
+    """
+    env = made(SPEC, backend)
+    state = env.replace(
+        fresh(SPEC, backend), agent_pos=np.array([(1, 1), (1, 5)]), agent_dir=np.array([0, 2])
+    )
+    state, rewards, done, infos = after(SPEC, backend, state, "noop", "interact")
+    assert drawn(SPEC, backend, state) == picture("> v   e <t\n  v")
+    assert np.asarray(state.ended).tolist() == [False, True]
+    assert not done
+    assert rewards.tolist() == [-0.25, -0.25]
+    state, rewards, _, infos = after(SPEC, backend, state, "toggle", "toggle")
+    assert rewards.tolist() == [
+        -0.75,
+        -0.5,
+    ]  # the team pays one call; who has ended makes none and takes no step
+    assert infos["reward calls"].tolist() == [-0.5, -0.5]
+    assert infos["action_mask"][1].tolist() == [k == NOOP for k in range(7)]
+
+
+def test_termination_in_pettingzoo() -> None:
+    env = cogrid.CoGridEnv(SPEC)
+    env.reset(seed=0)
+    env.set_state(env.replace(env.env_state, **STARTS))
+    *_, terminations, truncations, _ = env.step({0: INTERACT, 1: TOGGLE})
+    assert terminations == truncations == {0: False, 1: False}
+    *_, terminations, truncations, _ = env.step({0: NOOP, 1: INTERACT})
+    assert (terminations, truncations) == ({0: True, 1: True}, {0: False, 1: False})
+    assert env.agents == []
+
+
+def test_prices_of_both_signs_add_up() -> None:
+    """The components of the infos are the terms, and their sum is the reward."""
+    _, tape = parity(SPEC, BACKENDS)
+    names = [name for name in tape if name.startswith("reward ")]
+    assert len(names) == 5
+    np.testing.assert_array_equal(sum(tape[name] for name in names), tape["rewards"])
+    going = ~np.concatenate((np.zeros_like(tape["done"][:1]), tape["done"][:-1]))
+    assert (tape["reward steps"] == -0.25).sum() > 100
+    assert (tape["reward calls"][going] != 0).sum() > 20
+    ended_first = tape["ended"].any(axis=-1) & ~tape["ended"].all(axis=-1)
+    assert ended_first.sum() > 20
+    assert tape["ended"][-1].all(axis=-1).sum() >= 4
+    before = tape["reward victims before"][1:][going[1:]]
+    now = tape["reward victims"][:-1][going[1:]]
+    np.testing.assert_array_equal(before, -now)
+
+
+def test_conformance() -> None:
+    assert check_env(SPEC, BACKENDS)["save"] > 0
+
+
+def test_wrong_terms_are_refused() -> None:
+    @dataclass(frozen=True)
+    class Dear(Rescue):
+        def rewards(self) -> Any:
+            return (Price("dear", lambda action, held: float("inf")),)
+
+    @dataclass(frozen=True)
+    class Halves(Rescue):
+        def rewards(self) -> Any:
+            return (Price("half", lambda action, held: 0.5, shaping=True),)
+
+    with pytest.raises(ValueError, match=r"the term 'dear' pays inf"):
+        terms(made(Spec(Dear(), BOARD, observation="none"), "numpy").rules)
+    with pytest.raises(ValueError, match="must be whole numbers"):
+        terms(made(Spec(Halves(), BOARD, observation="none", shaping=1.0), "numpy").rules)
+    with pytest.raises(ValueError, match="most of the tally 'none'=0 is out of range"):
+        Tally("none", int, float, 0)
