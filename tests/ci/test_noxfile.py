@@ -148,7 +148,7 @@ def test_inner_exit_code_of_a_benchmark_reaches_the_shell(tmp_path: Path, code: 
 def test_validation_passes_its_size_and_its_exit_code(tmp_path: Path, code: int) -> None:
     done = nox("-s", "validate", *HERE, "--", "soak", PATH=stubs(tmp_path / "bin", {"python": code}))
     assert done.returncode == code
-    assert calls(tmp_path / "bin") == ["python -m bench.validate soak"]
+    assert calls(tmp_path / "bin") == ["python -m bench validate soak"]
 
 
 # GPU sessions. Nothing is downloaded in these tests: pip and uv find no index.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -181,11 +181,11 @@ class Kitchen(Game):
 def _soup(items: Any) -> tuple[str, ...]:
     if isinstance(items, str):
         items = items.split(",")
-    soup = tuple(items) if isinstance(items, Iterable) else ()
-    if not 1 <= len(soup) <= 3 or not all(is_choice(item, INGREDIENTS) for item in soup):
+    known = isinstance(items, (list, tuple)) and all(is_choice(item, INGREDIENTS) for item in items)
+    if not known or not 1 <= len(items) <= 3:
         wanted = f"it takes one to three of {', '.join(INGREDIENTS)}"
         raise ValueError(f"soup {brief(items)} is no soup: {wanted}.")
-    return tuple(sorted(soup))
+    return tuple(sorted(items))
 
 
 def _recipe(recipe: Any) -> Recipe:
