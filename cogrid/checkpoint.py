@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import warnings
 from pathlib import Path
 from types import TracebackType
@@ -107,7 +108,13 @@ class Checkpoints:
                 self._manager.delete(step)
         about = self._args.JsonSave({**self.about, "rows": rows})
         parts = {"carry": self._args.StandardSave(_by_name(carry)), "about": about}
-        self._manager.save(steps, args=self._args.Composite(**parts))
+        try:
+            self._manager.save(steps, args=self._args.Composite(**parts))
+        except BaseException:  # a full disk; nobody goes on with what there is of it
+            if jax.process_index() == 0:
+                for begun in self.folder.glob(f"{steps}.orbax-checkpoint-tmp*"):
+                    shutil.rmtree(begun, ignore_errors=True)
+            raise
         self.steps = steps
         if jax.process_index() == 0:
             folder = self.folder / str(steps)

@@ -15,6 +15,7 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array, as_array, brief, is_choice
 from cogrid.backend.env_state import EnvState
 from cogrid.core import profiling, snapshot
+from cogrid.core.answers import checked_flag
 from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
 from cogrid.core.replace import replace
@@ -85,7 +86,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             }
         )
         self._guard = Guard("environment", backend)
-        self._infos = infos
+        self._infos = infos = checked_flag("infos", infos)
         self._observer = observer(self.rules)
         self._functions = functions(self.rules, infos)
         self._reset = self.rules.backend.compiled(self._functions.reset)

@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from cogrid.backend import rng
 from cogrid.backend.array import Array, as_array, brief, is_choice
 from cogrid.backend.env_state import EnvState
+from cogrid.core.answers import checked_flag
 from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
 from cogrid.core.report import counters
@@ -61,7 +62,7 @@ class VectorEnv:
         mode = AutoresetMode.SAME_STEP if autoreset == "same-step" else AutoresetMode.NEXT_STEP
         self.metadata = {"autoreset_mode": mode}
         self._guard = Guard("environment", backend)
-        self._infos = infos
+        self._infos = infos = checked_flag("infos", infos)
         pure = functions(self.rules, infos)
         self._begin = self.rules.backend.compiled(pure.reset)
         self._report = self.rules.backend.compiled(pure.report)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
 from cogrid.backend.array import brief
 from cogrid.core.chance import SCALE
 
@@ -145,6 +147,13 @@ def checked_number(name: str, value: object, low: float, high: float) -> float:
     if not low <= value <= high:  # false for NaN
         raise ValueError(f"{name}={brief(value)} is out of range: it must be from {low:g} to {high:g}.")
     return float(value)
+
+
+def checked_flag(name: str, value: object) -> bool:
+    """The value as a bool, or an error that names it."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}={brief(value)} is neither True nor False.")
+    return bool(value)
 
 
 def checked_integer(name: str, value: object, low: int, high: int) -> int:

@@ -16,6 +16,7 @@ import cogrid
 from cogrid.checkpoint import CHECKSUMS
 from tests.distributed import games
 from tests.distributed.support import alone, assert_same
+from tests.support import full_disk
 
 pytestmark = pytest.mark.xdist_group("processes")
 
@@ -243,3 +244,11 @@ def test_without_orbax(tmp_path, monkeypatch) -> None:
         part(tmp_path / "never", 5, 1)
     assert not (tmp_path / "never").exists()
     assert np.asarray(alone("uneven")["episodes"]).any()
+
+
+def test_a_full_disk_leaves_the_older_save_and_nothing_else(tmp_path) -> None:
+    part(tmp_path, 5, 1)
+    with full_disk(64), pytest.raises((OSError, ValueError)):
+        part(tmp_path, 10, 1)
+    assert os.listdir(tmp_path) == ["5"]
+    assert_same(part(tmp_path, games.STEPS, 1), alone("uneven"))
