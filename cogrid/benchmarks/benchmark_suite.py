@@ -7,6 +7,7 @@ import importlib.util
 import statistics
 import sys
 import warnings
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cogrid.benchmarks import agreement
@@ -23,7 +24,7 @@ VARIANCE_THRESHOLD = 10.0
 LAYOUT = "Overcooked-CrampedRoom-V0"
 SEED = 42
 
-_VERDICTS = {"differ": "the trials differ", "too loud": "too loud to tell"}
+_VERDICTS = MappingProxyType({"differ": "the trials differ", "too loud": "too loud to tell"})
 
 # Seconds for each mode, after which its trials are judged as they are; undisturbed a third is enough.
 SINGLE_BUDGET, BATCH_BUDGET = 4.0, 35.0
