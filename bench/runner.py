@@ -33,9 +33,13 @@ def in_own_process(case: Case, plan: Plan, command: Sequence[str] = COMMAND) -> 
     clean = {PROFILING: "", shadow.VARIABLE: "0", "JAX_ENABLE_COMPILATION_CACHE": "0"}
     try:
         with Worker(command, clean, shows_errors=True) as worker:
-            return msgspec.convert(worker.ask(request), Measurement)
-    except WorkerFailed as failure:
-        return Measurement(agents=case.spec.num_agents, status=failure.status, error=str(failure))
+            measurement = msgspec.convert(worker.ask(request), Measurement)
+        if measurement.status == "ok" and not measurement.samples:
+            raise WorkerFailed("it has no samples.")
+        return measurement
+    except (WorkerFailed, msgspec.ValidationError) as failure:
+        status = failure.status if isinstance(failure, WorkerFailed) else "failed"
+        return Measurement(agents=case.spec.num_agents, status=status, error=str(failure))
 
 
 def run(result: Result, path: Path, progress: Progress, measure: Measure = in_own_process) -> None:

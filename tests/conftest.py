@@ -1,8 +1,13 @@
-"""Strict JAX for every test: no implicit promotion of types or ranks; and several devices."""
+"""Strict JAX for every test, without implicit promotion; several devices; and Ctrl-C that works."""
 
 from __future__ import annotations
 
+import signal
+
 from tests.support import HAS_JAX
+
+# A shell that runs the tests in the background makes them, and the commands they start, ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if HAS_JAX:
     import jax

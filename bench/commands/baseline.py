@@ -20,7 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(required=True, metavar="show | accept | check")
 
     def command(name: str, function: object, text: str) -> argparse.ArgumentParser:
-        added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=f"{text}.")
+        added: argparse.ArgumentParser = commands.add_parser(
+            name, help=text, description=f"{text}.", epilog=f"example:\n  {EXAMPLE}"
+        )
         added.set_defaults(action=function)
         return added
 

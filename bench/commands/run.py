@@ -153,12 +153,14 @@ def _unfinished(options: argparse.Namespace) -> tuple[Path, Result]:
     for path in [options.output] if options.output else found:
         try:
             result = results.load(path)
+            with cogrid_errors():  # a planned case that today's code does not know
+                lacks = result.configuration.suite not in ("ab", "peers") and runner.missing(result)
         except UsageError as error:
             if options.output:
                 raise
             print(f"bench: not resumed: {error}", file=sys.stderr)
             continue
-        if runner.missing(result):
+        if lacks:
             return path, _same_place(path, result)
     place = short(options.output or folder)
     raise UsageError(f"there is nothing to resume in {place}: every planned case has its row.")

@@ -13,7 +13,6 @@ from cogrid.backend.array import Array
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass
 from cogrid.benchmarks.modes import Mismatch
-from cogrid.shadow import Shadow
 
 NEEDS = ("optax", "equinox", "matplotlib", "rich")  # beside JAX
 
@@ -73,6 +72,8 @@ def check(case: Case, update: Update) -> None:
 
     learner = _learner(case, recorded=case.batch)
     recorded = jax.jit(learner.update)(update.run, None)[1].recorded
+    from cogrid.shadow import Shadow  # an older revision that is compared with has none
+
     shadow = Shadow(learner.env.spec, "jax")
     shadow.chunk(**recorded._replace(last=update.work.once().state)._asdict())
     if shadow.report.first:

@@ -49,5 +49,5 @@ def failure_of(failure: Exception) -> tuple[str, str]:
     if type(failure).__name__ == "Mismatch":
         return "mismatch", str(failure)
     out_of_memory = isinstance(failure, MemoryError) or "RESOURCE_EXHAUSTED" in str(failure)
-    first = (str(failure).splitlines() or [""])[0]
+    first = (str(failure).splitlines() or [""])[0].encode(errors="replace").decode()  # of any path
     return "out of memory" if out_of_memory else "failed", f"{type(failure).__name__}: {first}"

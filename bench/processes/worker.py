@@ -78,14 +78,17 @@ class Worker:
             self._process.stdin.flush()
         if not select.select([self._process.stdout], [], [], self._patience)[0]:
             self._process.kill()
+            self._process.wait()  # so that it is not asked again
             raise WorkerFailed(f"the process gave no answer for {self._patience:.0f} s.", worker=self)
         line = self._process.stdout.readline()
         if not line:
             raise self._death()
         try:
-            answer: dict[str, Any] = json.loads(line)
+            answer = json.loads(line)
         except ValueError:
-            raise WorkerFailed(f"the process answered {line.strip()[:200]!r}.", worker=self) from None
+            answer = None
+        if not isinstance(answer, dict):
+            raise WorkerFailed(f"the process answered {line.strip()[:200]!r}.", worker=self)
         if "failed" in answer:
             raise WorkerFailed(answer["error"], answer["failed"], self)
         return answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import signal
 import subprocess
@@ -96,6 +97,21 @@ def test_a_worker_that_dies_is_a_row_and_the_next_case_runs(
     first, second = done.rows
     assert (first.status, second.status) == (status, "ok")
     assert words in first.error
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({"agents": 2, "status": "ok"}, "it has no samples"),
+        ({"agents": 2, "status": "ok", "samples": [0.0]}, "samples"),
+        ({"agents": 2}, "missing required field `status`"),
+    ],
+)
+def test_an_answer_that_is_no_measurement_is_a_row_with_the_reason(answer: Any, reason: str) -> None:
+    program = f"import sys; sys.stdin.readline(); print({json.dumps(json.dumps(answer))}, flush=True)"
+    found = runner.in_own_process(SINGLE, PLAN, (sys.executable, "-c", program))
+    assert found.status == "failed"
+    assert reason in str(found.error)
 
 
 def test_what_goes_wrong_in_a_worker_is_reported() -> None:

@@ -155,6 +155,18 @@ def test_nothing_to_resume_is_said(
     assert "there is nothing to resume" in capsys.readouterr().err
 
 
+def test_a_plan_that_is_no_longer_known_is_one_sentence(
+    measured: Measured, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "r.json"
+    assert bench("run", "--backend", "numpy", "-o", path) == 0
+    found = results.load(path)
+    strange = replace(found.configuration.planned[0], workload="jazz")
+    results.write(path, replace(found, configuration=replace(found.configuration, planned=[strange])))
+    assert bench("run", "--resume", "-o", path) == 2
+    assert "workload='jazz' is unknown" in capsys.readouterr().err
+
+
 def test_the_newest_unfinished_file_is_resumed(
     measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -78,9 +79,13 @@ def test_a_failure_leaves_the_worker_able_to_answer() -> None:
 
 
 def test_a_worker_that_does_not_answer_is_given_up() -> None:
-    with pytest.raises(WorkerFailed, match="no answer for 1 s") as failure:
-        ask("time.sleep(600)", patience=1.0)
+    with (
+        Worker(COMMAND, patience=1.0) as worker,
+        pytest.raises(WorkerFailed, match="no answer for 1 s") as failure,
+    ):
+        worker.ask({"do": "time.sleep(600)", "a": 1, "b": 2})
     assert failure.value.status == "failed"
+    assert not worker.is_alive
 
 
 def test_a_python_that_is_not_there(tmp_path: Path) -> None:
@@ -95,9 +100,10 @@ def test_a_python_without_our_libraries_says_what_is_missing() -> None:
         worker.ask()
 
 
-def test_what_is_no_json_is_no_answer() -> None:
-    command = (sys.executable, "-c", "import sys; sys.stdin.readline(); print('hello', flush=True)")
-    with Worker(command) as worker, pytest.raises(WorkerFailed, match="answered 'hello'"):
+@pytest.mark.parametrize("answer", ["hello", "7", "null", "[1]"])
+def test_what_is_no_object_is_no_answer(answer: str) -> None:
+    command = (sys.executable, "-c", f"import sys; sys.stdin.readline(); print('{answer}', flush=True)")
+    with Worker(command) as worker, pytest.raises(WorkerFailed, match=re.escape(f"answered '{answer}'")):
         worker.ask()
 
 
