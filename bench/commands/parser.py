@@ -54,7 +54,9 @@ def parser() -> argparse.ArgumentParser:
         epilog=textwrap.fill(f"Exit codes: {described()}.", 100),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = whole.add_subparsers(required=True, metavar="COMMAND", help=argparse.SUPPRESS)
+    commands = whole.add_subparsers(
+        required=True, metavar="COMMAND", prog="python -m bench", help=argparse.SUPPRESS
+    )
     for module in (one for modules in GROUPS.values() for one in modules):
         added = commands.add_parser(
             name(module),

@@ -92,7 +92,8 @@ def measure(path: Path, result: Result) -> None:
         with Progress() as progress:
             runner.run(result, path, progress)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("; `python -m bench run --resume` goes on") from None
+        named = "" if path.parent == results.RESULTS else f" -o {short(path)}"
+        raise KeyboardInterrupt(f"; `python -m bench run --resume{named}` goes on") from None
     print(f"bench: results are in {short(path)}", file=sys.stderr)
 
 

@@ -68,6 +68,8 @@ def counters(findings: Sequence[Finding]) -> str:
     if grown:
         return f"counters grew in {grown} of {len(findings)} cases"
     refused = sum(bool(finding.uncounted) for finding in findings)
+    if refused and refused == len(findings):
+        return "no counter was compared, see `python -m bench baseline check`"
     return "no counter grew" + (
         f", those of {refused} of {len(findings)} cases are not compared" if refused else ""
     )

@@ -84,6 +84,8 @@ def read(path: Path) -> bytes:
         found = json.loads(data)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
+    except UsageError:
+        raise
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is damaged, it holds no JSON: {error}.") from None
     version = found.get("schema") if isinstance(found, dict) else None
