@@ -12,7 +12,7 @@ import cogrid
 from cogrid.backend import rng
 from cogrid.core.rules import compile_rules
 from cogrid.placement import place
-from cogrid.rollout import _compiled
+from cogrid.rollout import compiled
 from cogrid.testing import state_fields as fields
 from tests.support import HAS_JAX, INTERACT, NOOP
 
@@ -114,7 +114,7 @@ if HAS_JAX:
         assert run.envs.tolist() == list(range(N))
 
     def test_devices_do_not_talk_to_each_other(env) -> None:
-        program = _compiled(env.rules, None, place(4, N), "trajectory")
+        program = compiled(env.rules, None, place(4, N), "trajectory")
         words = rng.key(KEY)
         carry = jax.eval_shape(program.begin, words)
         texts = [
