@@ -346,5 +346,5 @@ TARGETS = (
     Target("snapshots", 250, snapshots),
     Target("results and baselines", 130, results),
     Target("policies (.npz)", 90, policies),
-    *([Target("checkpoints of rollouts", 8, checkpoints, ("jax", "orbax.checkpoint"))] if HAS_JAX else []),
+    *([Target("checkpoints of rollouts", 8, checkpoints, ("jax", "orbax"))] if HAS_JAX else []),
 )
