@@ -170,6 +170,15 @@ def tests_minimums(session: nox.Session) -> None:
     pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
 
 
+@nox.session(name="tests-slow", tags=["nightly"])
+def tests_slow(session: nox.Session) -> None:
+    """Run the tests that are marked slow, which the other sessions leave out."""
+    row = MATRIX["jax-cpu"]
+    install(session, "tests", extra="train")
+    others = (path for path in ELSEWHERE if path != "tests/examples")
+    pytest(session, row, "-m", "slow", *(f"--ignore={path}" for path in others))
+
+
 @nox.session(tags=["ci"])
 def oracles(session: nox.Session) -> None:
     """Compare the kitchens with overcooked_ai and JaxMARL, transition by transition."""

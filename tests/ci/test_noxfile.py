@@ -26,6 +26,7 @@ RUNS = {
     "tests(numpy)": ("pytest",),
     "tests(jax-cpu)": ("pytest",),
     "tests-minimums": ("pytest",),
+    "tests-slow": ("pytest",),
     "oracles": ("pytest",),
     "distributed": ("pytest",),
     "examples(numpy)": ("pytest",),

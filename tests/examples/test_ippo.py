@@ -271,8 +271,14 @@ def test_nothing_is_resumed_before_the_first_checkpoint(
 @pytest.mark.parametrize(
     "where",
     [
-        *("cogrid", "jax", "equinox", "matplotlib.figure", "rich.progress"),
-        *("jax._src.compiler:compile_or_get_cached", "jax._src.interpreters.pxla:lower_sharding_computation"),
+        *("cogrid", "jax", "jax._src.compiler:compile_or_get_cached"),
+        *(
+            pytest.param(where, marks=pytest.mark.slow)
+            for where in (
+                *("equinox", "matplotlib.figure", "rich.progress"),
+                "jax._src.interpreters.pxla:lower_sharding_computation",
+            )
+        ),
     ],
 )
 def test_ctrl_c_is_one_line_from_the_first_import_on(where: str, tmp_path: Path) -> None:

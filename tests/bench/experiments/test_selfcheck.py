@@ -26,6 +26,7 @@ def test_summary_counts_found_cases_and_false_alarms() -> None:
     assert text == selfcheck.summary([run(0), run(1), slower], suites=50)
 
 
+@pytest.mark.slow
 def test_the_documented_tables_are_those_of_the_committed_log() -> None:
     runs = campaign.load(ROOT / "bench" / "evidence" / "selfcheck.jsonl")
     text = selfcheck.summary(runs, 2000)
