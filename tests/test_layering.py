@@ -50,6 +50,7 @@ ORDER = (
     "rules",
     "prices",
     "aiming",
+    "onehot",
     (
         "movement",
         "interaction",

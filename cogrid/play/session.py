@@ -16,7 +16,7 @@ from cogrid.core.look import AGENTS
 from cogrid.core.rules import Rules
 from cogrid.core.step import functions
 from cogrid.envs.overcooked.game import Kitchen
-from cogrid.envs.registry import make, registered
+from cogrid.envs.registry import make, registered, spec_of
 from cogrid.episode import replayed
 from cogrid.policies import policy_of, usual_policy
 from cogrid.render.picture import score_words
@@ -62,6 +62,7 @@ class Session:
 
         A partner that this game does not have gives way to the usual one.
         """
+        spec_of(id, {})  # registered: what a page names is never imported
         env = make(id, infos=True)
         if unknown := [person for person in people if person not in env.possible_agents]:
             raise ValueError(f"agent {unknown[0]!r} is none of {id}: they are {env.possible_agents}.")
