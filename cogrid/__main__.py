@@ -117,6 +117,7 @@ def _add_play(play: argparse.ArgumentParser) -> None:
         help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (scripted in kitchens, or random)",
     )
     play.add_argument("--seed", type=int, metavar="N", help="of the first episode (random)")
+    play.add_argument("--participant", metavar="NAME", help="kept in the replays that are saved")
     play.add_argument("--port", type=_count(0), default=0, metavar="N", help="of this machine (a free one)")
     play.add_argument("--no-open", action="store_true", help="only print the address")
     play.set_defaults(run=_play)
@@ -138,7 +139,7 @@ def _play(options: argparse.Namespace) -> None:
     file = _file(options.what)
     replay = Replay.load(file) if file else None
     id = find(options.what) if replay is None else replay.id or registered()[0]
-    session = Session(id, partner=options.partner, seed=options.seed)
+    session = Session(id, partner=options.partner, seed=options.seed, participant=options.participant)
     if replay:
         session.show(replay)
     server = Server(session, options.port)
@@ -207,10 +208,15 @@ def _count(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
     return read
 
 
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def _list(options: argparse.Namespace) -> None:
     for id in registered():
         spec = make(id).spec
-        what = f"{spec.height} × {spec.width} cells, {spec.num_agents} agents, {spec.max_steps} steps"
+        sizes = f"{_several(spec.num_agents, 'agent')}, {_several(spec.max_steps, 'step')}"
+        what = f"{spec.height} × {spec.width} cells, {sizes}"
         print(f"{id:<38}{what}")
 
 
@@ -252,7 +258,7 @@ def _render(options: argparse.Namespace) -> None:
     film = Film(episode.rules, episode.states, episode.scores, options.tile)
     film.save(options.out, options.fps)
     height, width, _ = film[-1].shape
-    count = "a picture" if still else f"{len(film)} pictures"
+    count = "a picture" if still else _several(len(film), "picture")
     print(f"{options.out}: {count} of {width} × {height} pixels, {name}")
 
 

@@ -132,6 +132,10 @@ class VectorEnv:
             raise ValueError("there is no state before reset: call reset() first.")
         return self._state
 
+    def observe(self, state: EnvState) -> Array:
+        """(B, n, …) what every agent sees of a batch of states; pure."""
+        return functions(self.rules, self._infos).observe(state)
+
     def replace(self, state: EnvState, **changes: Any) -> EnvState:
         """A valid batch of states with some attributes changed; pure."""
         return replace(self.rules, state, **changes)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+import hashlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -44,7 +48,9 @@ class Session:
         people: Sequence[int] = (0,),
         speed: int = USUAL_SPEED,
         seed: int | None = None,
+        participant: str | None = None,
     ) -> None:
+        self.participant = participant
         self._checkpoint = partner if partner not in (None, "scripted", "random") else None
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
         self.speed, self.paused = speed, True
@@ -53,6 +59,7 @@ class Session:
         self._film: Message | None = None
         asked = "trained" if self._checkpoint else partner
         self._open(id, asked, people)
+        self._identity = _identity(self._checkpoint) if self._checkpoint else None
         if asked not in (None, self.partner):
             possible = ", ".join(self._partners(self.env.rules))
             raise ValueError(f"{id} has no partner {asked!r}: choose {possible}, or a checkpoint.")
@@ -78,6 +85,8 @@ class Session:
         self._recorder.reset(seed=self._seed)
         self._score: Array = np.zeros(env.spec.num_agents)
         self._chosen: dict[int, int] = {}  # what people chose for the coming step
+        self._times: list[float] = []  # seconds from the start to every step
+        self._date, self._begun = datetime.datetime.now(datetime.UTC), time.monotonic()
         self.paused, self._film = True, None
 
     def _partners(self, rules: Rules) -> list[str]:
@@ -133,12 +142,22 @@ class Session:
         self._chosen = {}
         _, rewards, _, _, infos = self._recorder.step({agent: joint[agent] for agent in env.agents})
         self._score = self._score + [rewards.get(agent, 0.0) for agent in env.possible_agents]
+        self._times.append(round(time.monotonic() - self._begun, 3))
         return [self._frame(_events(infos))]
 
     def replay(self) -> Replay:
         """The episode as far as it was played."""
         return self._recorder.replay(
-            {"people": list(self.people), "partner": self.partner, "score": self._score.tolist()}
+            {
+                "people": list(self.people),
+                "partner": self.partner,
+                "checkpoint": self._identity if self.partner == "trained" else None,
+                "score": self._score.tolist(),
+                "participant": self.participant,
+                "date": self._date.isoformat(timespec="seconds"),
+                "speed": self.speed,  # steps a second; 0 waits for everybody
+                "times": self._times,
+            }
         )
 
     # Commands
@@ -233,6 +252,12 @@ _COMMANDS: Mapping[str, Callable[[Session, Message], list[Message]]] = MappingPr
         "leave": Session._leave,
     }
 )
+
+
+def _identity(checkpoint: str) -> dict[str, str]:
+    """Which checkpoint plays: the name of its file and a digest of what is in it."""
+    path = Path(checkpoint)
+    return {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 def _board(rules: Rules) -> Message:
