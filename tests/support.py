@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib.util
-import resource
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
 import cogrid
 from cogrid.backend import rng
@@ -61,6 +61,7 @@ def busy_actions(env: Any, generator: Any, steps: int, batch: int) -> Any:
 @contextlib.contextmanager
 def full_disk(left: int) -> Iterator[None]:
     """Files can have so many bytes and no more: what is written beyond that raises as on a full disk."""
+    resource = pytest.importorskip("resource", reason="Windows limits no file sizes")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (left, hard))
     try:
