@@ -34,10 +34,14 @@ def identity(case: Case, plan: Plan) -> str:
     The number of samples is left out: more of them measure the same thing better.
     """
     sampling = {name: value for name, value in plan._asdict().items() if name != "samples"}
-    own = sys.modules[measures.named(case.measure).__module__].__file__
-    return hashed(
-        [case.parameters(), sampling], code_of(*(ROOT / name for name in MEASURING), Path(str(own)))
-    )
+    shared = (ROOT / name for name in MEASURING)
+    return hashed([case.parameters(), sampling], code_of(*shared, *_own(case.measure)))
+
+
+def _own(measure: str) -> list[Path]:
+    """The module of a measure; where a folder is given over to it, all of that folder."""
+    module = Path(str(sys.modules[measures.named(measure).__module__].__file__))
+    return [module] if module.parent == Path(measures.__file__).parent else sorted(module.parent.glob("*.py"))
 
 
 def hashed(facts: Any, code: str) -> str:
