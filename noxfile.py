@@ -353,8 +353,8 @@ def compile_for_gpus(session: nox.Session, variant: str, *arguments: str) -> Non
             file=sys.stderr,
         )
         raise SystemExit(69) from None
-    command = ("python", "-m", "bench", "gpu", *arguments, *session.posargs)
-    run_through(session, *command, env={"JAX_PLATFORMS": "cpu"})
+    env = {"JAX_PLATFORMS": "cpu"}
+    run_through(session, "python", "-m", "bench", "gpu", *arguments, *session.posargs, env=env)
 
 
 @nox.session(name="gpu-compile", tags=["ci"])

@@ -9,7 +9,7 @@ from tabulate import tabulate
 from bench.measure.gpu import counting
 from bench.measure.gpu.targets import Target
 from bench.records import Row
-from bench.units import engineering, percent, size
+from bench.units import engineering, size
 
 COLUMNS = (
     *("program", "GPU", "kernels a step", "bytes per environment", "modelled steps/s", "in CUDA graphs"),
@@ -75,4 +75,4 @@ def _share(counters: dict[str, int]) -> str:
     if "outside_graphs" not in counters:
         return ""
     inside = counters["kernels"] - counters["outside_graphs"]
-    return "all" if inside == counters["kernels"] else percent(inside / counters["kernels"])
+    return "all" if inside == counters["kernels"] else f"{100 * inside / counters['kernels']:.1f} %"
