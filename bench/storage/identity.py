@@ -41,7 +41,7 @@ def identity(case: Case, plan: Plan) -> str:
 def _measuring(measure: str) -> list[Path]:
     """The files of a measure. One that has a folder of its own plays no tape and asks no clock."""
     module = Path(str(sys.modules[measures.named(measure).__module__].__file__))
-    if module.parent == Path(measures.__file__).parent:
+    if module.parent == ROOT / "bench" / "measure":
         return [*(ROOT / name for name in MEASURING), module]
     return [ROOT / "cogrid" / "benchmarks" / "case.py", *sorted(module.parent.glob("*.py"))]
 

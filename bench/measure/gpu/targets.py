@@ -125,24 +125,33 @@ def devices(target: Target) -> list[Any]:
 
 def installed() -> str:
     """The variant whose plugin is installed; raises a NoDevice that says what to install."""
-    found = [variant for variant in VARIANTS if importlib.util.find_spec(f"jax_plugins.xla_{variant}")]
-    if not found:
-        raise NoDevice("there is no compiler for GPUs here: `nox -s gpu-compile` installs one and compiles.")
-    require(found[0])
-    return found[0]
+    for variant in VARIANTS:
+        if version_of(f"jax-{variant}-pjrt"):
+            require(variant)
+            return variant
+    raise NoDevice("there is no compiler for GPUs here: `nox -s gpu-compile` installs one and compiles.")
 
 
 def require(variant: str) -> None:
     """Raise a NoDevice unless the plugin of that variant is installed and fits JAX."""
-    wheels = f"jax-{variant}-pjrt", VARIANTS[variant]
-    try:
-        plugin, jaxlib, _ = (version(name) for name in (wheels[0], "jaxlib", wheels[1]))
-    except PackageNotFoundError as missing:
+    plugin = f"jax-{variant}-pjrt"
+    found = {name: version_of(name) for name in ("jaxlib", plugin, VARIANTS[variant])}
+    if missing := [name for name, version in found.items() if version is None]:
         raise NoDevice(
-            f'compiling for {variant} needs {missing.name}: `nox -s "gpu-compile({variant})"` installs it.'
-        ) from None
-    if plugin != jaxlib:
-        raise NoDevice(f"{wheels[0]} is {plugin} and jaxlib {jaxlib}: install the same version of both.")
+            f"compiling for {variant} needs {' and '.join(missing)}: "
+            f'`nox -s "gpu-compile({variant})"` installs all of it.'
+        )
+    if found[plugin] != found["jaxlib"]:
+        raise NoDevice(
+            f"{plugin} is {found[plugin]} and jaxlib {found['jaxlib']}: install the same version of both."
+        )
+
+
+def version_of(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def ptxas() -> Path | None:

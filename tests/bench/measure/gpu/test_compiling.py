@@ -30,7 +30,7 @@ NAMES = (
     (24, "copy.35"),
 )
 METADATA = "".join(
-    f'thunk_metadata {{\n  thunk_info {{\n    profile_annotation: "{name}"\n    thunk_id: {number}\n  }}\n}}\n'
+    f'thunk_metadata {{ thunk_info {{\n    profile_annotation: "{name}"\n    thunk_id: {number}\n}} }}\n'
     for number, name in NAMES
 )
 

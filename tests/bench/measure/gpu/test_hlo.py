@@ -44,8 +44,8 @@ MODULE = """HloModule jit_play
   %fusion.1 = s8[1024]{0} fusion(%table, %where), kind=kLoop, calls=%looked
   %fusion.2 = s8[1024,20]{1,0} fusion(%cells, %where, %fusion.1), kind=kInput, calls=%fused
   %p = pred[] custom-call(%i), custom_call_target="test"
-  %renewed = s8[1024,20]{1,0} conditional(%p, %fusion.2, %fusion.2), true_computation=%rare, false_computation=%usual
-  ROOT %result = (s32[], s8[1024,20]{1,0}) tuple(%i, %renewed)
+  %new = s8[1024,20] conditional(%p, %fusion.2, %fusion.2), true_computation=%rare, false_computation=%usual
+  ROOT %result = (s32[], s8[1024,20]{1,0}) tuple(%i, %new)
 }
 
 %condition (arg: (s32[], s8[1024,20])) -> pred[] {
@@ -85,7 +85,7 @@ def test_a_loop_without_a_trip_count_runs_once_with_its_condition() -> None:
         ("where", "fusion.1", "fusion.2", "p", "less"), 1
     )
     assert module().loops == {}
-    assert module().branches == {"renewed": 128}
+    assert module().branches == {"new": 128}
 
 
 def test_a_gather_reads_what_it_gathers_and_a_scatter_writes_what_is_new() -> None:
