@@ -78,11 +78,11 @@ def machine(result: Result) -> str:
 def headline(result: Result) -> str:
     rows = result.rows
     counts = {status: sum(row.status == status for row in rows) for status in ("failed", "out of memory")}
-    unstable = sum(row.doubt == "unstable" for row in rows)
+    noisy = sum(bool(row.doubt) for row in rows)
     wrong = sum(row.status == "mismatch" for row in rows)
     agree = "all checksums agree" if not wrong else f"{wrong} with WRONG RESULTS"
     troubled = "".join(f", {count} {status}" for status, count in counts.items() if count)
-    return f"{len(rows)} measured{troubled}, {unstable} unstable; {agree}."
+    return f"{len(rows)} measured{troubled}{f', {noisy} too noisy to compare' if noisy else ''}; {agree}."
 
 
 def profile(result: Result) -> str:
