@@ -129,6 +129,7 @@ class Measurement(Record):
     noise: dict[str, float] = msgspec.field(default_factory=dict)
     checksum: Hex16 | None = None
     parts: dict[str, float] = msgspec.field(default_factory=dict)
+    part_means: dict[str, float] = msgspec.field(default_factory=dict)
     # How often each verb happened in the steps that were compared with NumPy.
     verbs: dict[str, int] = msgspec.field(default_factory=dict)
     shadow: ShadowCheck | None = None
