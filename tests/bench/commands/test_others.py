@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -52,9 +53,9 @@ def test_a_profile_has_configurations_side_by_side(
         for mode in modes
     ]
     assert {case.batch for case in measured} == {1, 64}
-    assert out.count("phases of a step") == out.count("parts of the flat observation") == 1
-    assert "interact  50.0 µs  25%" in out
-    assert "sum       150.0 µs  75%" in out
+    assert out.count("phases of a step, ") == out.count("parts of the flat observation, ") == len(modes)
+    assert re.search(r"interact +50\.0 +– +33% +25%", out)
+    assert re.search(r"step +150\.0 +– +100% +75%", out)
     assert bench("profile", "--layout", "nowhere") == 2
     assert "unknown environment id 'nowhere'" in capsys.readouterr().err
 
