@@ -16,6 +16,7 @@ from cogrid.backend.env_state import EnvState
 from cogrid.core.answers import checked_flag
 from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
+from cogrid.core.pool import checked_pool, starts
 from cogrid.core.report import counters
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
@@ -36,6 +37,8 @@ class VectorEnv:
 
     With `shadow=True`, or `COGRID_SHADOW=1` where nothing is said here, the other backend is beside every
     reset and step, and all of it is compared: see `shadow`.
+
+    Of a `pool` of boards or states, see `CoGridEnv.reset_fn`, every episode draws one to begin with.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class VectorEnv:
         autoreset: str = "same-step",
         infos: bool = False,
         shadow: bool | None = None,
+        pool: Any = None,
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
             raise ValueError(f"num_envs={brief(num_envs)} must be a whole number of at least 1.")
@@ -59,6 +63,7 @@ class VectorEnv:
         self.backend = backend
         self.autoreset = autoreset
         self.rules = compile_rules(spec, backend)
+        self._pool = checked_pool(self.rules, pool)
         mode = AutoresetMode.SAME_STEP if autoreset == "same-step" else AutoresetMode.NEXT_STEP
         self.metadata = {"autoreset_mode": mode}
         self._guard = Guard("environment", backend)
@@ -116,11 +121,20 @@ class VectorEnv:
             raise ValueError("there is no state before reset: call reset() first.")
         return self._state
 
+    @property
+    def _drawn_from(self) -> tuple[Any, ...]:
+        """The further argument of a step that draws from a pool."""
+        return () if self._pool is None else (self._pool,)
+
     @alone
     def reset(
         self, seed: int | Sequence[int] | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin all episodes: environment i has seed + i, or its own seed of a list."""
+        """Begin all episodes: environment i has seed + i, or its own seed of a list.
+
+        `options` may hold "board", one for all or one for each, for these episodes, or a "pool", which takes
+        the place of the former one; both may be ASCII text.
+        """
         if seed is None:
             if self._state is None:
                 seed = int(np.random.SeedSequence().generate_state(1)[0])
@@ -134,7 +148,11 @@ class VectorEnv:
             if len(seeds) != self.num_envs:
                 raise ValueError(f"{len(seeds)} seeds were given for {self.num_envs} environments.")
             keys = self.rules.backend.key(np.stack([rng.key(one) for one in seeds]))
-        self._state, obs = self._begin(keys)
+        given = starts(self.rules, keys, options)
+        self._pool = given.get("pool", self._pool)
+        if "board" not in given and self._pool is not None:
+            given["pool"] = self._pool
+        self._state, obs = self._begin(keys, **given)
         agents, zeros = (self.num_envs, self.spec.num_agents), self.rules.xp.zeros
         self._totals = {"r": zeros(agents, np.float32)}
         if self._infos:
@@ -156,7 +174,7 @@ class VectorEnv:
             raise TypeError(f"actions must be integers, not {actions.dtype}.")
         self._check_range(actions)
         self._state, self._totals, obs, final, rewards, terminated, truncated, infos = self._advance(
-            self._state, self._totals, actions.astype(np.int32)
+            self._state, self._totals, actions.astype(np.int32), *self._drawn_from
         )
         infos = dict(infos)
         over = np.asarray(terminated | truncated)
@@ -192,14 +210,16 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
     """State, totals and actions -> the first two, and all that a step reports; pure."""
     next_report = functions(rules, infos).report  # what is possible in the renewed state
 
-    def same_step(state: EnvState, totals: dict[str, Array], actions: Array) -> tuple[Any, ...]:
+    def same_step(
+        state: EnvState, totals: dict[str, Array], actions: Array, pool: Any = None
+    ) -> tuple[Any, ...]:
         before = state
         state, seen, rewards, done, report = step(rules, state, actions, infos)
         rewards = _paid(rules, before, rewards)
         totals = _added(totals, rewards, report)
         terminated, truncated = _ends(rules, state, done)
         final = (seen, totals, state.time)
-        state, obs = renew(rules, state, seen, done)
+        state, obs = renew(rules, state, seen, done, pool)
         report |= next_report(state)
         return (
             state,
@@ -212,13 +232,15 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
             report,
         )
 
-    def next_step(state: EnvState, totals: dict[str, Array], actions: Array) -> tuple[Any, ...]:
+    def next_step(
+        state: EnvState, totals: dict[str, Array], actions: Array, pool: Any = None
+    ) -> tuple[Any, ...]:
         before, was_over = state, state.done
         state, seen, rewards, _, report = step(rules, state, actions, infos)
         rewards = _paid(rules, before, rewards)
         totals = _cleared(rules, was_over, _added(totals, rewards, report))
         final = (seen, totals, state.time)
-        state, obs = renew(rules, state, seen, was_over)
+        state, obs = renew(rules, state, seen, was_over, pool)
         report |= next_report(state)
         terminated, truncated = _ends(rules, state, state.done)
         return state, totals, obs, final, rewards, terminated, truncated, report

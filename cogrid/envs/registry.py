@@ -85,8 +85,9 @@ def make_vec(
     autoreset: str = "same-step",
     infos: bool = False,
     shadow: bool | None = None,
+    pool: Any = None,
     **overrides: Any,
 ) -> VectorEnv:
-    """A batch of environments that reset themselves; overrides change their spec."""
-    spec = spec_of(id, overrides, ("autoreset", "backend", "infos", "num_envs", "shadow"))
-    return VectorEnv(spec, num_envs, backend, autoreset=autoreset, infos=infos, shadow=shadow)
+    """A batch of environments that reset themselves, from a pool if given; overrides change their spec."""
+    spec = spec_of(id, overrides, ("autoreset", "backend", "infos", "num_envs", "pool", "shadow"))
+    return VectorEnv(spec, num_envs, backend, autoreset=autoreset, infos=infos, shadow=shadow, pool=pool)
