@@ -102,7 +102,8 @@ def _over(groups: Array, most: np.ndarray[Any, Any]) -> tuple[Array, Array]:
     rank = np.concatenate([np.arange(1, count + 1, dtype=np.int32) for count in (0, *most.tolist())])
     mine = among[..., group, :] & (ranks[..., group, :] == lift(rank[:, None], ranks.ndim))  # (*B, k, cells)
     cells = lift(np.arange(1, groups.shape[-1] + 1, dtype=np.int32), ranks.ndim)
-    return over, (mine * cells).sum(axis=-1, dtype=np.int32) - np.int32(1)
+    found = mine.astype(np.int32) * cells
+    return over, found.sum(axis=-1, dtype=np.int32) - np.int32(1)
 
 
 @functools.lru_cache(maxsize=256)
@@ -126,8 +127,7 @@ def encode(spec: Spec, given: str | Layout | list[str | Layout]) -> np.ndarray[A
                 f"board {layout.name!r} has {layout.height} × {layout.width} cells, but the layouts of this "
                 f"spec leave room for {spec.height} × {spec.width}: make it with a larger layout."
             )
-        rows = [row.ljust(spec.width, WALL) for row in layout.rows]
-        rows += [WALL * spec.width] * (spec.height - layout.height)
+        rows = layout.padded(spec.height, spec.width, digits=True)
         boards.append([[letters.index(letter) for letter in row] for row in rows])
     codes = np.array(boards, np.int8 if len(letters) <= 2**7 else np.int16)
     return codes if several else codes[0]

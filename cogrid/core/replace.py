@@ -200,7 +200,7 @@ def _possible(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 def check(rules: Rules, state: EnvState) -> None:
     """Raise a ValueError if this is no state of an episode; looks at what is there to be looked at."""
     concrete = rules.backend.is_concrete
-    if all(map(concrete, (state.cells, state.pos, state.layout))):
+    if all(map(concrete, (state.cells, state.pos, state.layout, state.places))):
         _check_places(rules, state)
     if concrete(state.weight):
         _check_weight(rules, state)

@@ -33,6 +33,12 @@ class Sketch:
         """The code of a letter of the legend, or of a digit."""
         return np.int32(self._codes[letter])
 
+    def layout(self) -> Array:
+        """(*B, cells) the first layout of the spec, its starts included."""
+        rows = self._rules.spec.layout[0].padded(self.height, self.width, digits=True)
+        codes = np.array([self._codes[letter] for row in rows for letter in row], np.int32)
+        return self.xp.broadcast_to(self.xp.asarray(codes), (*self.batch, codes.size))
+
     def full(self, letter: str) -> Array:
         """(*B, cells) a board of one letter."""
         return self.xp.full((*self.batch, self.height * self.width), self.code(letter), np.int32)
