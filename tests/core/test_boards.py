@@ -515,7 +515,7 @@ def test_the_fingerprint_of_fixed_boards_has_no_word_of_them() -> None:
 if HAS_JAX:
     import jax
 
-    def test_65536_boards_are_drawn_and_given_without_compiling_again() -> None:
+    def test_65536_boards_on_jax_are_drawn_and_given_without_compiling_again() -> None:
         env = made(GROWN.override(observation="none"), "jax")
         traced = []
 
@@ -540,7 +540,7 @@ if HAS_JAX:
         assert given._cache_size() == 1
         assert np.asarray(state.pos)[:, 1].tolist() == [12, 12, 18]
 
-    def test_rollouts_draw_from_their_pool() -> None:
+    def test_rollouts_on_jax_draw_from_their_pool() -> None:
         """On one device and on two, with a shadow; another pool of the same size compiles nothing again."""
         env = cogrid.CoGridEnv(OPEN.override(max_steps=7), "jax", shadow=True)
         boards = env.encode_board(["####\n#12#\n####", "#####\n#2t1#\n#####", "####\n#2.#\n#1w#\n####"])
@@ -561,7 +561,7 @@ if HAS_JAX:
         with pytest.raises(ValueError, match="pool has shape"):
             cogrid.rollout(env, num_envs=2, num_steps=2, pool=boards[0])
 
-    def test_a_traced_board_is_not_looked_at() -> None:
+    def test_a_traced_board_on_jax_is_not_looked_at() -> None:
         env = made(OPEN, "jax")
         board = np.full((5, 10), 99)
         with pytest.raises(ValueError, match="has code 99"):
