@@ -73,7 +73,7 @@ class Orchard(Game):
             return "well"
         if isinstance(thing, tuple) and thing[0] == "well":
             return ("well", thing[1] + 1)
-        return Chance(("ripe", 1 + count), ("tree", 19 - count)) if thing == "tree" else thing
+        return Chance(("ripe", 3 + count), ("tree", 7 - count)) if thing == "tree" else thing
 
     def one_cell(self) -> Any:
         return (OneCell(lambda thing: thing == "grass", lambda thing: "weed", 1, 9),)
@@ -121,13 +121,13 @@ class Orchard(Game):
 
 @dataclass(frozen=True)
 class Grown(Orchard):
-    """An orchard of every key's own: grass, up to three trees, two baskets, a stump and a well."""
+    """An orchard of every key's own: grass, one or two trees, a basket, a stump and a well."""
 
     def generate(self, sketch: Any) -> Any:
         xp, inside = sketch.xp, (sketch.rows > 0) & (sketch.rows < sketch.height - 1)
         inside = inside & (sketch.columns > 0) & (sketch.columns < sketch.width - 1 - sketch.below(3))
         board = xp.where(inside, sketch.code("."), sketch.full("#"))
-        for letter in "12tbbsw":
+        for letter in "12tbsw":
             board = xp.where(sketch.pick(board == sketch.code(".")), sketch.code(letter), board)
         more = (sketch.below(2) == 1) & sketch.pick(board == sketch.code("."))
         return xp.where(more, sketch.code("t"), board).reshape(*board.shape[:-1], sketch.height, sketch.width)
@@ -351,8 +351,8 @@ def test_parity_of_boards_that_the_game_draws() -> None:
     for observation in ("features", "window"):
         counts, seen = parity(GROWN.override(observation=observation), BACKENDS)
         assert min(counts.values()) >= 5, counts
-        assert counts["pick"] > 100
-        assert (seen["reward scarce"] > 0).sum() > 100
+        assert counts["pick"] > 40
+        assert (seen["reward scarce"] > 0).sum() > 20
         assert (seen["reward scarce"] > 0).sum() < counts["pick"]
     first = made(GROWN, "numpy").reset_fn(keys(0, 500))[0]
     assert len(np.unique(first.cells, axis=0)) == 500
