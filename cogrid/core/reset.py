@@ -44,7 +44,7 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
     if pool is not None:
         board = rules.lookup(xp.asarray(pool), index)
     elif board is None and rules.generates:
-        board = spec.game.generate(Sketch(rules, children[..., 1, :]))
+        board = _generated(rules, children[..., 1, :])
     cells, pos, places = _fixed(rules, index) if board is None else _read(rules, board, batch)
     if spec.random_start:
         free = rooms(rules, cells, pos) if rules.open else rules.lookup(_rooms(rules), index)
@@ -80,6 +80,16 @@ def is_random(rules: Rules) -> bool:
     return drawn or rules.generates or spec.random_start or len(rules.boards) > 1
 
 
+def boards_of(rules: Rules, key: Array) -> Array:
+    """(*B, H, W) codes of the boards that a game draws for keys."""
+    return _generated(rules, rng.split_words(rules.xp, rules.backend.words(key), 2)[..., 1, :])
+
+
+def _generated(rules: Rules, words: Array) -> Array:
+    board = rules.spec.game.generate(Sketch(rules, words))
+    return board.reshape(*words.shape[:-1], rules.height, rules.width)
+
+
 def _choices(rules: Rules, pool: Any) -> int:
     """How many boards or states there are to draw from."""
     if pool is None:
@@ -103,8 +113,6 @@ def _fixed(rules: Rules, index: Array) -> tuple[Array, Array, Array]:
 
 def _read(rules: Rules, board: Array, batch: tuple[int, ...]) -> tuple[Array, Array, Array]:
     """Cells, starts and places of a board that was given or drawn, for all of the batch."""
-    if board.shape[-2:] != (rules.height, rules.width):
-        board = board.reshape(*board.shape[:-1], rules.height, rules.width)  # a sketch is flat
     cells, pos, places, _ = read(rules, board)
     return tuple(rules.xp.broadcast_to(part, (*batch, part.shape[-1])) for part in (cells, pos, places))
 

@@ -66,6 +66,12 @@ class Sketch:
 
     def beside(self, mask: Array) -> Array:
         """(*B, cells) bool: the cells with a cell of the mask above, below, left or right of them."""
+        return self._around(mask, ((-1, 0), (1, 0), (0, -1), (0, 1)))
+
+    def shifted(self, mask: Array, rows: int, columns: int) -> Array:
+        """(*B, cells) bool: the cells from which so many rows down and columns to the right the mask is."""
+        return self._around(mask, ((rows, columns),))
+
+    def _around(self, mask: Array, offsets: tuple[tuple[int, int], ...]) -> Array:
         board = mask.reshape(*mask.shape[:-1], self.height, self.width).astype(np.int8)
-        around = self._rules.backend.around(board, ((-1, 0), (1, 0), (0, -1), (0, 1)))
-        return around.reshape(mask.shape) > 0
+        return self._rules.backend.around(board, offsets).reshape(mask.shape) > 0
