@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -463,6 +464,10 @@ def test_vectors_draw_from_their_pool(backend: str, autoreset: str) -> None:
             seen = set()
     assert seen == {1}
     assert ends >= 24
+    copied = pickle.loads(pickle.dumps(vec))
+    for _ in range(5):
+        (ours, *_), (theirs, *_) = (each.step(np.full((6, 2), 6)) for each in (vec, copied))
+        np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
     vec.reset(seed=3, options={"board": texts[2]})
     assert {frozenset(pos) for pos in np.asarray(vec.env_state.pos).tolist()} == {frozenset({11, 21})}
     assert vec.shadow is None or (vec.shadow.mismatches, vec.shadow.comparisons > 100) == (0, True)
