@@ -169,6 +169,10 @@ class Game:
         """What a slot answers to an event; None leaves it to the next slot."""
         return None
 
+    def rank(self, slot: str, thing: Thing) -> int:
+        """Of several slots that would answer an event, the one with the least rank does, or the first."""
+        return 0
+
     def tick_slot(self, slot: str, thing: Thing) -> Thing | Reply | Chance:
         """What a slot becomes by itself in one step, after the replies; a `Reply` pays all agents."""
         return thing
