@@ -33,7 +33,9 @@ from cogrid.core.layout import FLOOR, WALL, Layout
 from cogrid.core.look import Look, bare_floor, closed_wall, figure, plate, token
 
 if TYPE_CHECKING:
+    from cogrid.backend.array import Array
     from cogrid.core.features import Feature
+    from cogrid.core.sketch import Sketch
 
 __all__ = (
     "Aim",
@@ -253,6 +255,13 @@ class Game:
     def default_layouts(self) -> tuple[Layout, ...]:
         """The boards to use when the spec names none."""
         return ()
+
+    def generate(self, sketch: Sketch) -> Array:
+        """A board drawn by `reset`, (*B, H, W) codes of letters: the one hook that is written in arrays.
+
+        The layouts bound it: their size, their letters, and how many there are of what is counted one by one.
+        """
+        raise NotImplementedError
 
     def scattered(self) -> tuple[Thing, float] | None:
         """A thing that reset scatters over the floor, and its density."""
