@@ -19,7 +19,7 @@ from cogrid import interrupt
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
 from cogrid.envs import registry
-from cogrid.envs.registry import find, is_own, make, registered
+from cogrid.envs.registry import find, is_own, make, registered, spec_of
 from cogrid.episode import Episode, play, replayed
 from cogrid.play.server import Server
 from cogrid.play.session import Session
@@ -213,11 +213,12 @@ def _several(count: int, noun: str) -> str:
 
 
 def _list(options: argparse.Namespace) -> None:
+    widest = max(map(len, registered()))
     for id in registered():
-        spec = make(id).spec
+        spec = spec_of(id, {})
         sizes = f"{_several(spec.num_agents, 'agent')}, {_several(spec.max_steps, 'step')}"
         what = f"{spec.height} × {spec.width} cells, {sizes}"
-        print(f"{id:<38}{what}")
+        print(f"{id:<{widest}}  {what}")
 
 
 def _info(options: argparse.Namespace) -> None:

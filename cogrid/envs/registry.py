@@ -182,9 +182,10 @@ def make_vec(
     tile_size: int | None = None,
     infos: bool = False,
     shadow: bool | None = None,
+    pool: Any = None,
     **overrides: Any,
 ) -> VectorEnv:
-    """A batch of environments that reset themselves; ids and overrides are those of `make`."""
+    """A batch of environments that reset themselves, from a pool if given; ids and overrides as in `make`."""
     spec = spec_of(find(id), overrides, _keywords(make_vec))
     return VectorEnv(
         spec,
@@ -195,6 +196,7 @@ def make_vec(
         tile_size=tile_size,
         infos=infos,
         shadow=shadow,
+        pool=pool,
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 import cogrid
 from bench.measure.counters import equations
 from cogrid.backend import rng
-from tests.support import BACKENDS, HAS_JAX, KITCHENS, NOOP, assert_same, keys
+from tests.support import BACKENDS, CLASSIC, HAS_JAX, NOOP, assert_same, keys
 
 ROOM = "Overcooked-CrampedRoom-V0"
 
@@ -63,7 +63,7 @@ if HAS_JAX:
         most = EQUATIONS.get(jax.__version__, 1.1 * max(EQUATIONS.values()))
         assert 50 < equations(traced.jaxpr) <= 1.02 * most
 
-    @pytest.mark.parametrize("id", KITCHENS)
+    @pytest.mark.parametrize("id", CLASSIC)
     def test_no_wide_numbers(id: str) -> None:
         env = cogrid.make(id, "jax")
         state, _ = env.jax_reset(rng.key(0))
