@@ -45,8 +45,9 @@ ORDER = (
     "asking",
     "symbols",
     "spec",
-    "slots",
+    ("slots", "placing"),
     "rules",
+    "marks",
     "prices",
     "aiming",
     (

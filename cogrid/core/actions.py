@@ -48,5 +48,13 @@ ACTION_SETS: Mapping[str, tuple[Action, ...]] = MappingProxyType(
             Action("rotate right", turn=1),
             Action("noop"),
         ),
+        # For games in which nothing is interacted with or toggled.
+        "moves": (
+            Action("up", face=UP, walks=True),
+            Action("down", face=DOWN, walks=True),
+            Action("left", face=LEFT, walks=True),
+            Action("right", face=RIGHT, walks=True),
+            Action("noop"),
+        ),
     }
 )

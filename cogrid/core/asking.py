@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cogrid.core.actions import ENTER, FURTHER, INTERACT, NOTHING, TOGGLE
@@ -37,6 +37,15 @@ def hand_ticks_of(game: Game, held: Item) -> tuple[Branch, ...]:
 def starts_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
     """What a letter's thing is when an episode begins."""
     return asked(game, game.start, thing=thing)
+
+
+def placed_of(game: Game, hands: Sequence[tuple[Branch, ...]]) -> tuple[int, list[tuple[Branch, ...]]]:
+    """What reset places: the least strength of the weakest agents, and the things for each from there on."""
+    if (placed := game.placed()) is None:
+        return 0, []
+    strengths = [[game.strength(item) for item, _ in hand] for hand in hands]
+    least, most = (sum(sorted(map(one, strengths))[: placed.weakest]) for one in (min, max))
+    return least, [asked(game, placed.thing, strength=total) for total in range(least, most + 1)]
 
 
 def outcomes_of(game: Game, intent: int, held: Item, thing: Thing) -> tuple[Branch, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,13 +18,21 @@ Numbers = Sequence[float]
 
 
 class Feature(Protocol):
-    """A part of the flat observation: named numbers within [−1, 1]."""
+    """A part of the flat observation: named numbers within [−1, 1], or as a `Bounded` part says."""
 
     def names(self, rules: Rules) -> list[str]:
         """The name of each number."""
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """A function of a state that returns (*B, n, numbers) float32."""
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """A part whose numbers are not within [−1, 1]."""
+
+    def bounds(self, rules: Rules) -> tuple[float, float]:
+        """The lowest and the highest."""
 
 
 @dataclass(frozen=True)

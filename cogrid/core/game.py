@@ -12,12 +12,14 @@ from cogrid.core.answers import (
     Aim,
     AnyReward,
     BySlot,
+    Counted,
     Event,
     Item,
     Meeting,
     Near,
     OneCell,
     Outcome,
+    Placed,
     Price,
     Replies,
     Reply,
@@ -40,6 +42,7 @@ __all__ = (
     "AnyReward",
     "BySlot",
     "Chance",
+    "Counted",
     "Event",
     "Game",
     "Item",
@@ -47,6 +50,7 @@ __all__ = (
     "Near",
     "OneCell",
     "Outcome",
+    "Placed",
     "Price",
     "Replies",
     "Reply",
@@ -159,7 +163,7 @@ class Game:
         """Changes of one cell among those that qualify, made in this order after the ticks."""
         return ()
 
-    def slots(self) -> Mapping[str, Thing | Chance]:
+    def slots(self) -> Mapping[str, Thing | Chance | Counted]:
         """Things without a place, by name, and what each is when an episode begins."""
         return {}
 
@@ -249,6 +253,10 @@ class Game:
     def default_layouts(self) -> tuple[Layout, ...]:
         """The boards to use when the spec names none."""
         return ()
+
+    def placed(self) -> Placed | None:
+        """A number of things that reset puts on the floor."""
+        return None
 
     def scattered(self) -> tuple[Thing, float] | None:
         """A thing that reset scatters over the floor, and its density."""

@@ -36,9 +36,8 @@ def join(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
     swap = xp.where(works, lookup(rules.swap, row), rules.agent_dtype.type(0))
     thing = _agreed(rules, cell, works, xp.where(works, lookup(rules.joint_left, line), seen))
     cells = rules.put(state.cells, cell, thing)
-    return state.evolve(cells=cells, pose=state.pose + swap), Events(
-        xp.where(works, row, events.row), *events[1:]
-    )
+    alone = xp.zeros_like(row) if events.row is None else events.row
+    return state.evolve(cells=cells, pose=state.pose + swap), Events(xp.where(works, row, alone), *events[1:])
 
 
 def _agreed(rules: Rules, cell: Array, works: Array, thing: Array) -> Array:
