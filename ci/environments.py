@@ -19,9 +19,9 @@ import numpy as np
 from PIL import Image
 
 import cogrid
-from cogrid.core.actions import ACTION_SETS, INTERACT, TOGGLE
+from cogrid.core.actions import ACTION_SETS, ENTER, FURTHER, INTERACT, TOGGLE
 from cogrid.core.answers import AnyReward, BySlot, Event, Outcome, Price, Replies, Reward, Tally
-from cogrid.core.asking import outcomes_of
+from cogrid.core.asking import joint_intent, outcomes_of
 from cogrid.core.game import Game
 from cogrid.core.spec import OBSERVATIONS, Spec
 from cogrid.envs.registry import spec_of
@@ -121,14 +121,22 @@ def actions(spec: Spec) -> str:
         for name, intent in (("interact", INTERACT), ("toggle", TOGGLE))
         if not any(outcome.verb for _, _, outcome in outcomes(spec, intent))
     ]
+    names = [action.name for action in ACTION_SETS[spec.action_set]]
+    idle = [name for name in idle if name in names]
     said = f" Here {' and '.join(idle)} {'do' if len(idle) > 1 else 'does'} nothing." if idle else ""
+    own = ", ".join(f"{len(names) + k} {name}" for k, name in enumerate(spec.game.actions))
+    said += f" Behind it come the game's own actions: {own}." if own else ""
     return paragraphs(table(("number", *sets), rows), f"The action set is `{spec.action_set}`.{said}")
 
 
 def rules(spec: Spec) -> str:
     """What each hand does with each kind of thing, by verb."""
     game, parts = spec.game, []
-    for name, intent in (("interact", INTERACT), ("toggle", TOGGLE)):
+    asked = [("on interact", INTERACT), ("on toggle", TOGGLE), ("on walking there", ENTER)]
+    asked += [(f"on {name}", FURTHER + k) for k, name in enumerate(game.actions)]
+    for name, intent in asked:
+        if intent not in spec.symbols.intents:
+            continue
         verbs: dict[tuple[str, str], dict[str, None]] = {}
         for held, thing, outcome in outcomes(spec, intent):
             if outcome.verb:
@@ -137,7 +145,7 @@ def rules(spec: Spec) -> str:
         if verbs:
             hands, kinds = (list(dict.fromkeys(pair[k] for pair in verbs)) for k in (0, 1))
             rows = [(hand, *(", ".join(verbs.get((hand, kind), "–")) for kind in kinds)) for hand in hands]
-            parts.append(table((f"held \\ faced, on {name}", *kinds), rows))
+            parts.append(table((f"held \\ thing, {name}", *kinds), rows))
     ticking = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.tick(t) != t)
     if ticking:
         parts.append(f"By itself changes with every step: {', '.join(ticking)}.")
@@ -239,7 +247,10 @@ def history(id: str) -> Iterator[str]:
 
 
 def outcomes(spec: Spec, intent: int) -> Iterator[tuple[Any, Any, Outcome]]:
-    """What the game answers for every hand and thing that can occur."""
+    """What the game answers for every hand and thing; joint work for every sum of strengths."""
+    if intent == joint_intent(spec.game):
+        yield from spec.symbols.joint_rows
+        return
     for held in spec.symbols.items:
         for thing in spec.symbols.things:
             for outcome, _ in outcomes_of(spec.game, intent, held, thing):

@@ -47,7 +47,9 @@ def reset(rules: Rules, key: Array) -> EnvState:
     if rules.handed:
         pose = pose + _first_hands(rules, drawn, batch)
     if spec.game.placed() is not None:
-        free = rules.lookup(placing_cells(spec), index) & ~_stood(np.arange(rules.n_cells), pos)
+        free = rules.lookup(placing_cells(spec), index) & ~_stood(
+            np.arange(rules.n_cells, dtype=rules.pos_dtype), pos
+        )
         cells = place_things(rules, drawn, cells, free, pose)
     return spec.game.state_type(
         cells=cells,

@@ -34,6 +34,11 @@ def registered() -> list[str]:
     return sorted(_SPECS)
 
 
+def family_of(id: str) -> str:
+    """The first word of an id."""
+    return id.split("-")[0]
+
+
 def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spec:
     """The registered spec with overrides; `adapter` are the keywords that the caller takes for itself."""
     if not isinstance(id, str):
