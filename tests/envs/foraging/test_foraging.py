@@ -1,4 +1,4 @@
-"""Foraging: loading alone and together, its rewards, its order of moving, what reset draws and foragers see."""
+"""Foraging: loads alone and together, rewards, the order of moving, what reset draws and foragers see."""
 
 from __future__ import annotations
 
