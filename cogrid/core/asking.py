@@ -8,7 +8,7 @@ from typing import Any
 
 from cogrid.core.actions import ENTER, FURTHER, INTERACT, NOTHING, TOGGLE
 from cogrid.core.chance import Branch, branches
-from cogrid.core.game import Game, Item, Meeting, Outcome, Thing
+from cogrid.core.game import Game, Item, Meeting, Outcome, Placed, Thing
 
 
 def asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
@@ -39,10 +39,10 @@ def starts_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
     return asked(game, game.start, thing=thing)
 
 
-def placed_of(game: Game, hands: Sequence[tuple[Branch, ...]]) -> tuple[int, list[tuple[Branch, ...]]]:
+def placed_of(
+    game: Game, placed: Placed, hands: Sequence[tuple[Branch, ...]]
+) -> tuple[int, list[tuple[Branch, ...]]]:
     """What reset places: the least strength of the weakest agents, and the things for each from there on."""
-    if (placed := game.placed()) is None:
-        return 0, []
     strengths = [[game.strength(item) for item, _ in hand] for hand in hands]
     least, most = (sum(sorted(map(one, strengths))[: placed.weakest]) for one in (min, max))
     return least, [asked(game, placed.thing, strength=total) for total in range(least, most + 1)]

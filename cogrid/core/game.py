@@ -254,9 +254,9 @@ class Game:
         """The boards to use when the spec names none."""
         return ()
 
-    def placed(self) -> Placed | None:
-        """A number of things that reset puts on the floor."""
-        return None
+    def placed(self) -> tuple[Placed, ...]:
+        """Things that reset puts on the floor, in this order."""
+        return ()
 
     def scattered(self) -> tuple[Thing, float] | None:
         """A thing that reset scatters over the floor, and its density."""

@@ -46,7 +46,7 @@ def reset(rules: Rules, key: Array) -> EnvState:
     pose = facing * rules.n_items
     if rules.handed:
         pose = pose + _first_hands(rules, drawn, batch)
-    if spec.game.placed() is not None:
+    if spec.game.placed():
         free = rules.lookup(placing_cells(spec), index) & ~_stood(
             np.arange(rules.n_cells, dtype=rules.pos_dtype), pos
         )

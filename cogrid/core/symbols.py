@@ -35,7 +35,7 @@ class Symbols:
     things: tuple[Thing, ...]
     items: tuple[Item, ...]
     hands: tuple[tuple[Branch, ...], ...]  # of every agent, what it holds when an episode begins
-    placed: tuple[int, list[tuple[Branch, ...]]]  # what reset places: see `placed_of`
+    placed: tuple[tuple[int, list[tuple[Branch, ...]]], ...]  # what reset places: see `placed_of`
     intents: tuple[int, ...]  # the intents that can do something, NOTHING first
     n_walkable: int
 
@@ -145,7 +145,8 @@ class Symbols:
     @functools.cached_property
     def placed_things(self) -> frozenset[Thing]:
         """Everything that a thing which reset places can become."""
-        return frozenset().union(*(self.reachable(thing) for case in self.placed[1] for thing, _ in case))
+        first = {thing for _, cases in self.placed for case in cases for thing, _ in case}
+        return frozenset().union(*map(self.reachable, first))
 
     def reachable(self, thing: Thing) -> frozenset[Thing]:
         """Everything that a cell can become when it begins as this thing."""
@@ -177,8 +178,8 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     # A dict keeps the order in which they were found.
     things: dict[Thing, None] = dict.fromkeys([*begins, *([scattered[0]] if scattered else [])])
     hands = tuple(asked(game, game.hand, agent=agent) for agent in range(n_agents))
-    placed = placed_of(game, hands)
-    things |= dict.fromkeys(thing for case in placed[1] for thing, _ in case)
+    placed = tuple(placed_of(game, one, hands) for one in game.placed())
+    things |= dict.fromkeys(thing for _, cases in placed for case in cases for thing, _ in case)
     items: dict[Item, None] = dict.fromkeys([None, *(item for hand in hands for item, _ in hand)])
     met_things: list[Thing] = []  # every pair is tried once: when the later of the two is met
     met_items: list[Item] = []

@@ -40,8 +40,8 @@ class Gold(Game):
     def strength(self, held: Any) -> int:
         return held or 0
 
-    def placed(self) -> Placed:
-        return Placed(self.count, self.nugget, weakest=1, apart=self.apart, margin=self.margin)
+    def placed(self) -> tuple[Placed, ...]:
+        return (Placed(self.count, self.nugget, weakest=1, apart=self.apart, margin=self.margin),)
 
     def nugget(self, weakest: int) -> Any:
         return ("gold", 5) if weakest == 1 else Chance((("gold", 1), 1), (("gold", 2), 3))

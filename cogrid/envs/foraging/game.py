@@ -85,9 +85,9 @@ class Foraging(Game):
         """The level of a forager."""
         return Chance(*((Skill(k), 1) for k in range(self.min_player_level, self.max_player_level + 1)))
 
-    def placed(self) -> Placed:
+    def placed(self) -> tuple[Placed, ...]:
         """Food: not at the edge of the field, and apart, so that nobody stands beside two of it."""
-        return Placed(self.max_num_food, self.food, weakest=TEAM, apart=3, margin=2)
+        return (Placed(self.max_num_food, self.food, weakest=TEAM, apart=3, margin=2),)
 
     def food(self, weakest: int) -> Chance:
         """What food is when the three weakest foragers add up to this level."""

@@ -83,6 +83,16 @@ def test_importing_the_targets_imports_no_library_but_numpy() -> None:
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    heavy = {"jax", "jaxlib", "jaxmarl", "overcooked", "gymnax", "flax", "matplotlib", "lbforaging", "jumanji"}
+    heavy = {
+        "jax",
+        "jaxlib",
+        "jaxmarl",
+        "overcooked",
+        "gymnax",
+        "flax",
+        "matplotlib",
+        "lbforaging",
+        "jumanji",
+    }
     assert "'bench'" in run.stdout
     assert [name for name in heavy if repr(name) in run.stdout] == []
