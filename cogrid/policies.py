@@ -19,6 +19,7 @@ from cogrid.core.game import Game
 from cogrid.core.observation import observer
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.envs.foraging.policies import ScriptedForagers
+from cogrid.envs.goals.policies import ScriptedWalkers
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.envs.scripted import Scripted
@@ -29,7 +30,7 @@ Policy = Callable[[EnvState], dict[int, int]]
 POLICIES = ("scripted", "random")
 MAX_WEIGHTS = 2**28  # bytes of the arrays that are read
 _SCRIPTS: Mapping[type[Game], type[ScriptedCooks | Scripted]] = MappingProxyType(
-    {Kitchen: ScriptedCooks, ScriptedForagers.game: ScriptedForagers}
+    {Kitchen: ScriptedCooks} | {script.game: script for script in (ScriptedForagers, ScriptedWalkers)}
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -11,7 +12,7 @@ import numpy as np
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import FACINGS, STRIDES
-from cogrid.core.game import Item, Thing
+from cogrid.core.game import Game, Item, Thing
 from cogrid.core.rules import Rules
 
 Numbers = Sequence[float]
@@ -196,14 +197,14 @@ class NearestLying:
         """One block for each label."""
         return [f"lying {label} {part}" for label in self.labels for part in ("exists", "rows", "columns")]
 
+    def label(self, game: Game, thing: Thing) -> int:
+        """The number of the label of what lies on a thing, −1 none."""
+        item = game.lying(thing)
+        return -1 if item is None else self.of_item(item)
+
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """Cells where items can lie are ranked by distance once; a step takes the smallest rank per label."""
-        xp, game = rules.xp, rules.spec.game
-
-        def label_of(thing: Thing) -> int:
-            item = game.lying(thing)
-            return -1 if item is None else self.of_item(item)
-
+        xp, label_of = rules.xp, functools.partial(self.label, rules.spec.game)
         cells = rules.cells_where(lambda thing: label_of(thing) >= 0)
         far = len(cells)
         dtype = np.min_scalar_type(-1 - far)  # narrow on NumPy too: most of the bytes are here, and no index
