@@ -23,6 +23,7 @@ from cogrid.envs.goals.policies import ScriptedWalkers
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.envs.scripted import Scripted
+from cogrid.envs.search_rescue.policies import ScriptedRescuers
 from cogrid.reading import strict_json
 
 #: A single state on NumPy -> actions by agent.
@@ -30,7 +31,8 @@ Policy = Callable[[EnvState], dict[int, int]]
 POLICIES = ("scripted", "random")
 MAX_WEIGHTS = 2**28  # bytes of the arrays that are read
 _SCRIPTS: Mapping[type[Game], type[ScriptedCooks | Scripted]] = MappingProxyType(
-    {Kitchen: ScriptedCooks} | {script.game: script for script in (ScriptedForagers, ScriptedWalkers)}
+    {Kitchen: ScriptedCooks}
+    | {script.game: script for script in (ScriptedForagers, ScriptedWalkers, ScriptedRescuers)}
 )
 
 

@@ -20,8 +20,8 @@ HAS_JAX = importlib.util.find_spec("jax") is not None
 BACKENDS = ("numpy", "jax") if HAS_JAX else ("numpy",)
 REGISTERED = tuple(cogrid.registered())
 #: What most tests play: of families that differ in sizes alone, some.
-SAMPLED = ("Foraging-8x8-2p-3f-V0",)
-IDS = tuple(id for id in REGISTERED if not id.startswith("Foraging") or id in SAMPLED)
+SAMPLED = ("Foraging-8x8-2p-3f-V0", "SearchRescue-Ruins-V0")
+IDS = tuple(id for id in REGISTERED if not id.startswith(("Foraging", "SearchRescue")) or id in SAMPLED)
 KITCHENS = tuple(id for id in IDS if id.startswith("Overcooked"))
 
 UP, DOWN, LEFT, RIGHT, INTERACT, TOGGLE, NOOP = range(7)

@@ -16,9 +16,11 @@ from cogrid.envs.arena import specs as arena
 from cogrid.envs.foraging import specs as foraging
 from cogrid.envs.goals import specs as goals
 from cogrid.envs.overcooked import specs as overcooked
+from cogrid.envs.search_rescue import specs as search_rescue
 from cogrid.vector import VectorEnv
 
-_SPECS: dict[str, Spec] = {**overcooked.SPECS, **arena.SPECS, **foraging.SPECS, **goals.SPECS}
+_FAMILIES = (overcooked, arena, foraging, goals, search_rescue)
+_SPECS: dict[str, Spec] = {id: spec for family in _FAMILIES for id, spec in family.SPECS.items()}
 
 
 def register(id: str, spec: Spec) -> None:
