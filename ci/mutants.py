@@ -454,7 +454,7 @@ WRONG_HOOKS = (
         "cell == cell[..., me], strength[..., me], np.int32(0)",
         "cell == cell[..., me], strength, np.int32(0)",
     ),
-    Mutant("who stands by gets a share", JOINING, "xp.where(works, row, events.row)", "row"),
+    Mutant("who stands by gets a share", JOINING, "xp.where(works, row, alone)", "row"),
     Mutant(
         "strength has no limit",
         JOINING,
