@@ -21,7 +21,7 @@ from cogrid import interrupt
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
-from cogrid.envs.registry import family_of, make, registered
+from cogrid.envs.registry import family_of, make, registered, spec_of
 from cogrid.episode import Episode, play, replayed
 from cogrid.play.server import Server
 from cogrid.play.session import Session
@@ -213,7 +213,7 @@ def _list(options: argparse.Namespace) -> None:
     for family, members in itertools.groupby(sorted(ids, key=family_of), family_of):
         print(family)
         for id in members:
-            spec = make(id).spec
+            spec = spec_of(id, {}, ())
             what = f"{spec.height} × {spec.width} cells, {spec.num_agents} agents, {spec.max_steps} steps"
             print(f"  {id:<{width}}  {what}")
 

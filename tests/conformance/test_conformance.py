@@ -15,10 +15,10 @@ from cogrid.core.game import Game, Outcome
 from cogrid.core.layout import Layout
 from cogrid.core.spec import Spec
 from cogrid.testing import check_env
-from tests.support import BACKENDS, IDS, REGISTERED
+from tests.support import BACKENDS, EVERY_ID, marks
 
 ROOM = "Overcooked-CrampedRoom-V0"
-VARIANTS = [(id, {}) for id in IDS]
+VARIANTS = [pytest.param(id, {}, marks=marks(id), id=id) for id in EVERY_ID]
 VARIANTS += [("Foraging-2s-10x10-3p-3f-V0", {"penalty": 0.1, "normalize_reward": False})]
 VARIANTS += [(ROOM, {"observation": kind, "random_start": True}) for kind in ("lossless", "window", "none")]
 VARIANTS += [
@@ -30,11 +30,6 @@ VARIANTS += [
 def test_registered(id: str, options: dict[str, Any]) -> None:
     verbs = check_env(cogrid.make(id, **options).spec, BACKENDS)
     assert id == "Arena-V0" or sum(verbs.values()) > 0
-
-
-@pytest.mark.parametrize("id", sorted({*REGISTERED} - {*IDS}))
-def test_registered_in_other_sizes(id: str) -> None:
-    assert sum(check_env(cogrid.make(id).spec, ("numpy",)).values()) > 0
 
 
 @pytest.mark.parametrize(("num_agents", "action_set"), [(1, "cardinal"), (3, "rotation"), (6, "rotation")])

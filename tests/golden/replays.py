@@ -16,7 +16,8 @@ from cogrid.replay import Recorder, Replay
 
 FOLDER = Path(__file__).parent / "recorded"
 STEPS, SEED = 60, 11
-IDS = tuple(id for id in cogrid.registered() if id.split("-")[0] not in ("Overcooked", "Arena"))
+FAMILIES = ("Foraging", "Goals", "SearchRescue")
+IDS = tuple(id for id in cogrid.registered() if id.split("-")[0] in FAMILIES)
 
 
 def file_of(id: str) -> Path:

@@ -13,12 +13,12 @@ from cogrid.core.spec import Spec
 from cogrid.envs.foraging.objects import Skill
 from cogrid.envs.foraging.policies import ScriptedForagers
 from tests.core.worlds import after, bounds, drawn, fresh, made
-from tests.support import BACKENDS, REGISTERED, keys
+from tests.support import BACKENDS, EVERY_ID, keys
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
 BASE = cogrid.make("Foraging-8x8-2p-3f-V0").spec
 SMALL = BASE.override(field_size=5, num_agents=3, max_player_level=3)
-FIELDS = tuple(id for id in REGISTERED if id.startswith("Foraging"))
+FIELDS = tuple(id for id in EVERY_ID if id.startswith("Foraging"))
 
 
 def placed(spec: Spec, backend: str, board: str) -> Any:

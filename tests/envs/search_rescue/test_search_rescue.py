@@ -15,10 +15,10 @@ from cogrid.envs.search_rescue.game import SearchRescue
 from cogrid.envs.search_rescue.objects import Rescuer, Victim
 from cogrid.envs.search_rescue.policies import ScriptedRescuers
 from tests.core.worlds import after, bounds, drawn, fresh, made
-from tests.support import BACKENDS, REGISTERED, keys
+from tests.support import BACKENDS, EVERY_ID, keys
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
-SITES = tuple(id for id in REGISTERED if id.startswith("SearchRescue"))
+SITES = tuple(id for id in EVERY_ID if id.startswith("SearchRescue"))
 
 
 def site(board: str, num_agents: int = 2, wait: int = 3) -> Spec:
