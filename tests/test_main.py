@@ -173,7 +173,7 @@ def test_bench_points_to_the_suite(capsys) -> None:
         (["play", ROOM, "--port", "70000"], "70000"),
         (["info", "Overcooked-CrampedRom-V0"], "did you mean 'Overcooked-CrampedRoom-V0'"),
         (["render", "Arena-V0", "--out", "a.txt"], "'a.txt'"),
-        (["render", "Arena-V0", "--out", "a.gif", "--policy", "scripted"], "kitchens, not Arena"),
+        (["render", "Arena-V0", "--out", "a.gif", "--policy", "scripted"], "Arena has no script"),
         (["render", "Arena-V0", "--out", "a.gif", "--tile", "1"], "tile_size=1"),
         (["render", "Arena-V0", "--out", "no/such/place/a.png"], "no/such/place/a.png"),
         (["render", "Arena-V0", "--out", "a.gif", "--fps", "1e-300"], "fps=1e-300 is out of range"),
