@@ -163,23 +163,22 @@ def numbers(spec: Spec) -> str:
 
 
 def actions(spec: Spec) -> str:
-    sets = list(ACTION_SETS)
-    longest = max(map(len, ACTION_SETS.values()))
-    rows = [
-        (number, *(actions[number].name if number < len(actions) else "" for actions in ACTION_SETS.values()))
-        for number in range(longest)
-    ]
+    names = [action.name for action in spec.actions]
     idle = [
         name
         for name, intent in (("interact", INTERACT), ("toggle", TOGGLE))
-        if not any(outcome.verb for _, _, outcome in outcomes(spec, intent))
+        if name in names and not any(outcome.verb for _, _, outcome in outcomes(spec, intent))
     ]
-    names = [action.name for action in ACTION_SETS[spec.action_set]]
-    idle = [name for name in idle if name in names]
     said = f" Here {' and '.join(idle)} {'do' if len(idle) > 1 else 'does'} nothing." if idle else ""
-    own = ", ".join(f"{len(names) + k} {name}" for k, name in enumerate(spec.game.actions))
-    said += f" Behind it come the game's own actions: {own}." if own else ""
-    return paragraphs(table(("number", *sets), rows), f"The action set is `{spec.action_set}`.{said}")
+    others = [
+        f"`{name}` has {', '.join(f'{number} {action.name}' for number, action in enumerate(known))}."
+        for name, known in ACTION_SETS.items()
+        if name != spec.action_set
+    ]
+    return paragraphs(
+        table(("number", "action"), enumerate(names)),
+        f"The action set is `{spec.action_set}`.{said} Instead of it, {' '.join(others)}",
+    )
 
 
 def rules(spec: Spec) -> str:
