@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import signal
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from cogrid import interrupt
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
 from cogrid.envs import registry
-from cogrid.envs.registry import find, is_own, make, registered, spec_of
+from cogrid.envs.registry import family_of, find, is_own, make, registered, spec_of
 from cogrid.episode import Episode, play, replayed
 from cogrid.play.server import Server
 from cogrid.play.session import Session
@@ -93,7 +94,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
     render.add_argument(
         "--policy",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (scripted in kitchens, or random)",
+        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (a script if there is one)",
     )
     render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"side of a cell ({TILE})")
     render.add_argument(
@@ -114,7 +115,7 @@ def _add_play(play: argparse.ArgumentParser) -> None:
     play.add_argument(
         "--partner",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (scripted in kitchens, or random)",
+        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (a script if there is one)",
     )
     play.add_argument("--seed", type=int, metavar="N", help="of the first episode (random)")
     play.add_argument("--participant", metavar="NAME", help="kept in the replays that are saved")
@@ -213,12 +214,15 @@ def _several(count: int, noun: str) -> str:
 
 
 def _list(options: argparse.Namespace) -> None:
-    widest = max(map(len, registered()))
-    for id in registered():
-        spec = spec_of(id, {})
-        sizes = f"{_several(spec.num_agents, 'agent')}, {_several(spec.max_steps, 'step')}"
-        what = f"{spec.height} × {spec.width} cells, {sizes}"
-        print(f"{id:<{widest}}  {what}")
+    ids = registered()
+    width = max(map(len, ids))
+    for family, members in itertools.groupby(sorted(ids, key=family_of), family_of):
+        print(family)
+        for id in members:
+            spec = spec_of(id, {})
+            sizes = f"{_several(spec.num_agents, 'agent')}, {_several(spec.max_steps, 'step')}"
+            what = f"{spec.height} × {spec.width} cells, {sizes}"
+            print(f"  {id:<{width}}  {what}")
 
 
 def _info(options: argparse.Namespace) -> None:
