@@ -246,7 +246,7 @@ class Learner:
         return Run(run.seed, run.update + 1, network, optimizer, last, obs), log
 
     def play(self, network: Network, state: Any, obs: Array, key: Array) -> tuple[Any, Array, Steps]:
-        """`num_steps` in every environment; who is done begins anew."""
+        """`num_steps` in every environment; finished ones are reset."""
 
         def one(carry: tuple[Any, Array], key: Array) -> tuple[tuple[Any, Array], Steps]:
             state, obs = carry
