@@ -36,6 +36,7 @@ HOOKS = (
     "tests/core/test_joining.py",
     "tests/core/test_views.py",
     "tests/core/test_boards.py",
+    "tests/envs/overcooked/test_generated.py",
     "-k",
     "not jax and not conformance",
 )
@@ -243,6 +244,7 @@ JOINING = "cogrid/core/joining.py"
 PLANES = "cogrid/core/planes.py"
 TICKS = "cogrid/core/ticks.py"
 BOARDS_AS_DATA = "cogrid/core/boards.py"
+GENERATED = "cogrid/envs/overcooked/generated.py"
 RESET = "cogrid/core/reset.py"
 
 WRONG_HOOKS = (
@@ -374,8 +376,8 @@ WRONG_HOOKS = (
         "(pose - state.pose)[..., me]",
         "(pose - pose)[..., me]",
     ),
-    Mutant("every slot answers", REPLYING, "waits = waits & ~answers", "waits = waits & True"),
-    Mutant("replies change no slot", REPLYING, "slots[k] = xp.where(answers, after, slots[k])", "pass"),
+    Mutant("every slot answers", REPLYING, "found.append(waits & answer)", "found.append(answer)"),
+    Mutant("replies change no slot", REPLYING, "slots[k] = xp.where(answers, afters[k], slots[k])", "pass"),
     Mutant("what expires is free", REWARDS, "return points + events.expired if", "return points if"),
     Mutant(
         "points go by the slot of the next step",
@@ -410,6 +412,18 @@ WRONG_HOOKS = (
         "[_table(rules, 0)] * 4",
     ),
     Mutant("windows are mirrored", PLANES, "STRIDES[(facing + 1) % 4]", "STRIDES[(facing - 1) % 4]"),
+    Mutant(
+        "inner counters part rooms",
+        GENERATED,
+        "np.array([_joined(bits) for bits in range(256)])",
+        "np.ones(256, bool)",
+    ),
+    Mutant(
+        "things stand in the window",
+        GENERATED,
+        "sketch.beside(floor) & solid & ~site.window",
+        "sketch.beside(floor) & solid",
+    ),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
     Mutant("an open edge stays open", BOARDS_AS_DATA, "edge & lookup(table.opens, codes)", "edge & ~edge"),
     Mutant(
