@@ -121,8 +121,10 @@ class GeneratedKitchen(Kitchen):
         """Free floor and counters: inner ones part no room, shut in no cook and leave places for things."""
         solid = (site.kitchen & ~site.inside) | site.line
         wanted = sketch.below(self.clutter + 1)
-        for number in range(self.clutter):
-            cell = sketch.pick(free & ~site.kept & _is_simple(sketch, free, _JOINED))
+
+        def one_more(number: Array, drawn: Array, value: tuple[Array, Array]) -> tuple[Array, Array]:
+            free, solid = value
+            cell = sketch.pick(free & ~site.kept & _is_simple(sketch, free, _JOINED), drawn)
             left, more = free & ~cell, solid | cell
             places = [_places(sketch, site, left & room, more) for room in site.rooms]
             enough = (places[0] | places[1]).sum(axis=-1, keepdims=True) >= 4
@@ -130,8 +132,10 @@ class GeneratedKitchen(Kitchen):
                 enough = enough & ((place.sum(axis=-1, keepdims=True) >= 2) | ~site.divided)
             shut = (cooks & sketch.beside(free) & ~sketch.beside(left)).any(axis=-1, keepdims=True)
             good = enough & ~shut & (number < wanted)
-            free, solid = sketch.xp.where(good, left, free), sketch.xp.where(good, more, solid)
-        return free, solid
+            return sketch.xp.where(good, left, free), sketch.xp.where(good, more, solid)
+
+        found: tuple[Array, Array] = sketch.repeat(self.clutter, one_more, (free, solid))
+        return found
 
     def _furnished(self, sketch: Sketch, site: Site, free: Array, solid: Array, board: Array) -> Array:
         """One of everything, with the pot and the onions in different rooms; then more by chance."""

@@ -21,6 +21,7 @@ from tests.core.worlds import bounds
 from tests.support import BACKENDS, HAS_JAX, keys
 
 ID = "Overcooked-Generated-V0"
+SLOW = pytest.mark.slow
 OPTIONS: tuple[dict[str, Any], ...] = (
     {},
     {"num_agents": 1},
@@ -153,9 +154,7 @@ def test_many_kitchens_are_solvable(options: dict[str, Any]) -> None:
     assert max(steps) < FAR
 
 
-@pytest.mark.parametrize(
-    "options", [*OPTIONS[:2], *(pytest.param(o, marks=pytest.mark.slow) for o in OPTIONS[2:])]
-)
+@pytest.mark.parametrize("options", [*OPTIONS[:2], *(pytest.param(o, marks=SLOW) for o in OPTIONS[2:])])
 def test_both_backends_draw_the_same(options: dict[str, Any]) -> None:
     words = keys(5, 64)
     states = []
