@@ -629,6 +629,7 @@ def write_results(path: Path, options: Options, past: Past, points: Array) -> di
         },
         "steps": steps,  # of each seed
         "training_seconds": round(past.seconds, 1),
+        "steps_per_second": round(steps * options.seeds / past.seconds),  # of all seeds, compilation included
         "episodes": EPISODES,  # of each seed
         "score": {
             "mean": float(means.mean()),
@@ -638,6 +639,8 @@ def write_results(path: Path, options: Options, past: Past, points: Array) -> di
         },
         "curve": np.round(past.scores, 2).tolist(),  # (chunks, seeds)
     }
+    if past.shadow:
+        content["shadow"] = {"comparisons": past.shadow.comparisons, "mismatches": past.shadow.mismatches}
     files.write(path, json.dumps(content, indent=1) + "\n")
     return content
 

