@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import dataclasses
+import itertools
 import signal
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from cogrid import interrupt
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
-from cogrid.envs.registry import make, registered, spec_of
+from cogrid.envs.registry import family_of, make, registered, spec_of
 from cogrid.episode import Episode, play, replayed
 from cogrid.play.server import Server
 from cogrid.play.session import Session
@@ -92,7 +93,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
     render.add_argument(
         "--policy",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (scripted in kitchens, or random)",
+        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (a script if there is one)",
     )
     render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"side of a cell ({TILE})")
     render.add_argument(
@@ -113,7 +114,7 @@ def _add_play(play: argparse.ArgumentParser) -> None:
     play.add_argument(
         "--partner",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (scripted in kitchens, or random)",
+        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (a script if there is one)",
     )
     play.add_argument("--seed", type=int, metavar="N", help="of the first episode (random)")
     play.add_argument("--port", type=_count(0), default=0, metavar="N", help="of this machine (a free one)")
@@ -207,11 +208,14 @@ def _count(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
 
 
 def _list(options: argparse.Namespace) -> None:
-    widest = max(map(len, registered()))
-    for id in registered():
-        spec = spec_of(id, {}, ())
-        what = f"{spec.height} × {spec.width} cells, {spec.num_agents} agents, {spec.max_steps} steps"
-        print(f"{id:<{widest}}  {what}")
+    ids = registered()
+    width = max(map(len, ids))
+    for family, members in itertools.groupby(sorted(ids, key=family_of), family_of):
+        print(family)
+        for id in members:
+            spec = spec_of(id, {}, ())
+            what = f"{spec.height} × {spec.width} cells, {spec.num_agents} agents, {spec.max_steps} steps"
+            print(f"  {id:<{width}}  {what}")
 
 
 def _info(options: argparse.Namespace) -> None:

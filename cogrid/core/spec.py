@@ -28,7 +28,7 @@ class Spec:
     layout: tuple[Layout, ...] = ()  # reset draws one of them by the key
     num_agents: int = 2  # at most 127
     max_steps: int = 400  # then the episode is truncated
-    action_set: str = "cardinal"  # "cardinal" or "rotation"
+    action_set: str = "cardinal"  # "cardinal", "rotation" or "moves"
     observation: str = "features"  # "features", "lossless", "window" or "none"
     window: int = 5  # side of the window observation, odd
     shaping: float = 0.0  # weight of the shaping terms at reset; 0 leaves them out

@@ -13,10 +13,14 @@ from cogrid.backend.array import brief
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.spec import Spec, differences, override
 from cogrid.envs.arena import specs as arena
+from cogrid.envs.foraging import specs as foraging
+from cogrid.envs.goals import specs as goals
 from cogrid.envs.overcooked import specs as overcooked
+from cogrid.envs.search_rescue import specs as search_rescue
 from cogrid.vector import VectorEnv
 
-_SPECS: dict[str, Spec] = {**overcooked.SPECS, **arena.SPECS}
+_FAMILIES = (overcooked, arena, foraging, goals, search_rescue)
+_SPECS: dict[str, Spec] = {id: spec for family in _FAMILIES for id, spec in family.SPECS.items()}
 
 
 def register(id: str, spec: Spec) -> None:
@@ -33,6 +37,11 @@ def register(id: str, spec: Spec) -> None:
 def registered() -> list[str]:
     """Every id, sorted."""
     return sorted(_SPECS)
+
+
+def family_of(id: str) -> str:
+    """The first word of an id."""
+    return id.split("-")[0]
 
 
 def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spec:
