@@ -57,6 +57,7 @@ ORDER = (
     "boards",
     "prices",
     "aiming",
+    "onehot",
     "offsets",
     (
         "movement",

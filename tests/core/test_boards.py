@@ -157,12 +157,12 @@ def begun(env: Any, *arguments: Any, **keywords: Any) -> Any:
 @each_backend
 def test_a_board_of_ones_own(backend: str) -> None:
     env = made(OPEN, backend)
-    board = env.encode_board("#######\n#2t1 w#\n#     #\n###b###")
+    board = env.encode_board("#######\n#2s1 w#\n#     #\n###b###")
     assert (board.shape, board.dtype) == ((5, 10), np.int8)
     state = env.reset_fn(rng.key(0), board)[0]
     assert drawn(OPEN, backend, state) == picture(
         """
-        ^ t ^   w # # #
+        ^ s ^   w # # #
                   # # #
         # # b # # # # #
         """
@@ -176,7 +176,7 @@ def test_a_board_of_ones_own(backend: str) -> None:
         assert told["verbs"] == ["draw water" if joint[0] == "interact" else "", ""]
     assert drawn(OPEN, backend, state) == picture(
         """
-          t   > w # # #
+          s   > w # # #
             >     # # #
         # # b # # # # #
         """
