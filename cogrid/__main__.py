@@ -19,6 +19,7 @@ from typing import Any
 from cogrid import interrupt
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
+from cogrid.core.rewards import never_paid
 from cogrid.envs import registry
 from cogrid.envs.registry import family_of, find, is_own, make, registered, spec_of
 from cogrid.episode import Episode, play, replayed
@@ -233,7 +234,7 @@ def _info(options: argparse.Namespace) -> None:
     print(f"{options.id}: {(type(game).__doc__ or type(game).__name__).strip().splitlines()[0]}\n")
     for layout in spec.layout:
         print("\n".join(f"    {row}" for row in layout.rows))
-    choices = registry.options(options.id)
+    choices, idle = registry.options(options.id), never_paid(env.rules)
     known = (f"{letter} {game.kind(game.legend[letter])}" for letter in sorted(letters - {FLOOR}))
     starts = [f"{DIGITS[0]}… where agents start"] if any(layout.starts for layout in spec.layout) else []
     rows = {
@@ -242,7 +243,7 @@ def _info(options: argparse.Namespace) -> None:
         "steps": str(spec.max_steps),
         "actions": ", ".join(f"{number} {name}" for number, name in enumerate(env.action_names)),
         "observation": f"{spec.observation}: {seen.shape} {seen.dtype}, named in env.feature_names",
-        "rewards": ", ".join(reward.name for reward in game.rewards()),
+        "rewards": ", ".join(f"{r.name} (never paid)" if r.name in idle else r.name for r in game.rewards()),
         "events": ", ".join(filter(None, env.verbs)) or "none",
         "options": ", ".join(f"{name}={value!r}" for name, value in choices.items()),
     }
