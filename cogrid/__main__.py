@@ -1,4 +1,4 @@
-"""The command line: what there is, what it is like, and pictures of it."""
+"""The command line: list environments, look at them, play them, train in them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from cogrid import interrupt
 from cogrid.cogrid_env import RENDER_FPS, CoGridEnv
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
+from cogrid.crossplay import command as crossplay
 from cogrid.envs.registry import make, registered
 from cogrid.episode import Episode, play, replayed
+from cogrid.humans import command as humans
 from cogrid.play.server import Server
 from cogrid.play.session import Session
 from cogrid.policies import POLICIES, usual_policy
@@ -45,21 +47,23 @@ python -m bench profile         where the time of a step goes"""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; a user's mistake is one sentence and exit code 2."""
-    options = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser(words[0] if words else "").parse_args(words)
     try:
-        options.run(options)
+        code: int | None = options.run(options)
     except (ValueError, TypeError, OSError) as error:
         if interrupt.is_closed_output(error):
             raise
         print(f"python -m cogrid {options.command}: {error}", file=sys.stderr)
         return 2
-    return 0
+    return code or 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str) -> argparse.ArgumentParser:
+    """The parser; a command that needs more than NumPy is described only if it is the one that is run."""
     parser = argparse.ArgumentParser(
         prog="python -m cogrid",
-        description="Multi-agent grid worlds: list them, look at them, make pictures of them.",
+        description="Multi-agent grid worlds: list them, look at them, play them, train in them.",
         epilog="example: python -m cogrid render Overcooked-CrampedRoom-V0 --out kitchen.gif",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -70,6 +74,15 @@ def _parser() -> argparse.ArgumentParser:
     info.set_defaults(run=_info)
     _add_render(commands.add_parser("render", help="write a picture or a film of an episode"))
     _add_play(commands.add_parser("play", help="play in the browser, or look at a replay there"))
+    train = commands.add_parser("train", help="train agents, and leave scores and policies that can play")
+    if command == "train":
+        _add_train(train)
+    crossplay.add_arguments(
+        commands.add_parser("crossplay", help="play all pairs of some policies with each other")
+    )
+    humans.add_arguments(
+        commands.add_parser("humans", help="turn overcooked_ai's human games into replays and arrays")
+    )
     bench = commands.add_parser("bench", help="print how speed is measured")
     bench.set_defaults(run=lambda options: print(BENCH))
     return parser
@@ -92,7 +105,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
     render.add_argument(
         "--policy",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (scripted in kitchens, or random)",
+        help=f"{', '.join(POLICIES)}, or a policy-SEED.npz of `train` (scripted in kitchens, or random)",
     )
     render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"side of a cell ({TILE})")
     render.add_argument(
@@ -113,12 +126,20 @@ def _add_play(play: argparse.ArgumentParser) -> None:
     play.add_argument(
         "--partner",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (scripted in kitchens, or random)",
+        help=f"{', '.join(POLICIES)}, or a policy-SEED.npz of `train` (scripted in kitchens, or random)",
     )
     play.add_argument("--seed", type=int, metavar="N", help="of the first episode (random)")
     play.add_argument("--port", type=_count(0), default=0, metavar="N", help="of this machine (a free one)")
     play.add_argument("--no-open", action="store_true", help="only print the address")
     play.set_defaults(run=_play)
+
+
+def _add_train(train: argparse.ArgumentParser) -> None:
+    try:
+        from cogrid.train import command  # optional: it needs the extra `train`
+    except ModuleNotFoundError as error:
+        train.error(f"it needs {error.name}: pip install '.[train]' from the checkout.")
+    command.add_arguments(train)
 
 
 def _file(what: str) -> Path | None:
