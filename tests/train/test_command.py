@@ -277,7 +277,7 @@ def test_nothing_is_resumed_before_the_first_checkpoint(
 @pytest.mark.parametrize(
     "where",
     [
-        *("cogrid", "jax", "jax._src.compiler:compile_or_get_cached"),
+        *("numpy", "jax", "jax._src.compiler:compile_or_get_cached"),
         *(
             pytest.param(where, marks=pytest.mark.slow)
             for where in (
