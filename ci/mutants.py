@@ -35,6 +35,7 @@ HOOKS = (
     "tests/core/test_slots.py",
     "tests/core/test_joining.py",
     "tests/core/test_views.py",
+    "tests/core/test_boards.py",
     "-k",
     "not jax and not conformance",
 )
@@ -241,6 +242,8 @@ REPLYING = "cogrid/core/replying.py"
 JOINING = "cogrid/core/joining.py"
 PLANES = "cogrid/core/planes.py"
 TICKS = "cogrid/core/ticks.py"
+BOARDS_AS_DATA = "cogrid/core/boards.py"
+RESET = "cogrid/core/reset.py"
 
 WRONG_HOOKS = (
     Mutant(
@@ -408,6 +411,31 @@ WRONG_HOOKS = (
     ),
     Mutant("windows are mirrored", PLANES, "STRIDES[(facing + 1) % 4]", "STRIDES[(facing - 1) % 4]"),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
+    Mutant("an open edge stays open", BOARDS_AS_DATA, "edge & lookup(table.opens, codes)", "edge & ~edge"),
+    Mutant(
+        "nothing is too many",
+        BOARDS_AS_DATA,
+        "(ranks > lift(most[:, None]",
+        "(ranks > 99 + lift(most[:, None]",
+    ),
+    Mutant(
+        "a start may be there twice", BOARDS_AS_DATA, 'xp.where(flaws["twice"], table.wall, codes)', "codes"
+    ),
+    Mutant(
+        "all rooms are one",
+        BOARDS_AS_DATA,
+        "(names[..., None, :] == own[..., None])",
+        "(names[..., None, :] >= 0) & (own[..., None] >= 0)",
+    ),
+    Mutant("a pool is its first", RESET, "1)[..., 0] % np.uint32(count)", "1)[..., 0] % np.uint32(1)"),
+    Mutant("episodes of a pool share their chance", RESET, "state.evolve(words=words,", "state.evolve("),
+    Mutant("a sketch draws one number", "cogrid/core/sketch.py", "self._drawn += count", "self._drawn += 0"),
+    Mutant(
+        "of equal ones the last is the nearest",
+        "cogrid/core/offsets.py",
+        "rank = steps * np.int32(count) + order",
+        "rank = steps * np.int32(count) + (count - 1 - order)",
+    ),
 )
 
 

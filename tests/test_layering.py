@@ -25,6 +25,7 @@ LAYERS = {
     "cogrid.render": ("numpy", "cogrid.backend", "cogrid.core", "cogrid.files", "cogrid.render"),
     "cogrid": ("numpy", "gymnasium", "pettingzoo", "cogrid"),
     "cogrid.train": ("numpy", "equinox", "jax", "matplotlib", "optax", "rich", "cogrid"),
+    "cogrid.adapters.stable_baselines3": ("numpy", "gymnasium", "stable_baselines3", "cogrid"),
     "cogrid.benchmarks": ("numpy", "cogrid"),
 }
 # The outer layers, where a function may import JAX.
@@ -43,13 +44,17 @@ ORDER = (
     "chance",
     "answers",
     "game",
+    "places",
     "asking",
     "symbols",
     "spec",
     "slots",
     "rules",
+    "sketch",
+    "boards",
     "prices",
     "aiming",
+    "offsets",
     (
         "movement",
         "interaction",
@@ -65,13 +70,20 @@ ORDER = (
     "observation",
     ("reset", "replace", "report", "difference"),
     "snapshot",
+    "pool",
     "autoreset",
     "step",
     "profiling",
 )
 
 # Other libraries that only some use has, and the layer where a function may import them.
-EXTRAS = {"PIL": "cogrid.render", "tkinter": "cogrid.render", "websockets": "cogrid", "matplotlib": "cogrid"}
+EXTRAS = {
+    "PIL": "cogrid.render",
+    "tkinter": "cogrid.render",
+    "websockets": "cogrid",
+    "matplotlib": "cogrid",
+    "jaxmarl": "cogrid",
+}
 # A layer that needs an extra as a whole: the others import it inside of functions.
 EXTRA_LAYERS = ("cogrid.train",)
 

@@ -14,11 +14,13 @@ from pathlib import Path
 from bench import ab, runner, suites
 from bench.commands.options import (
     add_file,
+    add_sampling,
     add_selection,
     add_strict,
     at_least,
     cogrid_errors,
     new_result,
+    plan_of,
     refuse_shadow,
     selected,
     short,
@@ -43,18 +45,8 @@ EXAMPLE = "python -m bench run --layout CrampedRoom --backend jax --tag before"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     parser.add_argument("--against", metavar="REV", help="compare with this revision, by turns (A/B)")
-    group = parser.add_argument_group(
-        "sampling, in steps of one environment (by default what fills the time)"
-    )
-    plan, default = Plan(), "default: %(default)s"
-    group.add_argument("--rounds", type=at_least(1), default=plan.samples, help=f"samples; {default}")
-    group.add_argument(
-        "--iterations", type=at_least(0), default=plan.iterations, help="of a sample, at least"
-    )
-    group.add_argument(
-        "--warmup", type=at_least(0), default=plan.warmup_iterations, help="before the samples"
-    )
-    group.add_argument("--seed", type=int, default=42, help=f"of the action tapes; {default}")
+    parser.add_argument("--seed", type=at_least(0), default=42, help="of the tapes; default: %(default)s")
+    add_sampling(parser)
     add_file(parser)
     parser.add_argument("--resume", action="store_true", help="finish the newest file that lacks rows")
     parser.add_argument("--require-platform", metavar="NAME", help="exit 69 unless JAX runs on it")
@@ -77,14 +69,13 @@ def run(options: argparse.Namespace) -> int:
         print(tables.profile(result))
         return exit_code(result)
     print(tables.summary(result))
-    return _judged(result, earlier, options.strict)
+    return judged(result, earlier, options.strict)
 
 
 def _planned(options: argparse.Namespace) -> tuple[Path, Result]:
-    plan = Plan(options.rounds, iterations=options.iterations, warmup_iterations=options.warmup)
     suite = suites.full if options.full else suites.quick
     chosen = [dataclasses.replace(case, seed=options.seed) for case in selected(options, suite)]
-    return new_result("full" if options.full else "quick", chosen, plan, options)
+    return new_result("full" if options.full else "quick", chosen, plan_of(options), options)
 
 
 def measure(path: Path, result: Result) -> None:
@@ -103,7 +94,7 @@ def exit_code(result: Result) -> Code:
     return worst(meaning.get(row.status, Code.FINE) for row in result.rows)
 
 
-def _judged(result: Result, earlier: Baselines, strict: bool) -> Code:
+def judged(result: Result, earlier: Baselines, strict: bool) -> Code:
     found = findings.judge(result, earlier)
     if earlier.timings or earlier.counters or result.is_ab:
         print(f"\n{diff.text(found)}")
@@ -134,7 +125,7 @@ def _against(options: argparse.Namespace) -> int:
         raise UsageError(f"{options.against} runs none of the cases: {comparisons[0].why_new}")
     print(f"bench: results are in {short(path)}", file=sys.stderr)
     print(tables.machine(result))
-    return _judged(result, Baselines(), options.strict)
+    return judged(result, Baselines(), options.strict)
 
 
 def _ab_suite(arena: suites.Options, with_training: bool) -> list[Case]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from bench.measure import phases, speed, times, training
+from bench.measure import clock, phases, speed, times, training
+from bench.measure.gpu import compiled
 from bench.measure.plan import Measured, Plan
-from cogrid.benchmarks import clock
 from cogrid.benchmarks.case import Case
 
 Measure = Callable[[Case, Plan], Measured]
@@ -23,6 +23,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "profile": phases.profile,
         "features": phases.features,
         "train": training.train,
+        **compiled.MEASURES,
     }
 )
 

@@ -22,7 +22,8 @@ from cogrid.benchmarks.case import Case
 #: Everything that stands between any case and its numbers, but the engine; the measure's own module is added.
 MEASURING = (
     *(f"cogrid/benchmarks/{name}.py" for name in ("case", "clock", "modes", "workloads")),
-    *("bench/measure/plan.py", "bench/measure/counters.py", "cogrid/testing.py", "cogrid/core/profiling.py"),
+    *(f"bench/measure/{name}.py" for name in ("clock", "plan", "counters")),
+    *("cogrid/testing.py", "cogrid/core/profiling.py"),
     # The cooks of the cooperative tapes.
     *(f"cogrid/envs/overcooked/{name}.py" for name in ("floor_plan", "planning", "policies")),
 )
@@ -34,10 +35,15 @@ def identity(case: Case, plan: Plan) -> str:
     The number of samples is left out: more of them measure the same thing better.
     """
     sampling = {name: value for name, value in plan._asdict().items() if name != "samples"}
-    own = sys.modules[measures.named(case.measure).__module__].__file__
-    return hashed(
-        [case.parameters(), sampling], code_of(*(ROOT / name for name in MEASURING), Path(str(own)))
-    )
+    return hashed([case.parameters(), sampling], code_of(*_measuring(case.measure)))
+
+
+def _measuring(measure: str) -> list[Path]:
+    """The files of a measure. One that has a folder of its own plays no tape and asks no clock."""
+    module = Path(str(sys.modules[measures.named(measure).__module__].__file__))
+    if module.parent == ROOT / "bench" / "measure":
+        return [*(ROOT / name for name in MEASURING), module]
+    return [ROOT / "cogrid" / "benchmarks" / "case.py", *sorted(module.parent.glob("*.py"))]
 
 
 def hashed(facts: Any, code: str) -> str:
@@ -46,7 +52,9 @@ def hashed(facts: Any, code: str) -> str:
 
 @functools.cache
 def code_of(*files: Path) -> str:
-    return "\n".join(executed(file.read_text(encoding="utf-8")) for file in files)
+    """What is executed of the files; all of what is not Python."""
+    texts = ((file, file.read_text(encoding="utf-8")) for file in files)
+    return "\n".join(executed(text) if file.suffix == ".py" else text for file, text in texts)
 
 
 def executed(source: str) -> str:
