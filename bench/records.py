@@ -129,8 +129,7 @@ class Measurement(Record):
     checksum: Hex16 | None = None
     parts: dict[str, float] = msgspec.field(default_factory=dict)
     part_means: dict[str, float] = msgspec.field(default_factory=dict)
-    # How often each verb happened in the steps that were compared with NumPy.
-    verbs: dict[str, int] = msgspec.field(default_factory=dict)
+    verbs: dict[str, int] = msgspec.field(default_factory=dict)  # how often in the steps that were compared
     shadow: ShadowCheck | None = None
 
 
@@ -217,9 +216,10 @@ class Git(Record):
 
 
 class Against(Record):
-    revision: str
+    revision: str  # or the checkout itself without a setting
     sha: str
     head: str | None
+    setting: str = ""  # of head
 
 
 class Configuration(Record):

@@ -165,12 +165,20 @@ def select(
     only: str | None = None,
     layouts: list[str] | None = None,
     backend: str | None = None,
-    batch: int | None = None,
+    batches: Sequence[int] = (),
+    chunks: Sequence[int] = (),
 ) -> list[Case]:
-    """The cases that fit all that was asked for; a batch replaces that of the batched modes."""
-    if batch is not None:
-        cases = [_with_batch(case, batch) for case in cases if not case.mode.endswith("single")]
-        cases = list(dict.fromkeys(cases))
+    """The cases that fit all that was asked for.
+
+    Batches take the place of those of the batched modes, and chunks that of the steps of a scan: each of
+    them, so that several make a sweep.
+    """
+    if batches:
+        batched = [case for case in cases if not case.mode.endswith("single")]
+        cases = list(dict.fromkeys(_with_batch(case, n) for n in batches for case in batched))
+    if chunks:
+        scans = [case for case in cases if case.mode == "jax-scan"]
+        cases = list(dict.fromkeys(dataclasses.replace(case, steps=n) for case in scans for n in chunks))
     return [
         case
         for case in cases

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,10 @@ from tabulate import tabulate
 
 import cogrid
 from bench.exit_codes import Code, UsageError
+from bench.experiments.validation_files import Log, PlayedScene, write
 from bench.measure import training
+from bench.show.progress import Progress
+from bench.storage import results
 from bench.storage.machine import version_of
 from cogrid.backend.array import BACKENDS
 from cogrid.cogrid_env import CoGridEnv
@@ -173,25 +176,30 @@ def _report(env: Any) -> ShadowReport:
     return report
 
 
-def play_all(runs: Iterator[Run]) -> list[Outcome]:
-    """Play one after the other; progress and every mismatch are shown on stderr at once.
+def play_all(runs: Sequence[Run], log: Log) -> list[Outcome]:
+    """Play one after the other; progress and every mismatch are shown and logged at once.
 
     A run that fails does not keep the others from being played; Ctrl-C does.
     """
     outcomes: list[Outcome] = []
     began, total = time.perf_counter(), 0
-    for run in runs:
-        outcome = outcome_of(run)
-        outcomes.append(outcome)
-        before, total = total, total + outcome.report.comparisons
-        if marks_in(before, total):
-            wrong = sum(each.report.mismatches for each in outcomes)
-            seconds = time.perf_counter() - began
-            print(f"validate: {total:,} comparisons, {wrong:,} mismatches, {seconds:.0f} s", file=sys.stderr)
-        if outcome.report.first:
-            print(f"validate: {first_mismatch(outcome)}", file=sys.stderr)
-        if isinstance(outcome.failure, KeyboardInterrupt):
-            break
+    with Progress() as progress:
+        for number, run in enumerate(runs):
+            progress.start(f"{run.path} of {run.scene}", number, len(runs))
+            outcome = outcome_of(run)
+            outcomes.append(outcome)
+            report = outcome.report
+            before, total = total, total + report.comparisons
+            played = f"{run.path} of {run.scene} on {report.backend}: {report.comparisons:,} comparisons"
+            log.say(f"{played}, {report.mismatches:,} mismatches", shown=False)
+            if marks_in(before, total):
+                wrong = sum(each.report.mismatches for each in outcomes)
+                seconds = time.perf_counter() - began
+                log.say(f"{total:,} comparisons, {wrong:,} mismatches, {seconds:.0f} s")
+            if report.first:
+                log.say(first_mismatch(outcome))
+            if isinstance(outcome.failure, KeyboardInterrupt):
+                break
     return outcomes
 
 
@@ -246,8 +254,15 @@ def run(size: int) -> Code:
     if missing := [*([] if version_of("jax") else ["jax"]), *training.missing()]:
         names = ", ".join(missing)
         raise UsageError(f"validation trains, and {names} cannot be found: pip install '.[train]'.")
-    outcomes = play_all(planned(size, everything=size >= SIZES["soak"]))
+    path = results.path_of("validate")
+    with Log(path.with_suffix(".log")) as log:
+        outcomes = play_all(list(planned(size, everything=size >= SIZES["soak"])), log)
+        log.say(table(outcomes), shown=False)
+    comparisons, mismatches = _sums([outcome.report for outcome in outcomes])
+    scenes = [PlayedScene.of(*outcome) for outcome in outcomes]
+    write(path, size, comparisons, mismatches, scenes)
     print(table(outcomes))
+    print(f"bench: results are in {path}, the log is beside them", file=sys.stderr)
     if any(outcome.report.mismatches for outcome in outcomes):
         return Code.MISMATCH
     if any(isinstance(outcome.failure, KeyboardInterrupt) for outcome in outcomes):

@@ -50,5 +50,5 @@ def run(options: argparse.Namespace) -> int:
             write_dataset(options.out / f"{kitchen}.npz", games, options.observation)
             (options.out / "replays").mkdir(parents=True, exist_ok=True)
             for number, game in enumerate(games):
-                replay_of(game).save(options.out / "replays" / f"{kitchen}-{number:02}.json.gz")
+                replay_of(game).save(options.out / "replays" / f"{kitchen}-{number:02}.replay.json.gz")
     return MISMATCH if wrong else 0

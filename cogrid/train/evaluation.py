@@ -56,7 +56,7 @@ def finish(options: Options, out: Path, networks: Network, history: History) -> 
     results = _results(options, history, points)
     files.write(out / "results.json", json.dumps(results, indent=1) + "\n")
     _write_plot(out / "curve.png", options, history)
-    _write_replay(out / "replay.json.gz", options, points, actions)
+    _write_replay(out / "episode.replay.json.gz", options, points, actions)
     written = [_write_policy(out, options, networks, points, member) for member in range(options.seeds)]
     for name, mean, deviation in zip(
         written, results["score"]["by_seed"], results["score"]["deviation_by_seed"], strict=True
@@ -66,7 +66,7 @@ def finish(options: Options, out: Path, networks: Network, history: History) -> 
         f"{options.id}: mean return {results['score']['mean']:.1f} in {EPISODES} episodes of each seed, "
         f"after {results['steps']:,} steps of each and {history.seconds / 60:.1f} minutes in all"
     )
-    print(f"{out}: results.json, curve.png, replay.json.gz, {CHECKPOINT}, {', '.join(written)}")
+    print(f"{out}: results.json, curve.png, episode.replay.json.gz, {CHECKPOINT}, {', '.join(written)}")
 
 
 def _results(options: Options, history: History, points: Array) -> dict[str, Any]:
