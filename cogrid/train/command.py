@@ -25,7 +25,7 @@ USAGE, MISMATCH = 2, 22
 DESCRIPTION = """\
 Train agents that share a network by independent PPO; all seeds learn in one compiled program.
 
-Ends with scores, results.json, curve.png, episode.replay.json.gz and policy-SEED.npz, which play and render take.
+Ends with scores, results.json, curve.png, episode.replay.json.gz and policy-SEED.npz for play and render.
 Ctrl-C or a kill costs at most one chunk; --resume continues to the same result, bit for bit."""
 EXAMPLES = """\
 examples:
