@@ -55,8 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, OSError) as error:
         if interrupt.is_closed_output(error):
             raise
-        words = "; ".join([str(error), *getattr(error, "__notes__", ())])  # what an author's rule was asked
-        print(f"python -m cogrid {options.command}: {words}", file=sys.stderr)
+        notes = getattr(error, "__notes__", ())  # what an author's rule was asked
+        print(f"python -m cogrid {options.command}: {'; '.join([str(error), *notes])}", file=sys.stderr)
         return 2
     return code or 0
 
