@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickletools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -31,7 +31,7 @@ PLAIN = frozenset(
     ]
 )
 CONSTANTS = MappingProxyType({"NONE": None, "NEWTRUE": True, "NEWFALSE": False})
-EMPTY: dict[str, Callable[[], Any]] = MappingProxyType(
+EMPTY: Mapping[str, Callable[[], Any]] = MappingProxyType(
     {"EMPTY_DICT": dict, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple}
 )
 TUPLES = MappingProxyType({"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3})
