@@ -188,6 +188,8 @@ class Rules:
             self.slot_dtype = self.backend.index_dtype(len(self.slots.things))
             replies = n * n_slots if self.slots.replies.n_branches > 1 else 0
             ticks = n_slots if self.slots.ticks.n_branches > 1 else 0
+        #: Slots answer events or change by themselves.
+        self.replies = self.slots is not None and self.slots.are_live
         self.draws = Draws(
             {
                 "interact": acts,

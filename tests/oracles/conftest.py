@@ -1,0 +1,29 @@
+"""Options of the comparison with other implementations, and what it has met."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="more states and episodes, as at night")
+
+
+@pytest.fixture
+def full(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--full"))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What the tests of OvercookedV2 met, added up over all layouts."""
+    met = Counter[str]()
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, value in getattr(report, "user_properties", ()):
+            met.update(value if name == "met" and report.when == "call" else {})
+    if met:
+        terminalreporter.section("OvercookedV2: what was compared, and how often it was met")
+        for name, times in sorted(met.items()):
+            terminalreporter.write_line(f"{name:50} {times:10,}")
