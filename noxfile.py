@@ -46,9 +46,16 @@ MATRIX = {
 }
 # What other sessions run, and `tests` leaves to them.
 ELSEWHERE = (
-    *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed", "tests/examples"),
+    *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed", "tests/examples", "tests/clients"),
     "tests/test_examples.py",
 )
+# Other libraries by environment: those that cannot share one stand apart. Each has a dependency group.
+CLIENTS = {
+    "torch": ("stable_baselines3", "torchrl", "torch", "gymnasium"),
+    "jaxmarl": ("jaxmarl",),
+    "rllib": ("rllib",),
+    "benchmarl": ("benchmarl",),
+}
 # The names that a Chromium goes by.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The older implementation on PyPI: its import name is ours, so it never shares an environment with us.
@@ -185,6 +192,17 @@ def oracles(session: nox.Session) -> None:
     row = MATRIX["jax-cpu"]
     install(session, "tests", "oracles", extra=row.extra)
     pytest(session, row, "tests/oracles")
+
+
+@nox.session(tags=["nightly"])
+@nox.parametrize("client", [nox.param(name, id=name) for name in CLIENTS])
+def clients(session: nox.Session, client: str) -> None:
+    """Run docs/with-your-learner.md and tests/clients against the real libraries; some GB to install."""
+    row = MATRIX["jax-cpu"]
+    install(session, "tests", f"clients-{client}", extra=f"{row.extra},render")
+    files = (f"tests/clients/test_{name}.py" for name in CLIENTS[client])
+    # Their warnings are theirs. One worker: a learner takes the cores by itself.
+    pytest(session, row._replace(workers="0"), "-W", "default", *files)
 
 
 @nox.session(tags=["ci"])

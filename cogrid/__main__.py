@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from cogrid import interrupt
-from cogrid.cogrid_env import RENDER_FPS, CoGridEnv
+from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
 from cogrid.envs.registry import make, registered
@@ -26,7 +26,7 @@ from cogrid.play.server import Server
 from cogrid.play.session import Session
 from cogrid.policies import POLICIES, usual_policy
 from cogrid.render.film import LEAST_FPS, MOST_FPS, SUFFIXES, Film, check_pixels
-from cogrid.render.picture import TILE, checked_tile
+from cogrid.render.picture import RENDER_FPS, TILE, checked_tile
 from cogrid.replay import Replay
 
 MOST_STEPS = 400  # of a film, unless told otherwise

@@ -200,7 +200,7 @@ class Recorder(BaseParallelWrapper):
 
     def _frame(self, rewards: Mapping[int, float]) -> Frame:
         env = self.env
-        seen = env.state().reshape(env.spec.num_agents, *env.observation_space(0).shape)
+        seen = env.state().reshape(env.spec.num_agents, *env.observation_space(env.possible_agents[0]).shape)
         paid = np.array([rewards.get(agent, 0.0) for agent in env.possible_agents], np.float32)
         return Frame(env.env_state, seen, paid, env.env_state.done)
 

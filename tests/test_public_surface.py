@@ -72,9 +72,9 @@ def test_a_registered_spec_can_be_made(monkeypatch) -> None:
 
 def test_signatures() -> None:
     assert parameters(cogrid.make)[:2] == ["id", "backend"]
-    assert set(parameters(cogrid.make)) >= {"render_mode", "infos", "shadow", "overrides"}
+    assert set(parameters(cogrid.make)) >= {"render_mode", "infos", "shadow", "agent_names", "overrides"}
     assert parameters(cogrid.make_vec)[:3] == ["id", "num_envs", "backend"]
-    assert set(parameters(cogrid.make_vec)) >= {"autoreset", "infos", "shadow", "overrides"}
+    assert set(parameters(cogrid.make_vec)) >= {"autoreset", "infos", "shadow", "render_mode", "overrides"}
     assert parameters(cogrid.rollout)[:5] == ["env", "policy", "key", "num_envs", "num_steps"]
     assert set(parameters(cogrid.rollout)) >= {"chunk", "params", "keep", "devices", "checkpoint"}
     assert parameters(distributed.start)[:3] == ["address", "num_processes", "process_id"]

@@ -32,6 +32,10 @@ RUNS = {
     "examples(numpy)": ("pytest",),
     "examples(jax-cpu)": ("pytest",),
     "browser": ("pytest",),
+    "clients(torch)": ("pytest",),
+    "clients(jaxmarl)": ("pytest",),
+    "clients(rllib)": ("pytest",),
+    "clients(benchmarl)": ("pytest",),
     "lint": ("ruff", "mypy"),
     "workflows": ("zizmor", "check-jsonschema", "pytest"),
 }
@@ -81,8 +85,17 @@ def test_tests_leave_out_only_what_another_session_runs(tmp_path: Path) -> None:
         assert nox("-s", session, *HERE, PATH=path).returncode == 0
     runs = [line.split() for line in calls(tmp_path / "bin") if line.startswith("pytest")]
     ignored = {word.removeprefix("--ignore=") for word in runs[0] if word.startswith("--ignore=")}
+    ignored.remove("tests/clients")  # the next test's
     assert ignored == {word for run in runs[1:] for word in run if word.startswith("tests/")}
     assert all((ROOT / path).exists() for path in ignored)
+
+
+def test_every_client_is_run_by_one_session(tmp_path: Path) -> None:
+    path = stubs(tmp_path / "bin", dict.fromkeys(TOOLS, 0))
+    assert nox("-s", "clients", *HERE, PATH=path).returncode == 0
+    runs = [line.split() for line in calls(tmp_path / "bin") if line.startswith("pytest")]
+    files = sorted(word for run in runs for word in run if word.startswith("tests/"))
+    assert files == sorted(str(one.relative_to(ROOT)) for one in (ROOT / "tests/clients").glob("test_*.py"))
 
 
 @pytest.mark.parametrize(("session", "code"), [("mutants", 0), ("mutants", 1), ("docs", 1)])
