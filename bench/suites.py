@@ -8,11 +8,11 @@ from typing import Any
 
 from bench.measure.measures import named
 from cogrid.benchmarks.case import Case
-from cogrid.envs.overcooked.specs import SPECS
+from cogrid.envs.overcooked.specs import CLASSIC
 
 CRAMPED = "Overcooked-CrampedRoom-V0"
 ARENA = "Arena-V0"
-KITCHENS = tuple(SPECS)
+KITCHENS = tuple(CLASSIC)
 BATCHED = (("numpy-batch", 1024), ("jax-vmap", 1024), ("jax-scan", 1024))
 ALL_MODES = (("numpy-single", 1), ("jax-single", 1), *BATCHED)
 SWEEP = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 5_000_000)

@@ -1,4 +1,4 @@
-"""Options of the comparison with other implementations, and what it has met."""
+"""`--full`: the number of states and episodes of a night. At the end: what the tests have met."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--full", action="store_true", help="more states and episodes, as at night")
+    parser.addoption("--full", action="store_true", help="compare as much as a night has time for")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def full(request: pytest.FixtureRequest) -> bool:
+    """Whether to compare as much as a night has time for."""
     return bool(request.config.getoption("--full"))
 
 

@@ -13,7 +13,7 @@ from cogrid.core.game import Game, Item, Outcome, Reward, Thing, checked_integer
 from cogrid.core.layout import FLOOR, WALL, Layout
 from cogrid.core.look import Look
 from cogrid.core.symbols import MAX_SYMBOLS
-from cogrid.envs.overcooked import features, layouts, looks, rewards
+from cogrid.envs.overcooked import features, layouts, lineage_layouts, looks, rewards
 from cogrid.envs.overcooked.objects import (
     DISH,
     INGREDIENTS,
@@ -58,7 +58,7 @@ class Kitchen(Game):
             "S": Serving(),
         }
     )
-    layouts: ClassVar[Mapping[str, Layout]] = layouts.LAYOUTS
+    layouts: ClassVar[Mapping[str, Layout]] = MappingProxyType({**layouts.LAYOUTS, **lineage_layouts.LAYOUTS})
     planes: ClassVar[tuple[str, ...]] = features.PLANES
     countdown: ClassVar[tuple[str, int] | None] = ("urgent", 40)
     state_type: ClassVar[type[KitchenState]] = KitchenState
