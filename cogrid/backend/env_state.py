@@ -27,6 +27,7 @@ class Tables(Protocol):
     facing: Array  # (poses,)
     held: Array  # (poses,) number of the item
     n_walkable: int
+    slots: Any  # the things without a place, None where there are none
 
     def symbols(self, function: Callable[[Any], Any]) -> Array:
         """A plain function of a thing, as a table over the symbols."""

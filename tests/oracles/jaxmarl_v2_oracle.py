@@ -10,24 +10,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxmarl.environments.overcooked_v2.common import (
-    Agent,
-    DynamicObject,
-    Position,
-    StaticObject,
-)
+from jaxmarl.environments.overcooked_v2.common import Agent, Position
 from jaxmarl.environments.overcooked_v2.overcooked import OvercookedV2, State
 
 import cogrid
 from cogrid.backend import rng
-from cogrid.core.actions import DOWN, LEFT, RIGHT, UP
-from cogrid.envs.overcooked.objects import DISH, Counter, Pile, Pot, Serving, Soup
-from cogrid.envs.overcooked_v2.objects import INGREDIENTS, Button, Indicator, Recipe
-
-# Their facings and actions by ours; toggle and noop stay.
-FACINGS = np.array([{UP: 0, DOWN: 1, RIGHT: 2, LEFT: 3}[facing] for facing in range(4)])
-ACTIONS = np.array([3, 1, 2, 0, 5, 4, 4])
-FIELDS = ("x", "y", "facing", "held", "grid", "recipe", "delivered", "time")
+from tests.oracles.v2_encoding import ACTIONS, FACINGS, Encoding
 
 
 @dataclass(frozen=True)
@@ -44,35 +32,17 @@ def their_name(name: str) -> str:
     return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
 
 
-class Pair:
+class Pair(Encoding):
     """A layout under one set of options, in both implementations."""
 
     def __init__(self, layout: str, rules: Rules) -> None:
         self.layout, self.rules = layout, rules
         options = {"observation": "lossless"} | rules.ours
-        self.env = cogrid.make(f"OvercookedV2-{layout}-V0", shaping=1.0, infos=True, **options)
+        super().__init__(cogrid.make(f"OvercookedV2-{layout}-V0", shaping=1.0, infos=True, **options))
         self.game = OvercookedV2(their_name(layout), **rules.theirs)
-        self.n = self.env.rules.n_agents
-        symbols, slots = self.env.spec.symbols, self.env.rules.slots
-        self.things = np.array([_thing(thing) for thing in symbols.things], np.int32)  # (things, 3)
-        self.items = np.array([_item(item) for item in symbols.items], np.int32)
-        recipes = [one if isinstance(one, Recipe) else Recipe((), 1) for one in slots.things]
-        self.recipes = np.array([_contents(recipe.items) for recipe in recipes], np.int32)
-        self.served = np.array([recipe.served == 2 for recipe in recipes])
-        self.permuted: tuple[str, ...] = self.env.spec.game.permuted_ingredients
-        self.is_order = np.array([not isinstance(one, Recipe) for one in slots.things])
-        self.orders = np.array([self._order(one) for one in slots.things], np.int32)
         self.keys = self._keys()
         self._theirs = _compiled(self._step_theirs)
         self._see = _compiled(self._see_theirs)
-
-    def _order(self, thing: Any) -> list[int]:
-        """The ingredient that is seen in the place of each."""
-        order = list(range(self.env.spec.game.ingredients))
-        pairs = zip(self.permuted, thing, strict=True) if not isinstance(thing, Recipe) else ()
-        for place, seen in pairs:
-            order[INGREDIENTS.index(place)] = INGREDIENTS.index(seen)
-        return order
 
     def _keys(self) -> dict[int, np.ndarray]:
         """For every recipe, the words of a key with which their step draws it."""
@@ -85,23 +55,6 @@ class Pair:
         for seed, recipe in zip(seeds.tolist(), np.asarray(drawn).tolist(), strict=True):
             found.setdefault(recipe, np.asarray(jax.random.key_data(jax.random.key(seed))))
         assert set(found) == wanted, "both draw from the same recipes"
-        return found
-
-    def translated(self, state: Any) -> dict[str, np.ndarray]:
-        """Our states as the fields of theirs, (B, …)."""
-        row, column = np.divmod(np.asarray(state.pos, np.int32), self.env.rules.width)
-        slot = np.asarray(state.slots)[:, 0]
-        shape = (-1, self.env.rules.height, self.env.rules.width, 3)
-        found = {
-            "x": column,
-            "y": row,
-            "facing": FACINGS[np.asarray(state.agent_dir)],
-            "held": self.items[np.asarray(state.held)],
-            "grid": self.things[np.asarray(state.cells)].reshape(shape),
-            "recipe": self.recipes[slot],
-            "delivered": self.served[slot],
-            "time": np.asarray(state.time),
-        }
         return found
 
     def to_theirs(self, state: Any) -> State:
@@ -121,10 +74,6 @@ class Pair:
             done=jnp.zeros_like(one["time"], bool),
             ingredient_permutations=jnp.asarray(self.sights(state)) if self.permuted else None,
         )
-
-    def sights(self, state: Any) -> np.ndarray:
-        """(B, n, ingredients) which ingredient each agent sees in the place of each."""
-        return self.orders[np.asarray(state.slots)[:, 1:]]
 
     def from_theirs(self, theirs: State) -> Any:
         """Our states of a batch of theirs."""
@@ -164,12 +113,13 @@ class Pair:
         self, state: Any, theirs: State, actions: np.ndarray
     ) -> tuple[Any, State, list[str], dict[str, Any]]:
         """Both go on by one step: their states, what differs between them, and our infos."""
-        after, obs, plain, rewards, done, infos = self._step_ours(state, actions)
+        after, obs, plain, rewards, done, infos = self.step_ours(state, actions)
         recipe = self.recipes[np.asarray(after.slots)[:, 0]].tolist()
         words = np.stack([self.keys[number] for number in recipe])
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
             seen, reached, score, shaped, over = self._theirs(words, theirs, ACTIONS[actions])
         found = self.differences(after, reached)
+        self.given = seen, score, shaped  # by them, for those who record it
         expected = {"planes": seen, "score": score, "shaped": shaped, "done": over}
         got = {"planes": obs, "score": plain, "shaped": rewards - plain, "done": done}
         for name, want in expected.items():
@@ -190,15 +140,6 @@ class Pair:
         """What differs in the planes of states that no step led to."""
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
             return _difference("planes", np.asarray(self._see(theirs)), np.asarray(obs))
-
-    def _step_ours(self, state: Any, actions: Any) -> Any:
-        """With the shaping's weight at 0 and at 1."""
-        state = state.evolve(weight=np.zeros_like(state.weight))
-        plain = self.env.step_fn(state, actions)[2]
-        after, obs, rewards, done, infos = self.env.step_fn(
-            state.evolve(weight=np.ones_like(state.weight)), actions
-        )
-        return after, obs, plain, rewards, done, infos
 
     def _step_theirs(self, words: Any, state: State, actions: Any) -> Any:
         # step_env, never step: that one resets at the end of an episode.
@@ -235,43 +176,3 @@ def _difference(name: str, want: np.ndarray, got: np.ndarray) -> list[str]:
         return []
     first = tuple(where[0])
     return [f"{name} differs {len(where)} times, first at {first}: expected {want[first]}, got {got[first]}"]
-
-
-def _contents(items: tuple[str, ...]) -> int:
-    return sum(int(DynamicObject.ingredient(INGREDIENTS.index(item))) for item in items)
-
-
-def _item(item: Any) -> int:
-    if item is None:
-        return 0
-    if isinstance(item, Soup):
-        return _contents(item.items) | DynamicObject.PLATE | DynamicObject.COOKED
-    return int(DynamicObject.PLATE) if item == DISH else _contents((item,))
-
-
-def _thing(thing: Any) -> tuple[int, int, int]:
-    match thing:
-        case "floor":
-            return StaticObject.EMPTY, 0, 0
-        case Counter(item):
-            return StaticObject.WALL, _item(item), 0
-        case Pile(item):
-            pile = (
-                StaticObject.PLATE_PILE
-                if item == DISH
-                else StaticObject.ingredient_pile(INGREDIENTS.index(item))
-            )
-            return pile, 0, 0
-        case Serving():
-            return StaticObject.GOAL, 0, 0
-        case Indicator():
-            return StaticObject.RECIPE_INDICATOR, 0, 0
-        case Button(lit):
-            return StaticObject.BUTTON_RECIPE_INDICATOR, 0, lit
-        case Pot(items, timer):
-            return (
-                StaticObject.POT,
-                _contents(items) | (DynamicObject.COOKED if timer == 0 else 0),
-                max(0, timer),
-            )
-    raise AssertionError(thing)

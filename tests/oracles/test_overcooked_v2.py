@@ -12,7 +12,9 @@ pytest.importorskip("jaxmarl")
 
 import jax
 
+from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.envs.overcooked_v2.layouts import PLANS
+from tests.golden.v2 import lane
 from tests.oracles.jaxmarl_v2_oracle import Pair, Rules, their_name
 from tests.oracles.v2_states import busy_actions, random_states
 
@@ -26,6 +28,11 @@ KNOWN_DIFFERENCES = {
 }
 
 PLAIN = Rules("plain")
+
+
+def rules_of(layout: str) -> Rules:
+    """All options together for a layout."""
+    return varied([*PLANS].index(layout))
 
 
 def varied(number: int) -> Rules:
@@ -65,14 +72,21 @@ def test_steps_as_jaxmarls(layout: str, rules: Rules, full: bool, record_propert
     state, obs = pair.reset(BATCH, 99)
     theirs = pair.to_theirs(state)
     assert not (found := pair.seen_differences(theirs, obs)), found
+    cooks = [ScriptedCooks(pair.env.rules, seed=k, noise=0.05 * k) for k in range(12 if full else 4)]
     for step in range(HORIZON):
         actions = busy_actions(generator, (BATCH, pair.n))
+        for k, cook in enumerate(cooks):  # some play with a purpose
+            actions[k] = [*cook.act(lane(state, k)).values()]
         before = state
         state, theirs, found, infos = pair.step(state, theirs, actions)
         assert not found, f"{layout}, {rules}, step {step} of the episodes: {found}"
         _count(pair, met, before, state, infos)
     assert np.asarray(state.done).all()
-    met["states injected"], met["episodes played"] = rounds * BATCH, BATCH
+    met["states injected"], met["episodes played"], met["of them by cooks"] = (
+        rounds * BATCH,
+        BATCH,
+        len(cooks),
+    )
     record_property("met", dict(met))
     _check(pair, met)
 
@@ -80,7 +94,7 @@ def test_steps_as_jaxmarls(layout: str, rules: Rules, full: bool, record_propert
 @pytest.mark.parametrize("layout", ["CrampedRoomV2", "FunCoordination", "GroundedCoordSimple", "LongRoom"])
 def test_their_random_resets_are_states_of_ours(layout: str, record_property: Any) -> None:
     """Their states after a random reset, permutations included, step alike; places and hands vary."""
-    pair = Pair(layout, varied([*PLANS].index(layout)))
+    pair = Pair(layout, rules_of(layout))
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         _, theirs = jax.jit(jax.vmap(pair.game.reset))(jax.random.split(jax.random.key(3), BATCH))
     state = pair.from_theirs(theirs)

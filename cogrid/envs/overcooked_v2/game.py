@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -180,6 +181,30 @@ class KitchenV2(Game):
             return self._drawn(served)
         return Recipe(thing.items, served)
 
+    def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> KitchenV2 | None:
+        """The kitchen with the recipe of the moment, if it can be read anywhere in sight."""
+        if seen is not None and not any(map(features.is_shown, seen)):
+            return None
+        assert isinstance(slots[0], Recipe)
+        return dataclasses.replace(self, recipes=(slots[0].items,))
+
+    @property
+    def longest(self) -> int:
+        """The longest cook time of all soups."""
+        return self.cook_time
+
+    def time_of(self, items: tuple[str, ...]) -> int:
+        """Cook time of a soup."""
+        return self.cook_time
+
+    def value_of(self, items: tuple[str, ...]) -> float:
+        """What a delivered soup can score at best."""
+        return self.soup_value if items in self.possible else self._wrong_value
+
+    @property
+    def _wrong_value(self) -> float:
+        return -self.soup_value if self.negative_rewards else 0.0
+
     def kind(self, thing: Thing) -> str:
         """floor, wall, counter, pot, serving, indicator, button, onion_pile …"""
         return kind_of(thing)
@@ -200,7 +225,7 @@ class KitchenV2(Game):
 
     def rewards(self) -> tuple[AnyReward, ...]:
         """See `envs/overcooked_v2/rewards.py`."""
-        return rewards.rewards(self.soup_value, -self.soup_value if self.negative_rewards else 0.0)
+        return rewards.rewards(self.soup_value, self._wrong_value)
 
     def features(self) -> tuple[Feature, ...]:
         """See `envs/overcooked_v2/features.py`."""

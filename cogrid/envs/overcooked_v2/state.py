@@ -20,5 +20,5 @@ class RecipeState(KitchenState):
         """(*B, 3) type ids of its ingredients."""
         ids = self.rules.type_ids
         recipes = [thing.items if isinstance(thing, Recipe) else () for thing in self.rules.slots.things]
-        table = np.array([[ids.get(item, -1) for item in items or (None,) * 3] for items in recipes])
+        table = np.array([[ids.get(item, -1) for item in items] or [-1] * 3 for items in recipes])
         return self.rules.backend.lookup(table, self.slots[..., 0])
