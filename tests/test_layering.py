@@ -158,9 +158,9 @@ def complaint(module: str, found: Import) -> str | None:
         here, there = rank(module), rank(target) if target != "cogrid.core" else None
         if here is None or there is None or there >= here:
             return "core modules import from the left in ORDER only"
-    if family(module) and under(target, ("cogrid.envs",)) and family(target) != family(module):
-        if (family(module), family(target)) not in BUILT_ON:
-            return "of envs, a family imports only itself, and the one that it is built on"
+    pair = family(module), family(target)
+    if pair[0] and under(target, ("cogrid.envs",)) and pair[0] != pair[1] and pair not in BUILT_ON:
+        return "of envs, a family imports only itself, and the one that it is built on"
     return None
 
 

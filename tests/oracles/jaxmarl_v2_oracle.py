@@ -42,7 +42,6 @@ class Pair(Encoding):
         self.game = OvercookedV2(their_name(layout), **rules.theirs)
         self.keys = self._keys()
         self._theirs = _compiled(self._step_theirs)
-        self._see = _compiled(self._see_theirs)
 
     def _keys(self) -> dict[int, np.ndarray]:
         """For every recipe, the words of a key with which their step draws it."""
@@ -116,8 +115,7 @@ class Pair(Encoding):
         after, obs, plain, rewards, done, infos = self.step_ours(state, actions)
         recipe = self.recipes[np.asarray(after.slots)[:, 0]].tolist()
         words = np.stack([self.keys[number] for number in recipe])
-        with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-            seen, reached, score, shaped, over = self._theirs(words, theirs, ACTIONS[actions])
+        seen, reached, score, shaped, over = self._theirs(words, theirs, ACTIONS[actions])
         found = self.differences(after, reached)
         self.given = seen, score, shaped  # by them, for those who record it
         expected = {"planes": seen, "score": score, "shaped": shaped, "done": over}
@@ -136,11 +134,6 @@ class Pair(Encoding):
         pairs = ((name, np.asarray(want), got[name]) for name, want in expected.items())
         return [line for pair in pairs for line in _difference(*pair)]
 
-    def seen_differences(self, theirs: State, obs: Any) -> list[str]:
-        """What differs in the planes of states that no step led to."""
-        with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-            return _difference("planes", np.asarray(self._see(theirs)), np.asarray(obs))
-
     def _step_theirs(self, words: Any, state: State, actions: Any) -> Any:
         # step_env, never step: that one resets at the end of an episode.
         key = jax.random.wrap_key_data(words)
@@ -153,9 +146,6 @@ class Pair(Encoding):
             _stacked(infos["shaped_reward"]),
             dones["__all__"],
         )
-
-    def _see_theirs(self, state: State) -> Any:
-        return _stacked(self.game.get_obs(state))
 
 
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
