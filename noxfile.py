@@ -356,6 +356,47 @@ def bench_gpu(session: nox.Session, backend: str) -> None:
     measure(session, "--require-platform", "gpu", "--backend", "jax", env=row.env)
 
 
+# JAX's compiler for GPUs and NVIDIA's assembler, without anything that a GPU would run.
+COMPILERS = {
+    "cuda12": ("jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12"),
+    "cuda13": ("jax-cuda13-pjrt", "nvidia-cuda-nvcc"),
+}
+
+
+def compile_for_gpus(session: nox.Session, variant: str, *arguments: str) -> None:
+    """Install CPU JAX with the compiler of a variant, compile and compare; exit 69 where it cannot be had."""
+    constraints, wheels = pins(session, variant), COMPILERS[variant]
+    try:
+        install(session, "bench", extra="jax", constraints=constraints)
+        jax = str(
+            session.run("python", "-c", "import jaxlib; print(jaxlib.__version__)", silent=True)
+        ).strip()
+        session.install(*constraints, f"{wheels[0]}=={jax}", wheels[1])
+    except CommandFailed:
+        print(
+            f"No compiler for {variant}: {' and '.join(wheels)} cannot be installed here, they are for Linux "
+            "and come over the network; the counters of the CPU are in nox -s bench.",
+            file=sys.stderr,
+        )
+        raise SystemExit(69) from None
+    env = {"JAX_PLATFORMS": "cpu"}
+    run_through(session, "python", "-m", "bench", "gpu", *arguments, *session.posargs, env=env)
+
+
+@nox.session(name="gpu-compile", tags=["ci"])
+@nox.parametrize("variant", [nox.param(name, id=name) for name in COMPILERS])
+def gpu_compile(session: nox.Session, variant: str) -> None:
+    """Compile for an A100 without a GPU and compare kernels and bytes; exits 69 without the compiler."""
+    compile_for_gpus(session, variant)
+
+
+@nox.session(name="gpu-compile-full", tags=["nightly"])
+@nox.parametrize("variant", [nox.param(name, id=name) for name in COMPILERS])
+def gpu_compile_full(session: nox.Session, variant: str) -> None:
+    """Compile all ids for one and for eight A100 and H100, and compare; exits 69 without the compiler."""
+    compile_for_gpus(session, variant, "--full")
+
+
 @nox.session(venv_backend="none")
 def matrix(session: nox.Session) -> None:
     """Print the sessions and Pythons that GitHub runs; -- --event nightly, --help."""

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import cogrid
+from bench.measure.gpu.programs import PROGRAMS
 from bench.measure.measures import named
 from cogrid.benchmarks.case import Case
 from cogrid.envs.overcooked.specs import CLASSIC
@@ -61,12 +63,17 @@ def standard(arena: Options = TOY) -> list[Case]:
     ]
 
 
-def profile(ids: Sequence[str], batch: int) -> list[Case]:
+#: An environment to profile, and overrides of its spec.
+Configuration = tuple[str, Options]
+PROFILED: tuple[Configuration, ...] = ((CRAMPED, {}), (ARENA, TOY), (ARENA, WINDOWED))
+
+
+def profile(configurations: Sequence[Configuration], batch: int) -> list[Case]:
     """The phases of a step and the parts of the flat observation, in all modes that differ in them."""
     ways = (("numpy-single", 1), ("numpy-batch", batch), ("jax-single", 1), ("jax-vmap", batch))
     return [
-        Case(id, mode, n, measure=measure)
-        for id in ids
+        Case(id, mode, n, measure=measure, options=options(**overrides))
+        for id, overrides in configurations
         for measure in ("profile", *(["features"] if id in KITCHENS else []))
         for mode, n in ways
     ]
@@ -89,7 +96,7 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(CRAMPED, mode, measure="import") for mode in ("numpy-single", "jax-single")),
         *(Case(CRAMPED, mode, n, measure="compile") for mode, n in (("jax-single", 1), ("jax-vmap", 1024))),
         *(Case(CRAMPED, "jax-vmap", 1024, measure="compile", options=options(observation=k)) for k in kinds),
-        *profile([CRAMPED], 1024),
+        *profile([(CRAMPED, {})], 1024),
         *training(),
         # How much a scan gains from longer chunks.
         *(Case(CRAMPED, "jax-scan", 10_000, steps) for steps in (1, 4, 16, 64)),
@@ -105,6 +112,48 @@ def training(short: bool = False) -> list[Case]:
     batch, steps = (16, 16) if short else (64, 128)
     kinds = ((), options(observation="lossless"))
     return [Case(CRAMPED, "jax-scan", batch, steps, measure="train", options=kind) for kind in kinds]
+
+
+def overridden(cases: Sequence[Case], overrides: Options) -> list[Case]:
+    """The cases with some options of their spec changed."""
+    return [
+        dataclasses.replace(case, options=options(**{**dict(case.options), **overrides})) for case in cases
+    ]
+
+
+def gpu(variant: str, everything: bool = False) -> list[Case]:
+    """Programs to compile for GPUs: of each family one id for an A100; or all ids, H100s, and eight GPUs."""
+    kinds = {"lossless": PROGRAMS, "none": ("scan", "rollout"), "features": ("scan",)}
+    cases = [
+        *(_compiled(f"{variant}-a100", CRAMPED, kind, one) for kind, some in kinds.items() for one in some),
+        *(_compiled(f"{variant}-a100", id, None, one) for id in _families(everything) for one in PROGRAMS),
+        [Case(ARENA, "jax-scan", 1024, 128, measure=f"{variant}-a100-scan", options=options(**WINDOWED))],
+    ]
+    if everything:
+        cases += [
+            _compiled(f"{variant}-{target}", id, None, one)
+            for target in ("a100x8", "h100", "h100x8")
+            for id in cogrid.registered()
+            for one in ("scan", "rollout")
+        ]
+    return [case for some in cases for case in some]
+
+
+def _compiled(target: str, id: str, kind: str | None, program: str) -> list[Case]:
+    mode, steps = ("jax-vmap", 1) if program == "step" else ("jax-scan", 128)
+    seen = options(observation=kind) if kind else ()
+    return [Case(id, mode, n, steps, measure=f"{target}-{program}", options=seen) for n in (1024, 65_536)]
+
+
+def _families(everything: bool) -> list[str]:
+    """All ids, or the first of each family but the kitchens', which have rows of their own."""
+    ids = cogrid.registered()
+    if everything:
+        return ids
+    first: dict[str, str] = {}
+    for id in ids:
+        first.setdefault(id.partition("-")[0], id)
+    return [id for family, id in first.items() if family != CRAMPED.partition("-")[0]]
 
 
 def checked(cases: list[Case]) -> list[Case]:

@@ -23,7 +23,7 @@ HAS_JAX = importlib.util.find_spec("jax") is not None
 #: Backends whose libraries are installed; the NumPy session proves that the suite needs no JAX.
 BACKENDS = ("numpy", "jax") if HAS_JAX else ("numpy",)
 EVERY_ID = tuple(cogrid.registered())
-#: Of a family with dozens of ids, by their prefix, these stand for all; the others are tested at night.
+#: Of ids that are much alike, by their prefix, these stand for all; the others are tested at night.
 SAMPLES = {
     "OvercookedAI-": (
         "OvercookedAI-CounterCircuit-V0",  # tomatoes, several soups, a bonus
@@ -35,6 +35,10 @@ SAMPLES = {
         "OvercookedV2-GroundedCoordSimple-V0",  # buttons, three ingredients
         "OvercookedV2-LongRoom-V0",  # one agent
     ),
+    # Classic kitchens with other options.
+    "Overcooked-CrampedRoom-SingleAgent": (),
+    "Overcooked-CrampedRoom-LocalView": (),
+    "Overcooked-AsymmetricAdvantages-PartialObs": (),
 }
 IDS = tuple(
     id

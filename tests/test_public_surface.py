@@ -114,7 +114,7 @@ def test_attributes_of_the_environment() -> None:
     assert not missing
     assert parameters(env.reset) == ["seed", "options"]
     assert parameters(env.step) == ["actions"]
-    assert parameters(env.reset_fn) == ["key"]
+    assert parameters(env.reset_fn) == ["key", "board", "pool"]
     assert parameters(env.step_fn) == ["state", "actions"]
 
 

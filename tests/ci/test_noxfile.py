@@ -232,3 +232,27 @@ def test_inner_exit_code_of_a_gpu_benchmark_reaches_the_shell(tmp_path: Path) ->
     )
     done = nox("-s", "bench-gpu(cuda12)", *HERE, PATH=path, COGRID_LIBCUDA=driver(tmp_path))
     assert done.returncode == 7
+
+
+# Compiling for GPUs
+
+
+@pytest.mark.parametrize("session", ["gpu-compile(cuda12)", "gpu-compile-full(cuda13)"])
+def test_without_the_compiler_one_sentence_and_69(session: str, tmp_path: Path) -> None:
+    done = nox("-s", session, "--envdir", str(tmp_path), **OFFLINE)
+    assert done.returncode == 69
+    variant = session.partition("(")[2].rstrip(")")
+    assert done.stderr.count(f"No compiler for {variant}: jax-{variant}-pjrt and nvidia-cuda-nvcc") == 1
+
+
+@pytest.mark.parametrize("code", [0, 20, 69])
+def test_compiling_for_gpus_passes_what_it_is_given_and_its_exit_code(tmp_path: Path, code: int) -> None:
+    path = stubs(tmp_path / "bin", {"python": code})
+    (tmp_path / "bin/python").write_text(
+        f'#!/bin/sh\necho "python $*" >> {tmp_path}/bin/calls\n'
+        f'case "$*" in *jaxlib*) echo 0.10.2;; *"-m bench"*) exit {code};; esac\n',
+        encoding="utf-8",
+    )
+    done = nox("-s", "gpu-compile(cuda12)", *HERE, "--", "--only", "scan", PATH=path)
+    assert done.returncode == code
+    assert calls(tmp_path / "bin")[-1] == "python -m bench gpu --only scan"

@@ -8,10 +8,11 @@ from types import MappingProxyType
 from cogrid.core.layout import Layout
 from cogrid.core.spec import Spec
 from cogrid.envs.overcooked.game import Kitchen
-from cogrid.envs.overcooked.layouts import LAYOUTS
+from cogrid.envs.overcooked.layouts import LAYOUTS, OLDER_LAYOUTS
 from cogrid.envs.overcooked.lineage import game_of
 from cogrid.envs.overcooked.lineage_layouts import BEGUN_LAYOUTS
 from cogrid.envs.overcooked.lineage_layouts import LAYOUTS as LINEAGE_LAYOUTS
+from cogrid.envs.overcooked.orders import OrderKitchen
 
 
 def lineage_id(name: str) -> str:
@@ -26,8 +27,21 @@ def _lineage(layout: Layout) -> Spec:
 CLASSIC: Mapping[str, Spec] = MappingProxyType(
     {f"Overcooked-{name}-V0": Spec(Kitchen(), (layout,)) for name, layout in LAYOUTS.items()}
 )
-_LINEAGE = {
-    lineage_id(name): _lineage(layout) for name, layout in {**LINEAGE_LAYOUTS, **BEGUN_LAYOUTS}.items()
-}
+_LINEAGE: Mapping[str, Spec] = MappingProxyType(
+    {lineage_id(name): _lineage(layout) for name, layout in {**LINEAGE_LAYOUTS, **BEGUN_LAYOUTS}.items()}
+)
 
-SPECS: Mapping[str, Spec] = MappingProxyType({**CLASSIC, **_LINEAGE})
+# What the older CoGrid has besides.
+_ROOM, _HALVES = LAYOUTS["CrampedRoom"], LAYOUTS["AsymmetricAdvantages"]
+_OLDER: Mapping[str, Spec] = MappingProxyType(
+    {
+        "Overcooked-CrampedMixedKitchen-V0": Spec(OrderKitchen(), (OLDER_LAYOUTS["CrampedMixedKitchen"],)),
+        "Overcooked-CrampedRoom-SingleAgent-V0": Spec(Kitchen(), (_ROOM,), num_agents=1),
+        "Overcooked-CrampedRoom-LocalView-V0": Spec(Kitchen(), (_ROOM,), observation="lossless"),
+        "Overcooked-AsymmetricAdvantages-PartialObs-V0": Spec(
+            Kitchen(), (_HALVES,), observation="window", window=3
+        ),
+    }
+)
+
+SPECS: Mapping[str, Spec] = MappingProxyType({**CLASSIC, **_OLDER, **_LINEAGE})
