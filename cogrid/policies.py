@@ -16,7 +16,7 @@ from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
 from cogrid.core.observation import observer
 from cogrid.core.rules import Rules, compile_rules
-from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.floor_plan import Cuisine
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.reading import strict_json
 
@@ -39,7 +39,7 @@ def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed
 
 def usual_policy(rules: Rules) -> str:
     """The policy that shows most of a game."""
-    return "scripted" if isinstance(rules.spec.game, Kitchen) else "random"
+    return "scripted" if isinstance(rules.spec.game, Cuisine) else "random"
 
 
 class Trained:

@@ -27,6 +27,7 @@ class Tables(Protocol):
     facing: Array  # (poses,)
     held: Array  # (poses,) number of the item
     n_walkable: int
+    slots: Any  # the things without a place, None where there are none
     places: Any  # `of(kind)` is where a state of an open board has the cells of that kind
 
     def symbols(self, function: Callable[[Any], Any]) -> Array:

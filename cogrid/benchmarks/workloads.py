@@ -13,7 +13,7 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.spec import Spec
-from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.floor_plan import Cuisine
 from cogrid.envs.overcooked.policies import ScriptedCooks
 
 WORKLOADS = ("noop", "random", "cooperative")
@@ -48,7 +48,7 @@ def tape(spec: Spec, workload: str, steps: int, lanes: int, seed: int) -> Tape:
 
 def _cooperative(env: CoGridEnv, steps: int, lanes: int, seed: int) -> Tape:
     """Scripted cooks, watched while they play."""
-    if not isinstance(env.spec.game, Kitchen):
+    if not isinstance(env.spec.game, Cuisine):
         raise ValueError(
             f"workload='cooperative' needs a kitchen, and the game is {type(env.spec.game).__name__}: "
             "choose 'random' or 'noop'."
@@ -65,7 +65,7 @@ def _cooperative(env: CoGridEnv, steps: int, lanes: int, seed: int) -> Tape:
 
 def meeting_most(spec: Spec) -> str:
     """The workload that meets the most verbs of a game: scripted play where there is a script for it."""
-    return "cooperative" if isinstance(spec.game, Kitchen) else "random"
+    return "cooperative" if isinstance(spec.game, Cuisine) else "random"
 
 
 def spread(lanes: Array, batch: int, axis: int = 0) -> Array:

@@ -183,15 +183,15 @@ class Rules:
         self.picks = len(game.one_cell())
         meetings = 1 if symbols.meetings is None else symbols.meetings.n_branches
         acts = np.arange(n if max(symbols.outcomes.n_branches, meetings) > 1 else 0)
-        hands = symbols.hand_ticks
+        hands, self.slots = symbols.hand_ticks, slots_of(self.spec)
         self.live_hands = hands.values != symbols.items
-        self.slots = slots_of(self.spec)
-        n_slots, replies, ticks = 0, 0, 0
+        n_slots = replies = ticks = 0
         if self.slots is not None:
             n_slots = len(self.slots.names)
             self.slot_dtype = self.backend.index_dtype(len(self.slots.things))
             replies = n * n_slots if self.slots.replies.n_branches > 1 else 0
             ticks = n_slots if self.slots.ticks.n_branches > 1 else 0
+        self.replies = self.slots is not None and self.slots.are_live  # they answer events, or change
         self.draws = Draws(
             {
                 "interact": acts,

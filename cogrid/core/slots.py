@@ -41,12 +41,19 @@ class Slots:
         """Thing -> number."""
         return {thing: k for k, thing in enumerate(self.things)}
 
+    @property
+    def are_live(self) -> bool:
+        """Whether any slot can change, answer or pay after the start."""
+        still = tuple(Reply(thing) for _ in self.names for thing in self.things)
+        return any(reply is not None for reply in self.replies.values) or self.ticks.values != still
+
 
 @functools.lru_cache(maxsize=256)
 def slots_of(spec: Spec) -> Slots | None:
     """The closure of the game's rules over its slots; None for a game without any."""
     game = spec.game
-    named = game.slots()
+    own = {f"{name} {i}": thing for name, thing in game.own_slots().items() for i in range(spec.num_agents)}
+    named = {**game.slots(), **own}
     if not named:
         return None
     starts, events = tuple(map(branches, named.values())), _events(spec)

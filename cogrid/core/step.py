@@ -37,7 +37,7 @@ def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> 
     for phase in (move, *acts) if rules.moves_first else (*acts, move):  # all at once
         state, events = phase(rules, state, choice, events)
     state, events = enter(rules, state, events) if rules.enters else (state, events)  # what is walked onto
-    state, events = reply(rules, state, events) if rules.slots else (state, events)  # things without a place
+    state, events = reply(rules, state, events) if rules.replies else (state, events)  # slots answer
     state = tick(rules, state, events)  # cooking, clocks, growth
     rewards = score(rules, before, state, choice, events)
     state, done = finish(rules, state, events)

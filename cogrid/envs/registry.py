@@ -14,9 +14,10 @@ from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.spec import Spec, differences, override
 from cogrid.envs.arena import specs as arena
 from cogrid.envs.overcooked import specs as overcooked
+from cogrid.envs.overcooked_v2 import specs as overcooked_v2
 from cogrid.vector import VectorEnv
 
-_SPECS: dict[str, Spec] = {**overcooked.SPECS, **arena.SPECS}
+_SPECS: dict[str, Spec] = {**overcooked.SPECS, **overcooked_v2.SPECS, **arena.SPECS}
 
 
 def register(id: str, spec: Spec) -> None:

@@ -15,7 +15,7 @@ from cogrid.core.actions import TOGGLE
 from cogrid.core.look import AGENTS
 from cogrid.core.rules import Rules
 from cogrid.core.step import functions
-from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.floor_plan import Cuisine
 from cogrid.envs.registry import make, registered
 from cogrid.episode import replayed
 from cogrid.policies import policy_of, usual_policy
@@ -80,7 +80,7 @@ class Session:
         self.paused, self._film = True, None
 
     def _partners(self, rules: Rules) -> list[str]:
-        scripted = ["scripted"] if isinstance(rules.spec.game, Kitchen) else []
+        scripted = ["scripted"] if isinstance(rules.spec.game, Cuisine) else []
         return [*scripted, "random", *(["trained"] if self._checkpoint else [])]
 
     @property

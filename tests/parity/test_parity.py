@@ -30,7 +30,9 @@ def groups(cases: list[tuple[str, str]]) -> list[Any]:
 def make(id: str, kind: str, backend: str) -> Any:
     """Two agents see features and the lossless planes; four and more crowd the rooms of the other kinds."""
     options: dict[str, Any] = {"observation": kind, "infos": True}
-    if id in KITCHENS:
+    if id.startswith("OvercookedV2"):
+        options |= {"sample_recipe_on_delivery": True, "indicate_successful_delivery": kind != "window"}
+    if id.startswith("Overcooked"):
         options |= {"shaping": 0.3, "random_start": True, "cook_time": 5}
         options["num_agents"] = 2 if kind in ("features", "lossless") else 4
     else:
@@ -114,7 +116,7 @@ if len(BACKENDS) > 1:
         if kind in ("window", "none"):
             assert totals["contests"] > 40
             assert min(counts["contest"], counts["swap"], counts["follow"]) > 20, counts
-        if id in KITCHENS:
+        if id.startswith("Overcooked"):
             verbs = ("pot onion", "plate", "deliver", "take dish", "put down", "pick up")
             assert min(counts[verb] for verb in verbs) >= 5, counts
 

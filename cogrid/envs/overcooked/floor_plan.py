@@ -6,23 +6,58 @@ import functools
 import heapq
 import itertools
 from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 from cogrid.core.actions import ACTION_SETS, INTERACT, Action
+from cogrid.core.game import Item, Outcome, Thing
 from cogrid.core.rules import Rules
-from cogrid.envs.overcooked.game import Kitchen
-from cogrid.envs.overcooked.objects import DISH, INGREDIENTS, Counter, Pile, Pot, Serving
+from cogrid.envs.overcooked.objects import DISH, Counter, Pile, Pot, Serving
 
 FAR = 10**6  # steps to where no way leads
+
+
+@runtime_checkable
+class Cuisine(Protocol):
+    """What cooks must know of a game."""
+
+    def __hash__(self) -> int:
+        """Floor plans are kept by it."""
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The ingredients."""
+
+    @property
+    def cook_start(self) -> str:
+        """Whether a full pot starts by itself."""
+
+    @property
+    def longest(self) -> int:
+        """The longest cook time."""
+
+    def interact(self, held: Item, thing: Thing) -> Outcome | None:
+        """The rule."""
+
+    def lying(self, thing: Thing) -> Item:
+        """What lies there."""
+
+    def value_of(self, items: tuple[str, ...]) -> float:
+        """What a soup is worth."""
+
+    def time_of(self, items: tuple[str, ...]) -> int:
+        """How long it cooks."""
+
+    def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> Cuisine | None:
+        """The game as it is told by the things in sight, or by all (None); None if they tell nothing new."""
 
 
 class FloorPlan:
     """One layout: what stands where; cells are numbers, as in the state."""
 
-    def __init__(self, rules: Rules, layout: int) -> None:
+    def __init__(self, rules: Rules, layout: int, game: Cuisine) -> None:
         things = [rules.spec.symbols.things[number] for number in rules.boards[layout].tolist()]
         cells = range(len(things))
-        assert isinstance(rules.spec.game, Kitchen)  # the cooks have asked
-        self.game = rules.spec.game
+        self.game = game
         self.actions = ACTION_SETS[rules.action_set]
         self.interact = next(n for n, action in enumerate(self.actions) if action.intent == INTERACT)
         self.toward = [[_toward(self.actions, facing, wanted) for wanted in range(4)] for facing in range(4)]
@@ -33,7 +68,7 @@ class FloorPlan:
         self.pots = [c for c in used if isinstance(things[c], Pot)]
         self.counters = [c for c in used if isinstance(things[c], Counter)]
         self.servings = tuple(c for c in used if isinstance(things[c], Serving))
-        self.piles = {i: [c for c in used if things[c] == Pile(i)] for i in (*INGREDIENTS, DISH)}
+        self.piles = {i: [c for c in used if things[c] == Pile(i)] for i in (*game.known, DISH)}
         self.room = list(cells)  # of each floor cell, named by its first
         for c in reversed([c for c in used if things[c] == "floor"]):
             for reached in (d for d, steps in enumerate(steps_to(self, c)) if steps < FAR):
@@ -42,9 +77,9 @@ class FloorPlan:
 
 
 @functools.lru_cache(maxsize=256)
-def floor_plan(rules: Rules, layout: int) -> FloorPlan:
+def floor_plan(rules: Rules, layout: int, game: Cuisine) -> FloorPlan:
     """The plan of a layout; the same object for the same question."""
-    return FloorPlan(rules, layout)
+    return FloorPlan(rules, layout, game)
 
 
 @functools.lru_cache(maxsize=2**13)
