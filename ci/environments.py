@@ -141,10 +141,11 @@ def v2_page(specs: dict[str, Spec]) -> str:
     usual = specs[f"{V2}-GroundedCoordSimple-V0"]
     return paragraphs(
         "# Kitchens of OvercookedV2",
-        f"The {len(specs)} layouts of JaxMARL's `overcooked_v2`, with its rules, planes and options, compared "
-        "with `jaxmarl` 0.2.0 step by step (`nox -s oracles`). [Moving over](../moving-over.md#overcookedv2) says "
-        "which of its options is which. A recipe is drawn for the episode, each as likely; indicators show it, "
-        "and lit buttons. The tables are those of a kitchen with three ingredients.",
+        f"The {len(specs)} layouts of JaxMARL's `overcooked_v2`, with its rules, planes and options, "
+        "compared with `jaxmarl` 0.2.0 step by step (`nox -s oracles`). "
+        "[Moving over](../moving-over.md#overcookedv2) says which of its options is which. A recipe is drawn "
+        "for the episode, each as likely; indicators show it, and lit buttons. The tables are those of a "
+        "kitchen with three ingredients.",
         "## Rules",
         rules(usual),
         "## Rewards",
