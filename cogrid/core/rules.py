@@ -197,7 +197,6 @@ class Rules:
             self.slot_dtype = self.backend.index_dtype(len(self.slots.things))
             replies = n * n_slots if self.slots.replies.n_branches > 1 else 0
             ticks = n_slots if self.slots.ticks.n_branches > 1 else 0
-        self.replies = self.slots is not None and self.slots.are_live  # they answer events, or change
         self.draws = Draws(
             {
                 "interact": acts,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cogrid
-from tests.support import BACKENDS, EVERY_ID, IDS, KITCHENS, assert_same, busy_actions, keys, marks, read_only
+from tests.support import BACKENDS, EVERY_ID, IDS, assert_same, busy_actions, keys, marks, read_only
 
 STEPS, BATCH = 400, 32
 KINDS = ("features", "lossless", "window", "none")
