@@ -19,9 +19,9 @@ import numpy as np
 from PIL import Image
 
 import cogrid
-from cogrid.core.actions import ACTION_SETS, INTERACT, TOGGLE
+from cogrid.core.actions import ACTION_SETS, ENTER, FURTHER, INTERACT, TOGGLE
 from cogrid.core.answers import AnyReward, BySlot, Event, Outcome, Price, Replies, Reward, Tally
-from cogrid.core.asking import outcomes_of
+from cogrid.core.asking import joint_intent, outcomes_of
 from cogrid.core.spec import OBSERVATIONS, Spec
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.lineage import DIFFERENCES
@@ -141,10 +141,11 @@ def v2_page(specs: dict[str, Spec]) -> str:
     usual = specs[f"{V2}-GroundedCoordSimple-V0"]
     return paragraphs(
         "# Kitchens of OvercookedV2",
-        f"The {len(specs)} layouts of JaxMARL's `overcooked_v2`, with its rules, planes and options, compared "
-        "with `jaxmarl` 0.2.0 step by step (`nox -s oracles`). [Moving over](../moving-over.md#overcookedv2) says "
-        "which of its options is which. A recipe is drawn for the episode, each as likely; indicators show it, "
-        "and lit buttons. The tables are those of a kitchen with three ingredients.",
+        f"The {len(specs)} layouts of JaxMARL's `overcooked_v2`, with its rules, planes and options, "
+        "compared with `jaxmarl` 0.2.0 step by step (`nox -s oracles`). "
+        "[Moving over](../moving-over.md#overcookedv2) says which of its options is which. A recipe is drawn "
+        "for the episode, each as likely; indicators show it, and lit buttons. The tables are those of a "
+        "kitchen with three ingredients.",
         "## Rules",
         rules(usual),
         "## Rewards",
@@ -200,25 +201,32 @@ def numbers(spec: Spec) -> str:
 
 
 def actions(spec: Spec) -> str:
-    sets = list(ACTION_SETS)
-    longest = max(map(len, ACTION_SETS.values()))
-    rows = [
-        (number, *(actions[number].name if number < len(actions) else "" for actions in ACTION_SETS.values()))
-        for number in range(longest)
-    ]
+    names = [action.name for action in spec.actions]
     idle = [
         name
         for name, intent in (("interact", INTERACT), ("toggle", TOGGLE))
-        if not any(outcome.verb for _, _, outcome in outcomes(spec, intent))
+        if name in names and not any(outcome.verb for _, _, outcome in outcomes(spec, intent))
     ]
     said = f" Here {' and '.join(idle)} {'do' if len(idle) > 1 else 'does'} nothing." if idle else ""
-    return paragraphs(table(("number", *sets), rows), f"The action set is `{spec.action_set}`.{said}")
+    others = [
+        f"`{name}` has {', '.join(f'{number} {action.name}' for number, action in enumerate(known))}."
+        for name, known in ACTION_SETS.items()
+        if name != spec.action_set
+    ]
+    return paragraphs(
+        table(("number", "action"), enumerate(names)),
+        f"The action set is `{spec.action_set}`.{said} Instead of it, {' '.join(others)}",
+    )
 
 
 def rules(spec: Spec) -> str:
     """What each hand does with each kind of thing, by verb."""
     game, parts = spec.game, []
-    for name, intent in (("interact", INTERACT), ("toggle", TOGGLE)):
+    asked = [("on interact", INTERACT), ("on toggle", TOGGLE), ("on walking there", ENTER)]
+    asked += [(f"on {name}", FURTHER + k) for k, name in enumerate(game.actions)]
+    for name, intent in asked:
+        if intent not in spec.symbols.intents:
+            continue
         verbs: dict[tuple[str, str], dict[str, None]] = {}
         for held, thing, outcome in outcomes(spec, intent):
             if outcome.verb:
@@ -227,7 +235,7 @@ def rules(spec: Spec) -> str:
         if verbs:
             hands, kinds = (list(dict.fromkeys(pair[k] for pair in verbs)) for k in (0, 1))
             rows = [(hand, *(", ".join(verbs.get((hand, kind), "–")) for kind in kinds)) for hand in hands]
-            parts.append(table((f"held \\ faced, on {name}", *kinds), rows))
+            parts.append(table((f"held \\ thing, {name}", *kinds), rows))
     ticking = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.tick(t) != t)
     if ticking:
         parts.append(f"By itself changes with every step: {', '.join(ticking)}.")
@@ -329,7 +337,10 @@ def history(id: str) -> Iterator[str]:
 
 
 def outcomes(spec: Spec, intent: int) -> Iterator[tuple[Any, Any, Outcome]]:
-    """What the game answers for every hand and thing that can occur."""
+    """What the game answers for every hand and thing; joint work for every sum of strengths."""
+    if intent == joint_intent(spec.game):
+        yield from spec.symbols.joint_rows
+        return
     for held in spec.symbols.items:
         for thing in spec.symbols.things:
             for outcome, _ in outcomes_of(spec.game, intent, held, thing):

@@ -41,4 +41,4 @@ def test_recorded_games_replay(layout: str, backend: str) -> None:
         np.testing.assert_array_equal(np.asarray(rewards), expected, err_msg=where)
         soups += sum(points > 0 for points in score)
     assert len(content["steps"]) == STEPS
-    assert soups >= 3
+    assert soups >= 2

@@ -29,11 +29,9 @@ from bench.storage import results
 from bench.storage.machine import version_of
 from cogrid.backend.array import BACKENDS
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.actions import ACTION_SETS
 from cogrid.core.spec import OBSERVATIONS, Spec
-from cogrid.envs.overcooked.game import Kitchen
-from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.envs.registry import spec_of
+from cogrid.policies import script_for
 from cogrid.shadow import Shadow, ShadowReport, marks_in
 from cogrid.vector import AUTORESETS, VectorEnv
 
@@ -102,7 +100,7 @@ def planned(comparisons: int, everything: bool) -> Iterator[Run]:
 
 
 def single(id: str, kind: str, backend: str, comparisons: int) -> ShadowReport:
-    """Scripted cooks, or random agents where there is no kitchen, through PettingZoo's API."""
+    """Scripted play, or random agents where there is no script, through PettingZoo's API."""
     spec = spec_of(id, {"observation": kind, "random_start": True, "max_steps": 120}, ())
     env = CoGridEnv(spec, backend, shadow=True, infos=True)
     generator = np.random.default_rng(0)
@@ -119,9 +117,9 @@ def single(id: str, kind: str, backend: str, comparisons: int) -> ShadowReport:
 
 
 def policy(env: CoGridEnv, seed: int, generator: Any) -> Callable[[], dict[int, int]]:
-    if isinstance(env.spec.game, Kitchen):
-        cooks = ScriptedCooks(env.rules, seed=seed, noise=0.2)
-        return lambda: cooks.act(env.env_state)
+    if (script := script_for(env.spec.game)) is not None:
+        team = script(env.rules, seed=seed, noise=0.2)
+        return lambda: {agent: act for agent, act in team.act(env.env_state).items() if agent in env.agents}
     n_actions = len(env.action_names)
     return lambda: {agent: int(generator.integers(n_actions)) for agent in env.agents}
 
@@ -131,7 +129,8 @@ def vector(id: str, kind: str, backend: str, autoreset: str, comparisons: int) -
     spec = spec_of(id, {"observation": kind, "random_start": True, "max_steps": 15}, ())
     vec = VectorEnv(spec, BATCH, backend, autoreset=autoreset, infos=True, shadow=True)
     shape, generator = (BATCH, spec.num_agents), np.random.default_rng(0)
-    interact = [action.name for action in ACTION_SETS[spec.action_set]].index("interact")
+    names = [action.name for action in spec.actions]
+    interact = names.index("interact") if "interact" in names else len(names) - 1
     with reported(lambda: _report(vec)):
         vec.reset(seed=0)
         for _ in range(math.ceil(comparisons / BATCH)):

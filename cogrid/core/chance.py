@@ -82,6 +82,7 @@ PURPOSES = (
     "tick slot",
     "slot",
     "board",
+    "placed",
 )
 
 

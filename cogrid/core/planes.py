@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import STRIDES, UP
 from cogrid.core.answers import Thing, View
+from cogrid.core.onehot import painter
 from cogrid.core.rules import Rules
 
 #: Combinations of the slots' things for which those who show them have rows of their own in the table.
@@ -23,7 +25,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
     Rows of the table: things, other agents, the own agent, nothing, things that show slots; once more for
     the countdown.
     """
-    game, xp = rules.spec.game, rules.xp
+    game, xp = painter(rules.spec.game, rules.spec.symbols), rules.xp
     if rules.spec.observation == "window" and (view := game.view()) is not None:
         return _turning(rules, view)
     table = _table(rules, 0)
@@ -68,7 +70,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
 
 def _table(rules: Rules, turn: int) -> np.ndarray[Any, Any]:
     """(rows, planes) what is painted; agents as they are seen by one who has turned so many quarters."""
-    game, symbols = rules.spec.game, rules.spec.symbols
+    game, symbols = painter(rules.spec.game, rules.spec.symbols), rules.spec.symbols
     agents = [((facing - turn) % 4, item) for facing in range(4) for item in symbols.items]
     painted = [game.paint(thing) for thing in symbols.things]
     painted += [game.paint_agent(False, facing, item) for facing, item in agents]
@@ -84,7 +86,7 @@ def _table(rules: Rules, turn: int) -> np.ndarray[Any, Any]:
 
 def _sights(rules: Rules) -> np.ndarray[Any, Any] | None:
     """(slots' things, planes) the plane that is seen in the place of each; None where all see the same."""
-    game = rules.spec.game
+    game = painter(rules.spec.game, rules.spec.symbols)
     if rules.slots is None or not game.own_slots():
         return None
     names = [[game.sees(thing).get(plane, plane) for plane in game.planes] for thing in rules.slots.things]
@@ -118,7 +120,7 @@ def _void(rules: Rules) -> int:
 
 def _urgent(rules: Rules, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The table as it is near the end."""
-    game, urgent = rules.spec.game, table.copy()
+    game, urgent = painter(rules.spec.game, rules.spec.symbols), table.copy()
     assert game.countdown is not None
     urgent[:, game.planes.index(game.countdown[0])] = 1
     return urgent
@@ -126,7 +128,7 @@ def _urgent(rules: Rules, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvState], Array]]:
     """A window that turns: the table has a part for each facing, with the others' facings relative to it."""
-    game, xp = rules.spec.game, rules.xp
+    game, xp = painter(rules.spec.game, rules.spec.symbols), rules.xp
     quarters = [_table(rules, facing - UP) for facing in range(4)]
     size = len(quarters[0])
     parts = [quarters] if game.countdown is None else [quarters, [_urgent(rules, part) for part in quarters]]
@@ -179,7 +181,7 @@ def _ahead(rules: Rules, view: View) -> np.ndarray[Any, Any]:
 
 def _masks(rules: Rules) -> np.ndarray[Any, Any]:
     """(things, planes) 1 for the planes in which slots are painted where a thing is."""
-    game = rules.spec.game
+    game = painter(rules.spec.game, rules.spec.symbols)
 
     def planes(thing: Thing) -> list[bool]:
         shown = game.shows(thing)
@@ -190,16 +192,17 @@ def _masks(rules: Rules) -> np.ndarray[Any, Any]:
 
 def _sums(rules: Rules) -> np.ndarray[Any, Any]:
     """(combinations, planes) what the slots paint together, whatever they are; the last varies first."""
-    total = np.zeros((1, len(rules.spec.game.planes)), np.uint8)
+    total = np.zeros((1, len(painter(rules.spec.game, rules.spec.symbols).planes)), np.uint8)
     for each in _painted(rules)[_painters(rules)]:
         total = (total[:, None] + each).reshape(-1, total.shape[1])
     return total
 
 
+@functools.lru_cache(maxsize=256)
 def _painted(rules: Rules) -> np.ndarray[Any, Any]:
     """(slots, things, planes) what a slot paints."""
     assert rules.slots is not None
-    game, slots = rules.spec.game, rules.slots
+    game, slots = painter(rules.spec.game, rules.spec.symbols), rules.slots
     painted = [[game.paint_slot(name, thing) for thing in slots.things] for name in slots.names]
     return np.array([[[one.get(p, 0) for p in game.planes] for one in slot] for slot in painted], np.uint8)
 

@@ -94,7 +94,7 @@ def test_a_run_leaves_its_results(whole: Path) -> None:
     assert np.shape(results["curve"]) == (3, 2)
     assert np.mean(results["score"]["by_seed"]) == pytest.approx(results["score"]["mean"])
     assert (whole / "curve.png").read_bytes().startswith(b"\x89PNG")
-    replay = Replay.load(whole / "replay.json.gz")
+    replay = Replay.load(whole / "episode.replay.json.gz")
     replay.verify("numpy")
     assert len(replay) == 400
 

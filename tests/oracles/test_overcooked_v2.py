@@ -20,7 +20,7 @@ from tests.oracles.jaxmarl_v2_oracle import Pair, Rules, their_name
 from tests.oracles.v2_states import busy_actions, random_states
 
 pytestmark = pytest.mark.usefixtures("as_jaxmarl_wants_it")
-BATCH = 64
+BATCH = 32
 HORIZON = 400
 
 #: What JaxMARL does that we do not, and why.
@@ -80,7 +80,7 @@ def test_steps_as_jaxmarls(layout: str, rules: Rules, full: bool, record_propert
     assert rounds * BATCH >= 500
     state, _ = pair.reset(BATCH, 99)
     theirs = pair.to_theirs(state)
-    cooks = [ScriptedCooks(pair.env.rules, seed=k, noise=0.05 * k) for k in range(12 if full else 4)]
+    cooks = [ScriptedCooks(pair.env.rules, seed=k, noise=0.05 * k) for k in range(10 if full else 3)]
     for step in range(HORIZON):
         actions = busy_actions(generator, (BATCH, pair.n))
         for k, cook in enumerate(cooks):  # some play with a purpose

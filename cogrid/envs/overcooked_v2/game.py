@@ -25,10 +25,24 @@ from cogrid.core.game import (
     checked_number,
 )
 from cogrid.core.layout import FLOOR, WALL, Layout
-from cogrid.envs.overcooked.objects import DISH, ONION, TOMATO, Counter, Pile, Pot, Serving, Soup, kind_of
+from cogrid.core.look import Look
+from cogrid.envs.overcooked import looks
+from cogrid.envs.overcooked.objects import (
+    CARROT,
+    DISH,
+    MUSHROOM,
+    ONION,
+    TOMATO,
+    Counter,
+    Pile,
+    Pot,
+    Serving,
+    Soup,
+    kind_of,
+)
 from cogrid.envs.overcooked_v2 import features, rewards, starts
 from cogrid.envs.overcooked_v2.layouts import PLANS
-from cogrid.envs.overcooked_v2.objects import CARROT, INGREDIENTS, MUSHROOM, Button, Indicator, Recipe
+from cogrid.envs.overcooked_v2.objects import INGREDIENTS, Button, Indicator, Recipe
 from cogrid.envs.overcooked_v2.state import RecipeState
 
 BUTTON_TIME = 10
@@ -226,6 +240,21 @@ class KitchenV2(Game):
         if isinstance(thing, Pot) and thing.items:
             return "P" + (str(len(thing.items)) if thing.timer < 0 else "~" if thing.timer else "*")
         return "B*" if isinstance(thing, Button) and thing.lit else super().glyph(thing)
+
+    def look(self, thing: Thing) -> Look:
+        """As in the classic kitchen; indicators and buttons are boards, and a lit button glows."""
+        if isinstance(thing, (Indicator, Button)):
+            return looks.board(lit=features.is_shown(thing), button=isinstance(thing, Button))
+        left = thing.timer / self.cook_time if isinstance(thing, Pot) and thing.timer > 0 else 0.0
+        return looks.look(thing, 1.0 - left) or super().look(thing)
+
+    def look_item(self, item: Item) -> Look:
+        """See `envs/overcooked/looks.py`."""
+        return looks.item(item)
+
+    def look_agent(self, agent: int) -> Look:
+        """Cooks wear hats."""
+        return looks.cook(agent)
 
     def rewards(self) -> tuple[AnyReward, ...]:
         """See `envs/overcooked_v2/rewards.py`."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cogrid.envs.overcooked.objects import ONION, TOMATO
+from cogrid.envs.overcooked.objects import CARROT, MUSHROOM, ONION, TOMATO
 
-CARROT, MUSHROOM = "carrot", "mushroom"
 #: In the order of their numbers.
 INGREDIENTS = (ONION, TOMATO, CARROT, MUSHROOM)
 
