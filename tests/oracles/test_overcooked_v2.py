@@ -134,7 +134,7 @@ def _count(pair: Pair, met: Counter[str], before: Any, after: Any, infos: dict[s
         if times := int((names == verb).sum()):
             met[f"did: {verb.split(' ')[0] if verb.startswith('pot ') else verb}"] += times
     points = infos["reward delivery"][:, 0]
-    correct, slot = points > 0, np.asarray(before.slots)[:, 0] != np.asarray(after.slots)[:, 0]
+    correct, slot = points > 0, _recipe(pair, before) != _recipe(pair, after)
     met["soup of the recipe delivered"] += int(correct.sum())
     met["two deliveries at once"] += int(((names == "deliver").sum(axis=1) > 1).sum())
     met["contested cells and blocked ways"] += int(infos["counts"][..., -2].sum())
@@ -167,6 +167,10 @@ def _count(pair: Pair, met: Counter[str], before: Any, after: Any, infos: dict[s
                 (np.asarray(before.time) == 0)[:, None] & (np.asarray(before.pos) != pair.env.rules.starts[0])
             ).sum()
         )
+
+
+def _recipe(pair: Pair, state: Any) -> np.ndarray:
+    return pair.recipes[np.asarray(state.slots)[:, 0]]
 
 
 _BESIDE = ("plate", "put down", "pick up")

@@ -110,28 +110,21 @@ class _Mind:
 
     def _seen(self, state: EnvState) -> Scene:
         """The state in plain values; of what is out of sight, what was seen last."""
-        symbols, layout = self.rules.spec.symbols, 0 if state.layout is None else int(state.layout)
+        symbols, n = self.rules.spec.symbols, self.rules.n_agents
         things = [symbols.things[number] for number in np.asarray(state.cells).tolist()]
         pos, facing = np.asarray(state.pos).tolist(), np.asarray(state.agent_dir).tolist()
         held = [symbols.items[number] for number in np.asarray(state.held).tolist()]
         visible = self._visible(pos)
         if visible is not None:
-            board = [symbols.things[number] for number in self.rules.boards[layout].tolist()]
-            starts = self.rules.starts[layout].tolist()
-            n = self.rules.n_agents
-            old = self._known or Scene(
-                floor_plan(self.rules, layout, self._game), board, starts, [3] * n, [None] * n
-            )
-            things = [
-                now if c in visible else then
-                for c, (now, then) in enumerate(zip(things, old.things, strict=True))
-            ]
+            floor = floor_plan(self.rules, state, self._game)
+            old = self._known or Scene(floor, floor.things, list(pos), list(facing), [None] * n)
+            pairs = enumerate(zip(things, old.things, strict=True))
+            things = [now if cell in visible else then for cell, (now, then) in pairs]
             for agent in (a for a in range(n) if pos[a] not in visible):
                 facing[agent], held[agent] = old.facing[agent], old.held[agent]
                 pos[agent] = self._imagined(old.floor.room, old.pos[agent], visible)
-        return Scene(
-            floor_plan(self.rules, layout, self._told(state, things, visible)), things, pos, facing, held
-        )
+        told = self._told(state, things, visible)
+        return Scene(floor_plan(self.rules, state, told), things, pos, facing, held)
 
     def _visible(self, pos: list[int]) -> frozenset[int] | None:
         """The cells in sight; None for all."""
