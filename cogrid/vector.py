@@ -32,7 +32,7 @@ AUTORESETS = MappingProxyType({"same-step": AutoresetMode.SAME_STEP, "next-step"
 RENDER_MODES = ("rgb_array",)
 #: What `_stepper` gives.
 RESULTS = (
-    *("state", "totals", "obs", ("final obs", "final totals", "final length")),
+    *("state", "totals", "obs", ("final state", "final totals")),
     *("rewards", "terminated", "truncated", "infos"),
 )
 
@@ -82,6 +82,7 @@ class VectorEnv:
         pure = functions(self.rules, infos)
         self._begin = self.rules.backend.compiled(pure.reset)
         self._report = self.rules.backend.compiled(pure.report)
+        self._see = self.rules.backend.compiled(pure.observe)
         self._advance = self.rules.backend.compiled(_stepper(self.rules, autoreset, infos))
         self._shadow_option, self._shadow = shadow, Shadow(spec, backend) if wanted(shadow) else None
         if self._shadow is not None:
@@ -89,6 +90,7 @@ class VectorEnv:
             self._advance = self._shadow.watch(self._advance, build, RESULTS)
             plain = Functions(self._begin, pure.step, pure.observe, self._report)
             self._begin, _, _, self._report = self._shadow.watched(plain, infos)
+            self._see = self._shadow.watch(self._see, lambda rules: functions(rules).observe, "final obs")
         self._state: EnvState | None = None
         #: Of the running episodes: returns (B, n), counts (B, n, counters).
         self._totals: dict[str, Array] = {}
@@ -196,9 +198,10 @@ class VectorEnv:
         infos = dict(infos)
         over = np.asarray(terminated | truncated)
         if over.any():
-            infos |= {"episode": self._told(*final[1:]), "_episode": over}
+            last, totals = final
+            infos |= {"episode": self._told(totals, last.time), "_episode": over}
             if self.autoreset == "same-step":
-                infos |= {"final_obs": final[0], "_final_obs": over}
+                infos |= {"final_obs": self._see(last), "_final_obs": over}
         return obs, rewards, terminated, truncated, infos
 
     def _told(self, totals: dict[str, Array], length: Array) -> dict[str, Any]:
@@ -270,7 +273,7 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
         rewards = _paid(rules, before, rewards)
         totals = _added(totals, rewards, report)
         terminated, truncated = _ends(rules, state, done)
-        final = (seen, totals, state.time)
+        final = (state, totals)
         state, obs = renew(rules, state, seen, done)
         report |= next_report(state)
         return (
@@ -289,7 +292,7 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
         state, seen, rewards, _, report = step(rules, state, actions, infos)
         rewards = _paid(rules, before, rewards)
         totals = _cleared(rules, was_over, _added(totals, rewards, report))
-        final = (seen, totals, state.time)
+        final = (state, totals)
         state, obs = renew(rules, state, seen, was_over)
         report |= next_report(state)
         terminated, truncated = _ends(rules, state, state.done)
