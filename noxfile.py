@@ -205,6 +205,14 @@ def clients(session: nox.Session, client: str) -> None:
     pytest(session, row._replace(workers="0"), "-W", "default", *files)
 
 
+@nox.session(name="oracles-full", tags=["nightly"])
+def oracles_full(session: nox.Session) -> None:
+    """Compare as `oracles` does, with as many states and episodes as a night has time for."""
+    row = MATRIX["jax-cpu"]
+    install(session, "tests", "oracles", extra=row.extra)
+    pytest(session, row, "tests/oracles", "--full")
+
+
 @nox.session(tags=["ci"])
 def distributed(session: nox.Session) -> None:
     """Run rollouts in several processes here, kill some of them, go on from checkpoints."""

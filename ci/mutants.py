@@ -35,6 +35,7 @@ HOOKS = (
     "tests/core/test_slots.py",
     "tests/core/test_joining.py",
     "tests/core/test_views.py",
+    "tests/core/test_boards.py",
     "-k",
     "not jax and not conformance",
 )
@@ -52,6 +53,8 @@ class Mutant(NamedTuple):
 GAME = "cogrid/envs/overcooked/game.py"
 TERMS = "cogrid/envs/overcooked/rewards.py"
 SIGHT = "cogrid/envs/overcooked/features.py"
+ORDERS = "cogrid/envs/overcooked/orders.py"
+LINEAGE = "cogrid/envs/overcooked/lineage.py"
 REWARDS = "cogrid/core/rewards.py"
 MOVEMENT = "cogrid/core/movement.py"
 INTERACTION = "cogrid/core/interaction.py"
@@ -187,6 +190,12 @@ WRONG_RULES = (
     ),
     Mutant("own and other planes exchanged", SIGHT, '"own" if own else "other"', '"other" if own else "own"'),
     Mutant("north and south exchanged", SIGHT, 'UP: "north", DOWN: "south"', 'UP: "south", DOWN: "north"'),
+    Mutant("the newest order is answered", ORDERS, "return thing.left if", "return -thing.left if"),
+    Mutant("a soup that nobody ordered is free", ORDERS, "Reply(None, -self.wrong_cost)", "Reply(None, 0.0)"),
+    Mutant("an order waits a step longer", ORDERS, "thing.left > 1:", "thing.left > 0:"),
+    Mutant("expired orders are free", ORDERS, "self.expiry_cost if thing is not None else 0.0", "0.0"),
+    Mutant("onions are ordered twice as often", ORDERS, "*none, *new)", "*none, new[0], *new)"),
+    Mutant("tomatoes are worth as much as onions", LINEAGE, "tomatoes * t for", "tomatoes * o for"),
     Mutant("urgent one step early", GAME, '("urgent", 40)', '("urgent", 41)'),
     Mutant("a cooking pot looks ready", SIGHT, '"soup ready": int(timer == 0)', '"soup ready": 1'),
 )
@@ -241,6 +250,8 @@ REPLYING = "cogrid/core/replying.py"
 JOINING = "cogrid/core/joining.py"
 PLANES = "cogrid/core/planes.py"
 TICKS = "cogrid/core/ticks.py"
+BOARDS_AS_DATA = "cogrid/core/boards.py"
+RESET = "cogrid/core/reset.py"
 
 WRONG_HOOKS = (
     Mutant(
@@ -371,8 +382,9 @@ WRONG_HOOKS = (
         "(pose - state.pose)[..., me]",
         "(pose - pose)[..., me]",
     ),
-    Mutant("every slot answers", REPLYING, "waits = waits & ~answers", "waits = waits & True"),
-    Mutant("replies change no slot", REPLYING, "slots[k] = xp.where(answers, after, slots[k])", "pass"),
+    Mutant("every slot answers", REPLYING, "waits = waits & ~answer", "waits = waits & True"),
+    Mutant("the greatest rank answers", REPLYING, "ahead = own[k] < own[j] if", "ahead = own[k] > own[j] if"),
+    Mutant("replies change no slot", REPLYING, "slots[k] = xp.where(answers, afters[k], slots[k])", "pass"),
     Mutant("what expires is free", REWARDS, "return points + events.expired if", "return points if"),
     Mutant(
         "points go by the slot of the next step",
@@ -408,6 +420,31 @@ WRONG_HOOKS = (
     ),
     Mutant("windows are mirrored", PLANES, "STRIDES[(facing + 1) % 4]", "STRIDES[(facing - 1) % 4]"),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
+    Mutant("an open edge stays open", BOARDS_AS_DATA, "edge & lookup(table.opens, codes)", "edge & ~edge"),
+    Mutant(
+        "nothing is too many",
+        BOARDS_AS_DATA,
+        "(ranks > lift(most[:, None]",
+        "(ranks > 99 + lift(most[:, None]",
+    ),
+    Mutant(
+        "a start may be there twice", BOARDS_AS_DATA, 'xp.where(flaws["twice"], table.wall, codes)', "codes"
+    ),
+    Mutant(
+        "all rooms are one",
+        BOARDS_AS_DATA,
+        "(names[..., None, :] == own[..., None])",
+        "(names[..., None, :] >= 0) & (own[..., None] >= 0)",
+    ),
+    Mutant("a pool is its first", RESET, "1)[..., 0] % np.uint32(count)", "1)[..., 0] % np.uint32(1)"),
+    Mutant("episodes of a pool share their chance", RESET, "state.evolve(words=words,", "state.evolve("),
+    Mutant("a sketch draws one number", "cogrid/core/sketch.py", "self._drawn += count", "self._drawn += 0"),
+    Mutant(
+        "of equal ones the last is the nearest",
+        "cogrid/core/offsets.py",
+        "rank = steps * np.int32(count) + order",
+        "rank = steps * np.int32(count) + (count - 1 - order)",
+    ),
 )
 
 

@@ -20,7 +20,7 @@ from cogrid import interrupt
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
-from cogrid.envs.registry import make, registered
+from cogrid.envs.registry import make, registered, spec_of
 from cogrid.episode import Episode, play, replayed
 from cogrid.play.server import Server
 from cogrid.play.session import Session
@@ -207,10 +207,11 @@ def _count(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
 
 
 def _list(options: argparse.Namespace) -> None:
+    widest = max(map(len, registered()))
     for id in registered():
-        spec = make(id).spec
+        spec = spec_of(id, {}, ())
         what = f"{spec.height} × {spec.width} cells, {spec.num_agents} agents, {spec.max_steps} steps"
-        print(f"{id:<38}{what}")
+        print(f"{id:<{widest}}  {what}")
 
 
 def _info(options: argparse.Namespace) -> None:

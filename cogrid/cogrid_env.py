@@ -17,7 +17,10 @@ from cogrid.backend.env_state import EnvState
 from cogrid.core import profiling, snapshot
 from cogrid.core.answers import checked_flag
 from cogrid.core.autoreset import renew
+from cogrid.core.boards import check_board, encode, fitting
+from cogrid.core.layout import Layout
 from cogrid.core.observation import observer
+from cogrid.core.pool import starts
 from cogrid.core.replace import replace
 from cogrid.core.report import counters
 from cogrid.core.rules import compile_rules
@@ -104,7 +107,8 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         self._see = self.rules.backend.compiled(self._functions.observe)
         self._report = self.rules.backend.compiled(self._functions.report)
         self._timing: dict[str, int] | None = None
-        if profiling.wanted() and backend == "numpy":
+        self._timing_asked = profiling.wanted()
+        if self._timing_asked and backend == "numpy":
             timed, self._timing = profiling.timed_step()
             self._step = functools.partial(timed, self.rules, infos=infos)
         self._shadow_option, self._shadow = shadow, Shadow(spec, backend) if wanted(shadow) else None
@@ -121,8 +125,12 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
     # The functional environment
 
     @property
-    def reset_fn(self) -> Callable[[Array], tuple[EnvState, Array]]:
-        """`reset_fn(key) -> (state, obs)`; pure."""
+    def reset_fn(self) -> Callable[..., tuple[EnvState, Array]]:
+        """`reset_fn(key, board=None, pool=None) -> (state, obs)`; pure.
+
+        `board` is what `encode_board` makes of text, for environments made with `any_board=True`. Of a `pool`
+        of k boards, or of a batch of k states, every key draws one to begin with.
+        """
         return self._functions.reset
 
     @property
@@ -131,7 +139,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         return self._functions.step
 
     @property
-    def jax_reset(self) -> Callable[[Array], tuple[EnvState, Array]]:
+    def jax_reset(self) -> Callable[..., tuple[EnvState, Array]]:
         """`reset_fn` of a JAX environment."""
         return self._jax_only("jax_reset", self.reset_fn)
 
@@ -148,20 +156,27 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
             )
         return function
 
-    def renew_fn(self, state: EnvState, obs: Array, done: Array) -> tuple[EnvState, Array]:
+    def renew_fn(self, state: EnvState, obs: Array, done: Array, pool: Any = None) -> tuple[EnvState, Array]:
         """`renew_fn(state, obs, done) -> (state, obs)`: automatic reset, for loops over `step_fn`; pure.
 
-        Environments that are done begin anew from their own keys, the others go on. Shaping weights stay.
+        Environments that are done begin anew from their own keys, and from the pool if there is one; the
+        others go on. Shaping weights stay.
         """
-        return renew(self.rules, state, obs, done)
+        return renew(self.rules, state, obs, done, pool)
+
+    def encode_board(self, board: str | Layout | list[str | Layout]) -> np.ndarray[Any, Any]:
+        """Codes that `reset_fn` takes: (H, W) of one ASCII board, (k, H, W) of several; padded with walls."""
+        codes: np.ndarray[Any, Any] = fitting(self.rules, "board", encode(self.spec, board))
+        check_board(self.rules, "board", codes)
+        return codes
 
     @property
     def step_timing(self) -> dict[str, int] | None:
         """Nanoseconds of each phase of the last `step`, 0 before the first; None unless `COGRID_PROFILING=1`.
 
-        Always None on JAX: a compiled step has no phases to time from outside; use `python -m bench profile`.
+        Raises on JAX: a compiled step has no phases to time from outside; use `python -m bench profile`.
         """
-        return None if self._timing is None else dict(self._timing)
+        return profiling.read(self._timing_asked, self._timing)
 
     @property
     def shadow(self) -> ShadowReport | None:
@@ -232,12 +247,15 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[AgentID, Any], Infos]:
-        """Begin an episode: of this seed, or the next one of the environment's own random stream."""
+        """Begin an episode: of this seed, or the next one of the environment's own random stream.
+
+        `options` may hold a "board" or a "pool", see `reset_fn`; boards may be ASCII text.
+        """
         if seed is not None:
             self._key = self.rules.backend.key(rng.key(seed))
         elif self._key is None:
             self._key = self.rules.backend.key(np.random.SeedSequence().generate_state(2))
-        self._state, obs = self._reset(self._key)
+        self._state, obs = self._reset(self._key, **starts(self.rules, self._key, options))
         self._key = self._state.rng_key
         self.agents = list(self.possible_agents)
         self._obs = obs

@@ -169,7 +169,8 @@ class Recorder(BaseParallelWrapper):
     ) -> tuple[dict[int, Any], dict[int, dict[str, Any]]]:
         """Begin an episode and forget the one before."""
         obs, infos = self.env.reset(seed=seed, options=options)
-        self._begin(None if seed is None else rng.seed(seed))
+        told = any((options or {}).get(name) is not None for name in ("board", "pool"))
+        self._begin(None if seed is None or told else rng.seed(seed))
         return obs, infos
 
     @alone

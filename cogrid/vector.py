@@ -15,9 +15,11 @@ from gymnasium.vector import AutoresetMode
 from cogrid.backend import rng
 from cogrid.backend.array import Array, as_array, brief, is_choice
 from cogrid.backend.env_state import EnvState
+from cogrid.core import profiling
 from cogrid.core.answers import checked_flag
 from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
+from cogrid.core.pool import checked_pool, starts
 from cogrid.core.replace import replace
 from cogrid.core.report import counters
 from cogrid.core.rules import Rules, compile_rules
@@ -42,6 +44,8 @@ class VectorEnv:
 
     With `shadow=True`, or `COGRID_SHADOW=1` where nothing is said here, the other backend is beside every
     reset and step, and all of it is compared: see `shadow`.
+
+    Of a `pool` of boards or states, see `CoGridEnv.reset_fn`, every episode draws one to begin with.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class VectorEnv:
         tile_size: int | None = None,
         infos: bool = False,
         shadow: bool | None = None,
+        pool: Any = None,
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
             raise ValueError(f"num_envs={brief(num_envs)} must be a whole number of at least 1.")
@@ -72,6 +77,7 @@ class VectorEnv:
         self.render_mode = render_mode
         self.tile_size = checked_tile(TILE if tile_size is None else tile_size)
         self.rules = compile_rules(spec, backend)
+        self._pool = checked_pool(self.rules, pool)
         self.metadata: dict[str, Any] = {
             "autoreset_mode": self.autoreset_mode,
             "render_modes": list(RENDER_MODES),
@@ -83,7 +89,13 @@ class VectorEnv:
         self._begin = self.rules.backend.compiled(pure.reset)
         self._report = self.rules.backend.compiled(pure.report)
         self._see = self.rules.backend.compiled(pure.observe)
-        self._advance = self.rules.backend.compiled(_stepper(self.rules, autoreset, infos))
+        self._timing: dict[str, int] | None = None
+        self._timing_asked = profiling.wanted()
+        if self._timing_asked and backend == "numpy":
+            timed, self._timing = profiling.timed_step()
+            self._advance = _stepper(self.rules, autoreset, infos, timed)
+        else:
+            self._advance = self.rules.backend.compiled(_stepper(self.rules, autoreset, infos))
         self._shadow_option, self._shadow = shadow, Shadow(spec, backend) if wanted(shadow) else None
         if self._shadow is not None:
             build = functools.partial(_stepper, autoreset=autoreset, infos=infos)
@@ -123,6 +135,11 @@ class VectorEnv:
         return counters(self.rules)
 
     @property
+    def step_timing(self) -> dict[str, int] | None:
+        """Nanoseconds of each phase of the last `step`, as an environment of `make` tells them."""
+        return profiling.read(self._timing_asked, self._timing)
+
+    @property
     def shadow(self) -> ShadowReport | None:
         """How often both backends agreed so far; None without a shadow."""
         return None if self._shadow is None else self._shadow.report
@@ -133,6 +150,11 @@ class VectorEnv:
         if self._state is None:
             raise ValueError("there is no state before reset: call reset() first.")
         return self._state
+
+    @property
+    def _drawn_from(self) -> tuple[Any, ...]:
+        """The further argument of a step that draws from a pool."""
+        return () if self._pool is None else (self._pool,)
 
     def replace(self, state: EnvState, **changes: Any) -> EnvState:
         """A valid batch of states with some attributes changed; pure."""
@@ -157,7 +179,11 @@ class VectorEnv:
     def reset(
         self, seed: int | Sequence[int] | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin all episodes: environment i has seed + i, or its own seed of a list."""
+        """Begin all episodes: environment i has seed + i, or its own seed of a list.
+
+        `options` may hold "board", one for all or one for each, for these episodes, or a "pool", which takes
+        the place of the former one; both may be ASCII text.
+        """
         if seed is None:
             if self._state is None:
                 seed = int(np.random.SeedSequence().generate_state(1)[0])
@@ -171,7 +197,11 @@ class VectorEnv:
             if len(seeds) != self.num_envs:
                 raise ValueError(f"{len(seeds)} seeds were given for {self.num_envs} environments.")
             keys = self.rules.backend.key(np.stack([rng.key(one) for one in seeds]))
-        self._state, obs = self._begin(keys)
+        given = starts(self.rules, keys, options)
+        self._pool = given.get("pool", self._pool)
+        if "board" not in given and self._pool is not None:
+            given["pool"] = self._pool
+        self._state, obs = self._begin(keys, **given)
         agents, zeros = (self.num_envs, self.spec.num_agents), self.rules.xp.zeros
         self._totals = {"r": zeros(agents, np.float32)}
         if self._infos:
@@ -193,7 +223,7 @@ class VectorEnv:
             raise TypeError(f"actions must be integers, not {actions.dtype}.")
         self._check_range(actions)
         self._state, self._totals, obs, final, rewards, terminated, truncated, infos = self._advance(
-            self._state, self._totals, actions.astype(np.int32)
+            self._state, self._totals, actions.astype(np.int32), *self._drawn_from
         )
         infos = dict(infos)
         over = np.asarray(terminated | truncated)
@@ -238,6 +268,7 @@ class VectorEnv:
             "tile_size": self.tile_size,
             "infos": self._infos,
             "shadow": self._shadow_option,
+            "pool": self._pool,
         }
         state = self._state and {name: np.asarray(value) for name, value in self._state.stored().items()}
         totals = {name: np.asarray(value) for name, value in self._totals.items()}
@@ -263,18 +294,20 @@ def _revive(
 
 
 @functools.lru_cache(maxsize=256)
-def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
+def _stepper(rules: Rules, autoreset: str, infos: bool, step: profiling.Step = step) -> Callable[..., Any]:
     """State, totals and actions -> the first two, and all that a step reports; pure."""
     next_report = functions(rules, infos).report  # what is possible in the renewed state
 
-    def same_step(state: EnvState, totals: dict[str, Array], actions: Array) -> tuple[Any, ...]:
+    def same_step(
+        state: EnvState, totals: dict[str, Array], actions: Array, pool: Any = None
+    ) -> tuple[Any, ...]:
         before = state
         state, seen, rewards, done, report = step(rules, state, actions, infos)
         rewards = _paid(rules, before, rewards)
         totals = _added(totals, rewards, report)
         terminated, truncated = _ends(rules, state, done)
         final = (state, totals)
-        state, obs = renew(rules, state, seen, done)
+        state, obs = renew(rules, state, seen, done, pool)
         report |= next_report(state)
         return (
             state,
@@ -287,13 +320,15 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
             report,
         )
 
-    def next_step(state: EnvState, totals: dict[str, Array], actions: Array) -> tuple[Any, ...]:
+    def next_step(
+        state: EnvState, totals: dict[str, Array], actions: Array, pool: Any = None
+    ) -> tuple[Any, ...]:
         before, was_over = state, state.done
         state, seen, rewards, _, report = step(rules, state, actions, infos)
         rewards = _paid(rules, before, rewards)
         totals = _cleared(rules, was_over, _added(totals, rewards, report))
         final = (state, totals)
-        state, obs = renew(rules, state, seen, was_over)
+        state, obs = renew(rules, state, seen, was_over, pool)
         report |= next_report(state)
         terminated, truncated = _ends(rules, state, state.done)
         return state, totals, obs, final, rewards, terminated, truncated, report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
@@ -11,28 +12,29 @@ from cogrid.core.reset import is_random, reset
 from cogrid.core.rules import Rules
 
 
-def renew(rules: Rules, state: EnvState, obs: Array, over: Array) -> tuple[EnvState, Array]:
-    """State and observation with the environments in `over` (*B,) reset from their own keys.
+def renew(rules: Rules, state: EnvState, obs: Array, over: Array, pool: Any = None) -> tuple[EnvState, Array]:
+    """State and observation with the environments in `over` (*B,) reset from their own keys, and the pool.
 
     The state is chosen, and then seen once: `obs` must be what is seen of `state`. Compiled with the step
     that made it, it is not even computed, unless somebody else asks for it.
     """
     if rules.backend.is_concrete(over) and not over.any():
         return state, obs
-    state = renewed(rules, state, over)
+    state = renewed(rules, state, over, pool)
     return state, observe(rules, state)
 
 
-def renewed(rules: Rules, state: EnvState, over: Array) -> EnvState:
+def renewed(rules: Rules, state: EnvState, over: Array, pool: Any = None) -> EnvState:
     """The state alone; what a reset draws is worked out only when there is one."""
 
     def chosen() -> EnvState:
-        fresh = reset(rules, state.words)
+        fresh = reset(rules, state.words, pool=pool)
         fresh = fresh.evolve(weight=state.weight)  # an annealed weight outlives the episode
         return choose(rules, over, fresh, state)
 
     # Episodes end rarely and mostly together. Without draws a reset is cheaper than to ask for it.
-    result: EnvState = rules.backend.when(over.any(), chosen, lambda: state) if is_random(rules) else chosen()
+    draws = is_random(rules) or pool is not None
+    result: EnvState = rules.backend.when(over.any(), chosen, lambda: state) if draws else chosen()
     return result
 
 

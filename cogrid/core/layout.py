@@ -97,7 +97,7 @@ class Layout:
                 f"a board has at most {MAX_CELLS:,} cells."
             )
 
-    def padded(self, height: int, width: int) -> tuple[str, ...]:
-        """The letters, filled up with walls to the right and below."""
-        filled = tuple(row.ljust(width, WALL) for row in self.letters)
+    def padded(self, height: int, width: int, digits: bool = False) -> tuple[str, ...]:
+        """The letters, filled up with walls to the right and below; with the digits of the starts or not."""
+        filled = tuple(row.ljust(width, WALL) for row in (self.rows if digits else self.letters))
         return filled + (WALL * width,) * (height - self.height)

@@ -16,6 +16,7 @@ from cogrid.core.asking import joint_intent, starts_of, ticks_of
 from cogrid.core.chance import Draws, branches, odds
 from cogrid.core.game import Event, Game, Item, Thing
 from cogrid.core.layout import FLOOR
+from cogrid.core.places import Places, counted_kinds
 from cogrid.core.slots import slots_of
 from cogrid.core.spec import Spec
 
@@ -163,11 +164,14 @@ class Rules:
         self.ticked = np.array([symbols.number[thing] for thing in after], self.cell_dtype)
 
     def _compile_boards(self) -> None:
-        legend, number = self.spec.game.legend, self.spec.symbols.number
-        boards = [[number[legend[c]] for row in board for c in row] for board in self.spec.boards]
+        game, number = self.spec.game, self.spec.symbols.number
+        boards = [[number[game.legend[c]] for row in board for c in row] for board in self.spec.boards]
         self.boards = np.array(boards, self.cell_dtype)  # (layouts, cells)
         self._check_border()
-        game = self.spec.game
+        #: Boards are data: any cell can hold what any letter can become, and states remember what is where.
+        self.open, self.generates = self.spec.open, type(game).generate is not Game.generate
+        kinds = counted_kinds(game) if self.open else ()
+        self.places = Places({kind: self.cells_of(kind).shape[1] for kind in kinds})
         self.ticking = self.cells_where(lambda thing: ticks_of(game, thing)[0][0][0] != thing)  # (k,) cells
         self.starts = np.array([self._starts(k) for k in range(len(boards))], self.pos_dtype)  # (layouts, n)
 
@@ -203,7 +207,8 @@ class Rules:
         self.lively = bool(self.chancy.size or self.picks or self.live_hands)
         self.drawn_outcomes = bool(acts.size)
         begins = [symbols.number[t] for t in symbols.begins if starts_of(game, t) != branches(t)]
-        self.starting = np.flatnonzero(np.isin(self.boards, begins).any(axis=0))  # (k,) cells
+        somewhere = np.isin(self.boards, begins).any(axis=0) | (self.open and bool(begins))
+        self.starting = np.flatnonzero(somewhere)  # (k,) cells
         self.first_hands = odds(symbols.hands)
         self.handed = any(item is not None for item in self.first_hands.values)
         by_chance = self.first_hands.n_branches > 1
@@ -215,7 +220,7 @@ class Rules:
         """No cell of the outer edge may ever open: a step off the map would read another row."""
         edge = np.ones((self.height, self.width), bool)
         edge[1:-1, 1:-1] = False
-        opening = self.cells_where(self.spec.game.walkable)
+        opening = self._holding(self.spec.game.walkable)
         for cell in opening[edge.reshape(-1)[opening]]:
             row, column = divmod(int(cell), self.width)
             raise ValueError(
@@ -253,6 +258,10 @@ class Rules:
 
     def cells_where(self, test: Callable[[Thing], bool]) -> np.ndarray[Any, Any]:
         """The cells that can ever hold a thing that passes the test, in any of the layouts."""
+        found = self._holding(test)
+        return np.arange(self.n_cells) if self.open and found.size else found
+
+    def _holding(self, test: Callable[[Thing], bool]) -> np.ndarray[Any, Any]:
         passing = np.zeros(self.n_things, bool)
         for symbol in np.unique(self.boards):
             passing[symbol] = any(map(test, self.reachable(symbol)))

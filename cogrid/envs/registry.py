@@ -98,9 +98,10 @@ def make_vec(
     tile_size: int | None = None,
     infos: bool = False,
     shadow: bool | None = None,
+    pool: Any = None,
     **overrides: Any,
 ) -> VectorEnv:
-    """A batch of environments that reset themselves; overrides change their spec."""
+    """A batch of environments that reset themselves, from a pool if given; overrides change their spec."""
     spec = spec_of(id, overrides, _keywords(make_vec))
     return VectorEnv(
         spec,
@@ -111,6 +112,7 @@ def make_vec(
         tile_size=tile_size,
         infos=infos,
         shadow=shadow,
+        pool=pool,
     )
 
 

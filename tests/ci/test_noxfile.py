@@ -28,6 +28,7 @@ RUNS = {
     "tests-minimums": ("pytest",),
     "tests-slow": ("pytest",),
     "oracles": ("pytest",),
+    "oracles-full": ("pytest",),
     "distributed": ("pytest",),
     "examples(numpy)": ("pytest",),
     "examples(jax-cpu)": ("pytest",),
