@@ -143,13 +143,14 @@ def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool) -> Functions:
 
     def step(key: Array, state: EnvState, actions: dict[str, Array], begin: EnvState | None) -> StepResult:
         key, key_reset = rng.split(key)
-        _, last, rewards, dones, infos = step_env(key, state, actions)
+        seen, last, rewards, dones, infos = step_env(key, state, actions)
         done = dones["__all__"]
         if begin is None:
             # as everywhere, an annealed weight outlives the episode
             begin = pure.reset(key_reset)[0].evolve(weight=last.weight)
-        state = choose(rules, done, begin, last)
-        return get_obs(state), state, rewards, dones, infos
+        fresh = by_agent(pure.observe(begin))
+        obs = {name: rules.xp.where(done, fresh[name], seen[name]) for name in names}
+        return obs, choose(rules, done, begin, last), rewards, dones, infos
 
     def get_obs(state: EnvState) -> ByAgent:
         return by_agent(pure.observe(state))

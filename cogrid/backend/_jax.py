@@ -177,8 +177,12 @@ class JaxBackend:
         """A tracer has no value yet."""
         return not isinstance(value, jax.core.Tracer)
 
-    def when(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-        """Only one of the two runs."""
+    def when(
+        self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any], cheap: bool = False
+    ) -> Any:
+        """Only one of the two runs; on a GPU, which would have to stop for the answer, what is cheap does."""
+        if cheap:
+            return _on_cpu_else(lambda: lax.cond(test, then, otherwise), then)
         return lax.cond(test, then, otherwise)
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:

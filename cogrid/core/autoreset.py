@@ -32,9 +32,9 @@ def renewed(rules: Rules, state: EnvState, over: Array, pool: Any = None) -> Env
         fresh = fresh.evolve(weight=state.weight)  # an annealed weight outlives the episode
         return choose(rules, over, fresh, state)
 
-    # Episodes end rarely and mostly together. Without draws a reset is cheaper than to ask for it.
-    draws = is_random(rules) or pool is not None
-    result: EnvState = rules.backend.when(over.any(), chosen, lambda: state) if draws else chosen()
+    # Episodes end rarely and mostly together. Where a reset draws nothing a GPU need not ask.
+    cheap = not is_random(rules) and pool is None
+    result: EnvState = rules.backend.when(over.any(), chosen, lambda: state, cheap)
     return result
 
 
