@@ -19,11 +19,17 @@ import numpy as np
 from PIL import Image
 
 import cogrid
-from cogrid.core.actions import ACTION_SETS, INTERACT, TOGGLE
+from cogrid.backend import rng
+from cogrid.core.actions import ACTION_SETS, ENTER, FURTHER, INTERACT, TOGGLE
 from cogrid.core.answers import AnyReward, BySlot, Event, Outcome, Price, Replies, Reward, Tally
-from cogrid.core.asking import outcomes_of
+from cogrid.core.asking import joint_intent, outcomes_of
+from cogrid.core.layout import DIGITS
+from cogrid.core.reset import reset
+from cogrid.core.rules import compile_rules
 from cogrid.core.spec import OBSERVATIONS, Spec
+from cogrid.envs.overcooked.floor_plan import soup_steps
 from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.generated import HELD_OUT, TRAINING, GeneratedKitchen, boards
 from cogrid.envs.overcooked.lineage import DIFFERENCES
 from cogrid.envs.overcooked.objects import Soup
 from cogrid.envs.registry import spec_of
@@ -74,6 +80,7 @@ def page(id: str, spec: Spec) -> str:
         "## Layout",
         *(f"```text\n{layout.text}\n```" for layout in spec.layout),
         letters(spec),
+        *(generated(id, spec) if isinstance(spec.game, GeneratedKitchen) else ()),
         "## In numbers",
         numbers(spec),
         "## Actions",
@@ -89,6 +96,43 @@ def page(id: str, spec: Spec) -> str:
         "## Versions",
         versions(id),
     )
+
+
+def generated(id: str, spec: Spec) -> Iterator[str]:
+    """What a family of drawn boards promises, some of them, and which are published."""
+    rules = compile_rules(spec, "numpy")
+    seeds = (*TRAINING, *HELD_OUT)
+    letters = np.array([*spec.game.legend, *DIGITS])
+    codes = boards(spec, seeds)
+    steps = [soup_steps(rules, reset(rules, rng.key(seed))) for seed in seeds]
+    yield "## Kitchens"
+    yield (
+        "The board above shows the bounds: the largest size, and the most that there is of everything. "
+        "Every reset draws a kitchen within them from its key, of one room, or of two with a counter between "
+        "them. In each room one cook can get at everything there, even if all others never move; what must "
+        "go to the other room can be handed over; and so a soup can always be served. Of two rooms one has a "
+        "pot and the other one onions. With `random_start=True` cooks may begin where they shut each other "
+        "off, until somebody makes way."
+    )
+    yield (
+        f"Seeds {TRAINING.start} to {TRAINING.stop - 1} are published to learn from, {HELD_OUT.start} to "
+        f"{HELD_OUT.stop - 1} to be judged by, on kitchens never seen:"
+    )
+    yield (
+        "```py\nimport cogrid\nfrom cogrid.envs.overcooked.generated import HELD_OUT, TRAINING, boards\n\n"
+        f'spec = cogrid.make("{id}").spec\n'
+        f'learn = cogrid.make_vec("{id}", num_envs=64, pool=boards(spec, TRAINING))\n'
+        f'judge = cogrid.make_vec("{id}", num_envs=20, pool=boards(spec, HELD_OUT))\n```'
+    )
+    low, middle, high = (int(np.percentile(steps, share)) for share in (0, 50, 100))
+    yield (
+        "`soup_steps(rules, state)` of `cogrid.envs.overcooked.floor_plan` tells how hard a kitchen is: the "
+        "fewest steps in which cooks carry what one soup takes. Of the published ones it is "
+        f"{low} to {high}, with a median of {middle}. Seeds 0 to 3, with theirs:"
+    )
+    for seed in range(4):
+        text = "\n".join("".join(row) for row in letters[codes[seed]])
+        yield f"```text\n{text}\n```\n\nSeed {seed}: {steps[seed]} steps."
 
 
 def lineage_page(specs: dict[str, Spec]) -> str:
@@ -163,25 +207,32 @@ def numbers(spec: Spec) -> str:
 
 
 def actions(spec: Spec) -> str:
-    sets = list(ACTION_SETS)
-    longest = max(map(len, ACTION_SETS.values()))
-    rows = [
-        (number, *(actions[number].name if number < len(actions) else "" for actions in ACTION_SETS.values()))
-        for number in range(longest)
-    ]
+    names = [action.name for action in spec.actions]
     idle = [
         name
         for name, intent in (("interact", INTERACT), ("toggle", TOGGLE))
-        if not any(outcome.verb for _, _, outcome in outcomes(spec, intent))
+        if name in names and not any(outcome.verb for _, _, outcome in outcomes(spec, intent))
     ]
     said = f" Here {' and '.join(idle)} {'do' if len(idle) > 1 else 'does'} nothing." if idle else ""
-    return paragraphs(table(("number", *sets), rows), f"The action set is `{spec.action_set}`.{said}")
+    others = [
+        f"`{name}` has {', '.join(f'{number} {action.name}' for number, action in enumerate(known))}."
+        for name, known in ACTION_SETS.items()
+        if name != spec.action_set
+    ]
+    return paragraphs(
+        table(("number", "action"), enumerate(names)),
+        f"The action set is `{spec.action_set}`.{said} Instead of it, {' '.join(others)}",
+    )
 
 
 def rules(spec: Spec) -> str:
     """What each hand does with each kind of thing, by verb."""
     game, parts = spec.game, []
-    for name, intent in (("interact", INTERACT), ("toggle", TOGGLE)):
+    asked = [("on interact", INTERACT), ("on toggle", TOGGLE), ("on walking there", ENTER)]
+    asked += [(f"on {name}", FURTHER + k) for k, name in enumerate(game.actions)]
+    for name, intent in asked:
+        if intent not in spec.symbols.intents:
+            continue
         verbs: dict[tuple[str, str], dict[str, None]] = {}
         for held, thing, outcome in outcomes(spec, intent):
             if outcome.verb:
@@ -190,7 +241,7 @@ def rules(spec: Spec) -> str:
         if verbs:
             hands, kinds = (list(dict.fromkeys(pair[k] for pair in verbs)) for k in (0, 1))
             rows = [(hand, *(", ".join(verbs.get((hand, kind), "–")) for kind in kinds)) for hand in hands]
-            parts.append(table((f"held \\ faced, on {name}", *kinds), rows))
+            parts.append(table((f"held \\ thing, {name}", *kinds), rows))
     ticking = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.tick(t) != t)
     if ticking:
         parts.append(f"By itself changes with every step: {', '.join(ticking)}.")
@@ -292,7 +343,10 @@ def history(id: str) -> Iterator[str]:
 
 
 def outcomes(spec: Spec, intent: int) -> Iterator[tuple[Any, Any, Outcome]]:
-    """What the game answers for every hand and thing that can occur."""
+    """What the game answers for every hand and thing; joint work for every sum of strengths."""
+    if intent == joint_intent(spec.game):
+        yield from spec.symbols.joint_rows
+        return
     for held in spec.symbols.items:
         for thing in spec.symbols.things:
             for outcome, _ in outcomes_of(spec.game, intent, held, thing):

@@ -5,32 +5,49 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
+from cogrid.core.game import Game
 from cogrid.core.observation import observer
 from cogrid.core.rules import Rules, compile_rules
+from cogrid.envs.foraging.policies import ScriptedForagers
+from cogrid.envs.goals.policies import ScriptedWalkers
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.policies import ScriptedCooks
+from cogrid.envs.scripted import Scripted
+from cogrid.envs.search_rescue.policies import ScriptedRescuers
 from cogrid.reading import strict_json
 
 #: A single state on NumPy -> actions by agent.
 Policy = Callable[[EnvState], dict[int, int]]
 POLICIES = ("scripted", "random")
 MAX_WEIGHTS = 2**28  # bytes of the arrays that are read
+_SCRIPTS: Mapping[type[Game], type[ScriptedCooks | Scripted]] = MappingProxyType(
+    {Kitchen: ScriptedCooks}
+    | {script.game: script for script in (ScriptedForagers, ScriptedWalkers, ScriptedRescuers)}
+)
+
+
+def script_for(game: Game) -> type[ScriptedCooks | Scripted] | None:
+    """The script that plays a game, of `(rules, agents, seed=, noise=)`; None without one."""
+    return next((script for played, script in _SCRIPTS.items() if isinstance(game, played)), None)
 
 
 def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed: int = 0) -> Policy:
     """A policy for some agents, all by default; a name that is no policy's is the path of a checkpoint."""
     chosen = tuple(range(rules.n_agents) if agents is None else agents)
     if name == "scripted":
-        return ScriptedCooks(rules, chosen, seed=seed).act
+        if (script := script_for(rules.spec.game)) is None:
+            raise TypeError(f"{type(rules.spec.game).__name__} has no script: play it at random.")
+        return script(rules, chosen, seed=seed).act
     draw = np.random.default_rng(rng.seed(seed) % 2**64)
     if name == "random":
         return lambda state: {agent: int(draw.integers(rules.n_actions)) for agent in chosen}
@@ -39,7 +56,7 @@ def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed
 
 def usual_policy(rules: Rules) -> str:
     """The policy that shows most of a game."""
-    return "scripted" if isinstance(rules.spec.game, Kitchen) else "random"
+    return "random" if script_for(rules.spec.game) is None else "scripted"
 
 
 class Trained:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cogrid.core.actions import ENTER, FURTHER, INTERACT, NOTHING, TOGGLE
 from cogrid.core.chance import Branch, branches
-from cogrid.core.game import Game, Item, Meeting, Outcome, Thing
+from cogrid.core.game import Game, Item, Meeting, Outcome, Placed, Thing
 
 
 def asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
@@ -37,6 +37,15 @@ def hand_ticks_of(game: Game, held: Item) -> tuple[Branch, ...]:
 def starts_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
     """What a letter's thing is when an episode begins."""
     return asked(game, game.start, thing=thing)
+
+
+def placed_of(
+    game: Game, placed: Placed, hands: Sequence[tuple[Branch, ...]]
+) -> tuple[int, list[tuple[Branch, ...]]]:
+    """What reset places: the least strength of the weakest agents, and the things for each from there on."""
+    strengths = [[game.strength(item) for item, _ in hand] for hand in hands]
+    least, most = (sum(sorted(map(one, strengths))[: placed.weakest]) for one in (min, max))
+    return least, [asked(game, placed.thing, strength=total) for total in range(least, most + 1)]
 
 
 def outcomes_of(game: Game, intent: int, held: Item, thing: Thing) -> tuple[Branch, ...]:

@@ -31,6 +31,8 @@ class ScriptedCooks:
         game, n = rules.spec.game, rules.n_agents
         if not isinstance(game, Kitchen):
             raise TypeError(f"scripted cooks play kitchens, not {type(game).__name__}.")
+        if rules.action_set == "moves":
+            raise ValueError("scripted cooks interact: choose action_set='cardinal' or 'rotation'.")
         self.rules = rules
         self.agents = tuple(range(n) if agents is None else agents)
         for agent in self.agents:
@@ -50,7 +52,7 @@ class ScriptedCooks:
             raise ValueError(f"cooks act in a single state, and this is a batch of shape {state.time.shape}.")
         symbols, time = self.rules.spec.symbols, int(state.time)
         scene = Scene(
-            floor_plan(self.rules, 0 if state.layout is None else int(state.layout)),
+            floor_plan(self.rules, state),
             [symbols.things[number] for number in np.asarray(state.cells).tolist()],
             np.asarray(state.pos).tolist(),
             np.asarray(state.agent_dir).tolist(),
