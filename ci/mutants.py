@@ -36,6 +36,7 @@ HOOKS = (
     "tests/core/test_joining.py",
     "tests/core/test_views.py",
     "tests/core/test_boards.py",
+    "tests/envs/overcooked/test_generated.py",
     "-k",
     "not jax and not conformance",
 )
@@ -318,6 +319,7 @@ JOINING = "cogrid/core/joining.py"
 PLANES = "cogrid/core/planes.py"
 TICKS = "cogrid/core/ticks.py"
 BOARDS_AS_DATA = "cogrid/core/boards.py"
+GENERATED = "cogrid/envs/overcooked/generated.py"
 RESET = "cogrid/core/reset.py"
 
 WRONG_HOOKS = (
@@ -486,6 +488,18 @@ WRONG_HOOKS = (
         "[_table(rules, 0)] * 4",
     ),
     Mutant("windows are mirrored", PLANES, "STRIDES[(facing + 1) % 4]", "STRIDES[(facing - 1) % 4]"),
+    Mutant(
+        "inner counters part rooms",
+        GENERATED,
+        "np.array([_joined(bits) for bits in range(256)])",
+        "np.ones(256, bool)",
+    ),
+    Mutant(
+        "things stand in the window",
+        GENERATED,
+        "sketch.beside(floor) & solid & ~site.window",
+        "sketch.beside(floor) & solid",
+    ),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
     Mutant("an open edge stays open", BOARDS_AS_DATA, "edge & lookup(table.opens, codes)", "edge & ~edge"),
     Mutant(

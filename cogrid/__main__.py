@@ -1,11 +1,10 @@
-"""The command line: what there is, what it is like, and pictures of it."""
+"""The command line: list environments, look at them, play them, train in them."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import contextlib
-import dataclasses
 import itertools
 import signal
 import sys
@@ -18,11 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from cogrid import interrupt
-from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
-from cogrid.envs.registry import family_of, make, registered, spec_of
+from cogrid.core.rewards import never_paid
+from cogrid.crossplay import command as crossplay
+from cogrid.envs import registry
+from cogrid.envs.registry import family_of, find, is_own, make, registered, spec_of
 from cogrid.episode import Episode, play, replayed
+from cogrid.humans import command as humans
 from cogrid.play.server import Server
 from cogrid.play.session import Session
 from cogrid.policies import POLICIES, usual_policy
@@ -33,6 +35,7 @@ from cogrid.replay import Replay
 MOST_STEPS = 400  # of a film, unless told otherwise
 MAX_STEPS, MAX_BATCH = 100_000, 1000  # of a film, whatever is told: all states are kept
 
+AN_ID = "an environment id, or a world of your own as module:Name or file.py:Name"
 BENCH = """\
 python -m cogrid.benchmarks.benchmark_suite    NumPy and JAX on one kitchen; ships with the package
 
@@ -46,31 +49,43 @@ python -m bench profile         where the time of a step goes"""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; a user's mistake is one sentence and exit code 2."""
-    options = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser(words[0] if words else "").parse_args(words)
     try:
-        options.run(options)
+        code: int | None = options.run(options)
     except (ValueError, TypeError, OSError) as error:
         if interrupt.is_closed_output(error):
             raise
-        print(f"python -m cogrid {options.command}: {error}", file=sys.stderr)
+        notes = getattr(error, "__notes__", ())  # what an author's rule was asked
+        print(f"python -m cogrid {options.command}: {'; '.join([str(error), *notes])}", file=sys.stderr)
         return 2
-    return 0
+    return code or 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str) -> argparse.ArgumentParser:
+    """The parser; a command that needs more than NumPy is described only if it is the one that is run."""
     parser = argparse.ArgumentParser(
         prog="python -m cogrid",
-        description="Multi-agent grid worlds: list them, look at them, make pictures of them.",
+        description="Multi-agent grid worlds: list them, look at them, play them, train in them.",
         epilog="example: python -m cogrid render Overcooked-CrampedRoom-V0 --out kitchen.gif",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="print every environment id")
     listing.set_defaults(run=_list)
     info = commands.add_parser("info", help="print what an environment is like")
-    info.add_argument("id", metavar="ID", help="an environment id; see `python -m cogrid list`")
+    info.add_argument("id", metavar="ID", help=f"{AN_ID}; see `python -m cogrid list`")
     info.set_defaults(run=_info)
     _add_render(commands.add_parser("render", help="write a picture or a film of an episode"))
     _add_play(commands.add_parser("play", help="play in the browser, or look at a replay there"))
+    train = commands.add_parser("train", help="train agents, and leave scores and policies that can play")
+    if command == "train":
+        _add_train(train)
+    crossplay.add_arguments(
+        commands.add_parser("crossplay", help="play all pairs of some policies with each other")
+    )
+    humans.add_arguments(
+        commands.add_parser("humans", help="turn overcooked_ai's human games into replays and arrays")
+    )
     bench = commands.add_parser("bench", help="print how speed is measured")
     bench.set_defaults(run=lambda options: print(BENCH))
     return parser
@@ -81,7 +96,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
         "Play an environment, or a replay again, and write what happens: a moving .gif or .apng, "
         "or a .png of the last moment."
     )
-    render.add_argument("what", metavar="ID|REPLAY", help="an environment id, or the file of a replay")
+    render.add_argument("what", metavar="ID|REPLAY", help=f"{AN_ID}, or the file of a replay")
     render.add_argument("--out", required=True, metavar="FILE", help=f"ends in {', '.join(SUFFIXES)}")
     render.add_argument(
         "--steps",
@@ -93,7 +108,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
     render.add_argument(
         "--policy",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (a script if there is one)",
+        help=f"{', '.join(POLICIES)}, or a policy-SEED.npz of `train` (a script if there is one)",
     )
     render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"side of a cell ({TILE})")
     render.add_argument(
@@ -110,22 +125,31 @@ def _add_render(render: argparse.ArgumentParser) -> None:
 
 def _add_play(play: argparse.ArgumentParser) -> None:
     play.description = "Serve a page on this machine where people and policies play; Ctrl-C ends it."
-    play.add_argument("what", metavar="ID|REPLAY", help="an environment id, or the file of a replay")
+    play.add_argument("what", metavar="ID|REPLAY", help=f"{AN_ID}, or the file of a replay")
     play.add_argument(
         "--partner",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (a script if there is one)",
+        help=f"{', '.join(POLICIES)}, or a policy-SEED.npz of `train` (a script if there is one)",
     )
     play.add_argument("--seed", type=int, metavar="N", help="of the first episode (random)")
+    play.add_argument("--participant", metavar="NAME", help="kept in the replays that are saved")
     play.add_argument("--port", type=_count(0), default=0, metavar="N", help="of this machine (a free one)")
     play.add_argument("--no-open", action="store_true", help="only print the address")
     play.set_defaults(run=_play)
 
 
+def _add_train(train: argparse.ArgumentParser) -> None:
+    try:
+        from cogrid.train import command  # optional: it needs the extra `train`
+    except ModuleNotFoundError as error:
+        train.error(f"it needs {error.name}: pip install '.[train]' from the checkout.")
+    command.add_arguments(train)
+
+
 def _file(what: str) -> Path | None:
     """The file that is meant, where no id is; a name that looks like a path is none."""
     path = Path(what)
-    if what in registered():
+    if what in registered() or is_own(what):
         return None
     if path.is_file():
         return path
@@ -137,8 +161,8 @@ def _file(what: str) -> Path | None:
 def _play(options: argparse.Namespace) -> None:
     file = _file(options.what)
     replay = Replay.load(file) if file else None
-    id = options.what if replay is None else replay.id or registered()[0]
-    session = Session(id, partner=options.partner, seed=options.seed)
+    id = find(options.what) if replay is None else replay.id or registered()[0]
+    session = Session(id, partner=options.partner, seed=options.seed, participant=options.participant)
     if replay:
         session.show(replay)
     server = Server(session, options.port)
@@ -207,14 +231,19 @@ def _count(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
     return read
 
 
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def _list(options: argparse.Namespace) -> None:
     ids = registered()
     width = max(map(len, ids))
     for family, members in itertools.groupby(sorted(ids, key=family_of), family_of):
         print(family)
         for id in members:
-            spec = spec_of(id, {}, ())
-            what = f"{spec.height} × {spec.width} cells, {spec.num_agents} agents, {spec.max_steps} steps"
+            spec = spec_of(id, {})
+            sizes = f"{_several(spec.num_agents, 'agent')}, {_several(spec.max_steps, 'step')}"
+            what = f"{spec.height} × {spec.width} cells, {sizes}"
             print(f"  {id:<{width}}  {what}")
 
 
@@ -226,6 +255,7 @@ def _info(options: argparse.Namespace) -> None:
     print(f"{options.id}: {(type(game).__doc__ or type(game).__name__).strip().splitlines()[0]}\n")
     for layout in spec.layout:
         print("\n".join(f"    {row}" for row in layout.rows))
+    choices, idle = registry.options(options.id), never_paid(env.rules)
     known = (f"{letter} {game.kind(game.legend[letter])}" for letter in sorted(letters - {FLOOR}))
     starts = [f"{DIGITS[0]}… where agents start"] if any(layout.starts for layout in spec.layout) else []
     rows = {
@@ -234,18 +264,13 @@ def _info(options: argparse.Namespace) -> None:
         "steps": str(spec.max_steps),
         "actions": ", ".join(f"{number} {name}" for number, name in enumerate(env.action_names)),
         "observation": f"{spec.observation}: {seen.shape} {seen.dtype}, named in env.feature_names",
-        "rewards": ", ".join(reward.name for reward in game.rewards()),
+        "rewards": ", ".join(f"{r.name} (never paid)" if r.name in idle else r.name for r in game.rewards()),
         "events": ", ".join(filter(None, env.verbs)) or "none",
-        "options": ", ".join(_options(env)),
+        "options": ", ".join(f"{name}={value!r}" for name, value in choices.items()),
     }
     print()
     for name, words in rows.items():
         print(f"{name:<13}{words}")
-
-
-def _options(env: CoGridEnv) -> list[str]:
-    own = [field.name for field in dataclasses.fields(env.spec) if field.name != "game"]
-    return sorted([*own, *(field.name for field in dataclasses.fields(env.spec.game))])
 
 
 def _render(options: argparse.Namespace) -> None:
@@ -260,7 +285,7 @@ def _render(options: argparse.Namespace) -> None:
     film = Film(episode.rules, episode.states, episode.scores, options.tile)
     film.save(options.out, options.fps)
     height, width, _ = film[-1].shape
-    count = "a picture" if still else f"{len(film)} pictures"
+    count = "a picture" if still else _several(len(film), "picture")
     print(f"{options.out}: {count} of {width} × {height} pixels, {name}")
 
 

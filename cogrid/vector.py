@@ -149,6 +149,10 @@ class VectorEnv:
             raise ValueError("there is no state before reset: call reset() first.")
         return self._state
 
+    def observe(self, state: EnvState) -> Array:
+        """(B, n, …) what every agent sees of a batch of states; pure."""
+        return functions(self.rules, self._infos).observe(state)
+
     @property
     def _drawn_from(self) -> tuple[Any, ...]:
         """The further argument of a step that draws from a pool."""
@@ -208,7 +212,7 @@ class VectorEnv:
 
     @alone
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Step all; who ends begins anew at once (same-step) or by the next step (next-step)."""
+        """Step all; finished environments are reset at once (same-step) or by the next step (next-step)."""
         if self._state is None:
             raise ValueError("step before reset: call reset() first.")
         actions = as_array("actions", actions)

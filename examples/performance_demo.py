@@ -7,7 +7,6 @@ python examples/performance_demo.py --num-envs max         as many as the memory
 
 import argparse
 import os
-import resource
 import sys
 import time
 
@@ -15,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 import cogrid
+from cogrid.benchmarks.clock import peak_memory
 
 
 def main() -> None:
@@ -104,8 +104,7 @@ def used_memory():
     """Of the device, or the most that this process ever had."""
     if statistics := jax.devices()[0].memory_stats():
         return statistics["bytes_in_use"]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return peak_memory()
 
 
 def gib(count):

@@ -19,7 +19,7 @@ BACKENDS = ("numpy", "jax")
 
 
 class Backend(Protocol):
-    """A value that you hold, not weather that you live in: every environment has its own."""
+    """An array library; each environment holds its own, there is no global switch."""
 
     name: str
     xp: Any
@@ -65,6 +65,9 @@ class Backend(Protocol):
 
     def settle(self, change: Callable[[Array], Array], value: Array, passes: int) -> Array:
         """Apply `change` until nothing changes any more; `passes` is a proven upper bound."""
+
+    def repeat(self, times: int, change: Callable[[Any, Any], Any], value: Any) -> Any:
+        """`change(number, value)` for the numbers 0 … times − 1; compiled once, however many there are."""
 
     def words(self, key: Array) -> Array:
         """The two uint32 words of a key, (*B, 2)."""

@@ -11,6 +11,7 @@ import numpy as np
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core.features import Bounded
+from cogrid.core.onehot import painter
 from cogrid.core.planes import compile_planes
 from cogrid.core.rules import Rules
 
@@ -35,7 +36,8 @@ def observer(rules: Rules) -> Observer:
     if kind == "none":
         return _nothing(rules)
     shape, see = compile_planes(rules)
-    return Observer(rules.spec.game.planes, shape, np.dtype(np.uint8), 0, 255, see)
+    names = painter(rules.spec.game, rules.spec.symbols).planes
+    return Observer(names, shape, np.dtype(np.uint8), 0, 255, see)
 
 
 def observe(rules: Rules, state: EnvState) -> Array:
@@ -47,7 +49,8 @@ def _features(rules: Rules) -> Observer:
     parts = rules.spec.game.features()
     if not parts:
         raise ValueError(
-            f"{type(rules.spec.game).__name__} has no features: write features(), or use observation='none'."
+            f"{type(rules.spec.game).__name__} has no features: write features(), or use "
+            "observation='lossless', 'window' or 'none'."
         )
     names = tuple(name for part in parts for name in part.names(rules))
     bounds = [part.bounds(rules) if isinstance(part, Bounded) else (-1.0, 1.0) for part in parts]

@@ -52,10 +52,6 @@ class Spec:
         _check_choice("action_set", self.action_set, ACTION_SETS)
         self._check_actions()
         _check_choice("observation", self.observation, OBSERVATIONS)
-        if self.observation in ("lossless", "window") and not self.game.planes:
-            raise ValueError(
-                f"{type(self.game).__name__} has no planes for observation={self.observation!r}."
-            )
         given = self.game.default_layouts() if self.layout == () else self.layout
         object.__setattr__(self, "layout", layouts_of(self.game, given))
         self._check_sizes()
