@@ -174,6 +174,10 @@ def test_what_is_seen(backend: str) -> None:
     vectors = np.asarray(see)
     assert vectors[0].tolist() == [1, 2, 1, -1, -1, 0, -1, -1, 0, 1, 1, 1, -1, -1, 0, -1, -1, 0]
     assert vectors[1].tolist() == [1, 0, 3, -1, -1, 0, -1, -1, 0, 1, 1, 2, -1, -1, 0, -1, -1, 0]
+    corner = placed(spec, backend, "a1........\n..f1..a2..\n..........\n..........\n........a3")
+    vectors = np.asarray(env.rules.backend.compiled(env.step_fn)(corner, np.full(3, env.rules.noop))[1])
+    assert vectors[0].tolist()[:3] == [1, 1, 1]
+    assert vectors[0].tolist()[9:12] == [0, 0, 1]  # counted from the field's corner
     whole = made(SMALL, backend)
     vectors = np.asarray(
         whole.rules.backend.compiled(whole.step_fn)(placed(SMALL, backend, board), np.full(3, 4))[1]
