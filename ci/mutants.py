@@ -500,7 +500,7 @@ WRONG_HOOKS = (
         "(pose - state.pose)[..., me]",
         "(pose - pose)[..., me]",
     ),
-    Mutant("every slot answers", REPLYING, "waits = waits & ~answer", "waits = waits & True"),
+    Mutant("every slot answers", REPLYING, "found.append(waits & answer)", "found.append(answer)"),
     Mutant("the greatest rank answers", REPLYING, "ahead = own[k] < own[j] if", "ahead = own[k] > own[j] if"),
     Mutant("replies change no slot", REPLYING, "slots[k] = xp.where(answers, afters[k], slots[k])", "pass"),
     Mutant("what expires is free", REWARDS, "return points + events.expired if", "return points if"),
@@ -575,10 +575,10 @@ WRONG_HOOKS = (
     Mutant("episodes of a pool share their chance", RESET, "state.evolve(words=words,", "state.evolve("),
     Mutant("a sketch draws one number", "cogrid/core/sketch.py", "self._drawn += count", "self._drawn += 0"),
     Mutant(
-        "of equal ones the last is the nearest",
+        "the nearest one is that of the nearest row",
         "cogrid/core/offsets.py",
-        "rank = steps * np.int32(count) + order",
-        "rank = steps * np.int32(count) + (count - 1 - order)",
+        "abs(rows)[:, None] + abs(columns)",
+        "abs(rows)[:, None] + 0 * abs(columns)",
     ),
 )
 

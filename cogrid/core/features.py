@@ -153,18 +153,10 @@ class Place:
             shape = state.pos.shape
             ahead = (state.pos[..., None] + lift(strides, state.pos.ndim + 1)).reshape(*shape[:-1], -1)
             free = (rules.at(state.cells, ahead) < rules.n_walkable).astype(np.float32)
-            parts = [lookup(where, state.pos), free.reshape(*shape, 4)]
-            for kind in self.nearest:
-                cells = state.cells_of(kind)
-                if cells.shape[-1]:
-                    cells = offsets.closest(state.pos, cells)  # (*B, n, 1)
-                    parts.append(offsets.to(state.pos, cells).reshape(*shape, -1))
-                else:
-                    parts.append(xp.zeros((*shape, 3), np.float32))
-            for kind in self.each:
-                cells = state.cells_of(kind)[..., None, :]  # (*B, 1, k)
-                parts.append(offsets.to(state.pos, cells).reshape(*shape, -1))
-            return xp.concatenate(parts, axis=-1)
+            nearest = [state.cells_of(kind) for kind in self.nearest]
+            each = xp.concatenate([state.places[..., :0], *map(state.cells_of, self.each)], axis=-1)
+            to = offsets.to(state.pos, nearest, each).reshape(*shape, -1)
+            return xp.concatenate((lookup(where, state.pos), free.reshape(*shape, 4), to), axis=-1)
 
         return place
 
