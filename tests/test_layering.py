@@ -53,6 +53,7 @@ ORDER = (
         "movement",
         "interaction",
         "joining",
+        "leaving",
         "entering",
         "replying",
         "ticks",

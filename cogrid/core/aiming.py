@@ -39,9 +39,9 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
     rows, lanes = max(aim.reach for aim in kinds), max(aim.lanes for aim in kinds)
     table = np.concatenate(
         [_cells(rules, aim, rows, lanes) for aim in kinds]
-    )  # (kinds · 4 · cells, rows · lanes)
-    first = [kinds.index(aim) * 4 * rules.n_cells for aim in aims]  # (actions,)
-    start = np.add.outer(first, rules.facing.astype(np.int64) * rules.n_cells).astype(np.int32).reshape(-1)
+    )  # (kinds · 4 · places, rows · lanes)
+    first = [kinds.index(aim) * 4 * rules.n_places for aim in aims]  # (actions,)
+    start = np.add.outer(first, rules.facing.astype(np.int64) * rules.n_places).astype(np.int32).reshape(-1)
     agents = np.arange(n, dtype=np.int32)
 
     def target(state: EnvState, choice: Array) -> Target:
@@ -80,8 +80,8 @@ def _clear(xp: Any, open_: Array) -> Array:
 
 
 def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any]:
-    """(4 · cells, rows · lanes) what is aimed at by facing and cell; −1 beyond the board and the reach."""
-    found = np.full((4, rules.n_cells, rows, lanes), -1, np.int32)
+    """(4 · places, rows · lanes) what is aimed at by facing and place; −1 beyond the board and the reach."""
+    found = np.full((4, rules.n_places, rows, lanes), -1, np.int32)
     row, column = np.divmod(np.arange(rules.n_cells), rules.width)
     for facing, (down, right) in enumerate(STRIDES):
         for distance in range(aim.reach):
@@ -93,5 +93,5 @@ def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any
                     r, c = _ADJACENT[lane]
                 y, x = row + r, column + c
                 inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
-                found[facing, :, distance, lane] = np.where(inside, y * rules.width + x, -1)
-    return found.reshape(4 * rules.n_cells, rows * lanes)
+                found[facing, : rules.n_cells, distance, lane] = np.where(inside, y * rules.width + x, -1)
+    return found.reshape(4 * rules.n_places, rows * lanes)

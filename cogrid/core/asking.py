@@ -34,6 +34,11 @@ def hand_ticks_of(game: Game, held: Item) -> tuple[Branch, ...]:
     return asked(game, game.tick_hand, hand=held)
 
 
+def acts(game: Game, held: Item) -> bool:
+    """Whether an agent with this hand can act at all."""
+    return bool(game.can_act(held)) and not game.away(held)
+
+
 def starts_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
     """What a letter's thing is when an episode begins."""
     return asked(game, game.start, thing=thing)

@@ -68,7 +68,9 @@ def probability(branch: int, answer: tuple[Branch, ...]) -> int:
 
 
 #: What is drawn for, in the upper eight bits of a draw's number; the lower 24 are the agent, the cell …
-PURPOSES = ("interact", "tick", "start", "one cell", "tick hand", "hand", "reply", "tick slot", "slot")
+PURPOSES = (
+    *("interact", "tick", "start", "one cell", "tick hand", "hand", "reply", "tick slot", "slot", "return"),
+)
 
 
 class Draws:

@@ -31,7 +31,8 @@ class Feature(Protocol):
 class Agents:
     """Facing and held item of the agent itself, then offset, facing and held item of each of the others.
 
-    Other 1 is the next agent by number, and after the last comes the first.
+    Other 1 is the next agent by number, and after the last comes the first. Where agents can leave the board,
+    a further number says who is away, and the offsets from and to those are 0.
     """
 
     labels: tuple[str, ...]
@@ -40,6 +41,7 @@ class Agents:
     def names(self, rules: Rules) -> list[str]:
         """Own first."""
         own = [f"facing {name}" for name in FACINGS] + [f"holds {label}" for label in self.labels]
+        own += ["is away"] if rules.leaves else []
         block = ["rows", "columns", *own]
         return own + [f"other {k} {name}" for k in range(1, rules.n_agents) for name in block]
 
@@ -54,6 +56,8 @@ class Agents:
 
         def agents(state: EnvState) -> Array:
             own = rules.lookup(table, state.pose)  # (*B, n, 4 + labels)
+            if rules.leaves:
+                own = xp.concatenate((own, state.away[..., None].astype(np.float32)), axis=-1)
             if n == 1:
                 return own
             block = xp.concatenate((offsets.between(state.pos, who), rules.pick(own, who, axis=-2)), axis=-1)
@@ -64,7 +68,7 @@ class Agents:
 
 @dataclass(frozen=True)
 class Faced:
-    """Numbers of the thing in the cell ahead."""
+    """Numbers of the thing in the cell ahead; 0 off the board."""
 
     labels: tuple[str, ...]
     of_thing: Callable[[Thing], Numbers]
@@ -78,8 +82,11 @@ class Faced:
         table = rules.symbols(self.of_thing, np.float32)
 
         def faced(state: EnvState) -> Array:
-            ahead = state.pos + rules.lookup(rules.front, state.pose)
-            return rules.lookup(table, rules.at(state.cells, ahead))
+            ahead = rules.on_board(state.pos + rules.lookup(rules.front, state.pose))
+            seen = rules.lookup(table, rules.at(state.cells, ahead))
+            if rules.leaves:
+                seen = rules.xp.where(state.away[..., None], np.float32(0), seen)
+            return seen
 
         return faced
 
@@ -112,15 +119,15 @@ class Place:
                 raise ValueError(
                     f"Place names the kind {kind!r}, but the legend has {', '.join(sorted(known))}."
                 )
-        size = len(self.names(rules)) * rules.boards.size
+        size = len(self.names(rules)) * len(rules.boards) * rules.n_places
         rules.check_table("the observation 'features'", size)
         numbers = [self._numbers(rules, layout, targets) for layout in range(len(rules.boards))]
-        table = np.array(numbers, np.float32).reshape(len(rules.boards) * rules.n_cells, -1)
+        table = np.array(numbers, np.float32).reshape(len(rules.boards) * rules.n_places, -1)
 
         def place(state: EnvState) -> Array:
             if state.layout is None:
                 return rules.lookup(table, state.pos)
-            first = state.layout.astype(np.int32)[..., None] * rules.n_cells
+            first = state.layout.astype(np.int32)[..., None] * rules.n_places
             return rules.lookup(table, first + state.pos.astype(np.int32))
 
         return place
@@ -128,7 +135,7 @@ class Place:
     def _numbers(
         self, rules: Rules, layout: int, targets: dict[str, np.ndarray[Any, Any]]
     ) -> np.ndarray[Any, Any]:
-        """(cells, numbers)"""
+        """(places, numbers), all 0 off the board."""
         cells = np.arange(rules.n_cells)
         row, column = np.divmod(cells, rules.width)
         numbers = [_scaled(row, rules.height), _scaled(column, rules.width)]
@@ -140,7 +147,7 @@ class Place:
         for kind in self.each:
             for target in targets[kind][layout]:
                 numbers += _offset_to(rules, cells, np.full_like(cells, target))
-        return np.stack(numbers, axis=-1)
+        return _with_parking(rules, np.stack(numbers, axis=-1))
 
 
 @dataclass(frozen=True)
@@ -209,7 +216,8 @@ class NearestLying:
             ranks[cell, order] = np.arange(far)
             offsets[cell, :far] = np.stack(_offset_to(rules, cell, cells[order]), axis=-1)
         flat = offsets.reshape(-1, 3)
-        first = (np.arange(rules.n_cells) * (far + 1)).astype(np.int32)
+        ranks = _with_parking(rules, ranks, far)  # from off the board, nothing lies anywhere
+        first = _with_parking(rules, np.arange(rules.n_cells) * (far + 1)).astype(np.int32)
 
         def nearest(state: EnvState) -> Array:
             lies = rules.lookup(labels, rules.pick(state.cells, cells))  # (*B, far)
@@ -226,7 +234,7 @@ class _Offsets:
     """Offsets between any two cells, through one number for each pair of differences."""
 
     def __init__(self, rules: Rules) -> None:
-        self.lookup, self.pick = rules.lookup, rules.pick
+        self.lookup, self.pick, self.rules = rules.lookup, rules.pick, rules
         height, width = rules.height, rules.width
         span = 2 * width - 1
         row, column = np.divmod(np.arange(height * width), width)
@@ -240,8 +248,19 @@ class _Offsets:
 
     def between(self, pos: Array, who: np.ndarray[Any, Any]) -> Array:
         """(*B, n, k, 2) rows and columns from every agent to those in `who` (n, k), as parts of the board."""
-        wide = self.lookup(self.wide, pos)  # (*B, n)
-        return self.lookup(self.table, self.pick(wide, who) - (wide - self.zero)[..., None])
+        wide = self.lookup(self.wide, self.rules.on_board(pos))  # (*B, n)
+        offsets = self.lookup(self.table, self.pick(wide, who) - (wide - self.zero)[..., None])
+        if self.rules.leaves:
+            away = pos >= self.rules.n_cells
+            either = (self.pick(away, who) | away[..., None])[..., None]  # (*B, n, k, 1)
+            offsets = self.rules.xp.where(either, np.float32(0), offsets)
+        return offsets
+
+
+def _with_parking(rules: Rules, values: np.ndarray[Any, Any], off: int = 0) -> np.ndarray[Any, Any]:
+    """(cells, …) -> (places, …) with the number `off` for places off the board."""
+    away = np.full((rules.n_places - rules.n_cells, *values.shape[1:]), off, values.dtype)
+    return np.concatenate((values, away))
 
 
 def _scaled(distance: Any, size: int) -> Any:

@@ -23,7 +23,7 @@ def join(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
         target = aimer(rules)(state, now)
         cell, strength = target.cell, xp.where(target.other == rules.n_agents, strength, np.int32(0))
     else:
-        cell = state.pos + lookup(rules.front, state.pose)
+        cell = rules.on_board(state.pos + lookup(rules.front, state.pose))
     total = xp.zeros_like(strength)
     for i in range(rules.n_agents):
         me = slice(i, i + 1)

@@ -35,15 +35,14 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
 
     def see(state: EnvState) -> Array:
         agent = xp.asarray(state.pose, dtype) + rules.n_things  # (*B, n)
-        board = rules.put(
-            xp.asarray(state.cells, dtype), state.pos, agent
-        )  # (*B, cells) agents are symbols too
+        board = _peopled(rules, state, agent, outside)
         mine = agent + dtype.type(len(agents))  # (*B, n) as each sees itself
         if game.countdown is not None:
             left = rules.spec.max_steps - state.time
             late = (left < game.countdown[1]).astype(dtype)[..., None] * dtype.type(size)
             board, mine = board + late, mine + late
         if crop is None:
+            board = board[..., : rules.n_cells] if rules.leaves else board
             own = lift(every, state.pos.ndim + 1) == state.pos[..., None]  # (*B, n, cells)
             rows = rules.backend.rows(table, board, mine, own)
         else:
@@ -51,9 +50,12 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
             rows = rules.lookup(table, xp.where(lift(middle, seen.ndim), mine[..., None], seen))
         if slots is not None:
             rows = rows + slots(state, board if crop is None else seen)
+        if away is not None:
+            rows = rows + away(state)
         return rows.reshape(*state.pos.shape, *shape)
 
     slots = _slots(rules, size) if rules.slots is not None else None
+    away = _away(rules)
     sides = (rules.height, rules.width) if crop is None else (rules.spec.window,) * 2
     shape = (*sides, len(game.planes))
     return shape, see
@@ -89,12 +91,13 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
     crop, outside = _ahead(rules, view), np.array([size - 1], dtype)
     rows, columns = view.shape
     middle = np.arange(rows * columns) == view.ahead * columns + view.side
-    start = (rules.facing.astype(np.int64) * rules.n_cells).astype(np.int32)  # (poses,)
+    start = (rules.facing.astype(np.int64) * rules.n_places).astype(np.int32)  # (poses,)
     slots = _slots(rules, size) if rules.slots is not None else None
+    away = _away(rules)
 
     def see(state: EnvState) -> Array:
         agent = xp.asarray(state.pose, dtype) + rules.n_things  # (*B, n)
-        board = rules.put(xp.asarray(state.cells, dtype), state.pos, agent)
+        board = _peopled(rules, state, agent, outside)
         place = rules.lookup(start, state.pose) + state.pos.astype(np.int32)
         seen = _cropped(rules, board, crop, place, outside)  # (*B, n, rows · columns)
         first = rules.lookup(rules.facing, state.pose).astype(dtype) * dtype.type(size)  # (*B, n)
@@ -106,6 +109,8 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
         planes = rules.lookup(table, index)
         if slots is not None:
             planes = planes + slots(state, seen)
+        if away is not None:
+            planes = planes + away(state)
         return planes.reshape(*state.pos.shape, *shape)
 
     shape = (rows, columns, len(game.planes))
@@ -113,9 +118,9 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
 
 
 def _ahead(rules: Rules, view: View) -> np.ndarray[Any, Any]:
-    """(4 · cells, rows · columns) the cells seen, by facing and cell; outside, the cell after the last."""
+    """(4 · places, rows · columns) the cells seen, by facing and place; outside, the place after the last."""
     rows, columns = view.shape
-    rules.check_table(f"{view!r}", 4 * rules.n_cells * rows * columns)
+    rules.check_table(f"{view!r}", 4 * rules.n_places * rows * columns)
     ahead, right = view.ahead - np.arange(rows)[:, None], np.arange(columns) - view.side
     row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
     found = []
@@ -123,9 +128,9 @@ def _ahead(rules: Rules, view: View) -> np.ndarray[Any, Any]:
         (down, along), (aside, across) = STRIDES[facing], STRIDES[(facing + 1) % 4]
         y, x = row + ahead * down + right * aside, column + ahead * along + right * across
         inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
-        found.append(np.where(inside, y * rules.width + x, rules.n_cells))
-    cells = np.concatenate(found).reshape(4 * rules.n_cells, -1)
-    return cells.astype(rules.backend.index_dtype(rules.n_cells + 1))
+        found.append(_with_parking(rules, np.where(inside, y * rules.width + x, rules.n_places)))
+    cells = np.concatenate(found).reshape(4 * rules.n_places, -1)
+    return cells.astype(rules.backend.index_dtype(rules.n_places + 1))
 
 
 def _slots(rules: Rules, size: int) -> Callable[[EnvState, Array], Array]:
@@ -148,14 +153,48 @@ def _slots(rules: Rules, size: int) -> Callable[[EnvState, Array], Array]:
 
 
 def _crop(rules: Rules) -> np.ndarray[Any, Any]:
-    """(cells, side²) the cells around a cell; outside the map the cell after the last."""
-    rules.check_table(f"a window of side {rules.spec.window}", rules.n_cells * rules.spec.window**2)
+    """(places, side²) the cells around a place; outside the map the place after the last."""
+    rules.check_table(f"a window of side {rules.spec.window}", rules.n_places * rules.spec.window**2)
     reach = np.arange(rules.spec.window) - rules.spec.window // 2
     row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
     rows, columns = row + reach[:, None], column + reach
     inside = (rows >= 0) & (rows < rules.height) & (columns >= 0) & (columns < rules.width)
-    cells = np.where(inside, rows * rules.width + columns, rules.n_cells).reshape(rules.n_cells, -1)
-    return cells.astype(rules.backend.index_dtype(rules.n_cells + 1))
+    cells = _with_parking(rules, np.where(inside, rows * rules.width + columns, rules.n_places))
+    return cells.reshape(rules.n_places, -1).astype(rules.backend.index_dtype(rules.n_places + 1))
+
+
+def _with_parking(rules: Rules, cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """(cells, …) -> (places, …) the cells seen; from off the board nothing is."""
+    away = np.full((rules.n_places - rules.n_cells, *cells.shape[1:]), rules.n_places)
+    return np.concatenate((cells, away))
+
+
+def _peopled(rules: Rules, state: EnvState, agent: Array, void: np.ndarray[Any, Any]) -> Array:
+    """(*B, places) the board, in which agents (*B, n) are symbols too; `void` (1,) is off the board."""
+    xp, board = rules.xp, rules.xp.asarray(state.cells, agent.dtype)
+    if rules.leaves:
+        batch, more = board.shape[:-1], rules.n_places - rules.n_cells
+        board = xp.concatenate((board, xp.full((*batch, more), void[0], board.dtype)), axis=-1)
+    return rules.put(board, state.pos, agent)
+
+
+def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
+    """What agents off the board add to the planes of each agent, (*B, n, 1, planes); None for nothing."""
+    game, items = rules.spec.game, rules.spec.symbols.items
+    painted = [game.paint_away(own, item) for own in (False, True) for item in items] if rules.leaves else []
+    table = np.array([[one.get(plane, 0) for plane in game.planes] for one in painted], np.uint8)
+    if not table.any():
+        return None
+    theirs, mine = np.split(table, 2)
+
+    def added(state: EnvState) -> Array:
+        held = rules.lookup(rules.held, state.pose)  # (*B, n)
+        out = state.away[..., None].astype(np.uint8)
+        others = rules.lookup(theirs, held) * out  # (*B, n, planes)
+        total = others.sum(axis=-2, keepdims=True, dtype=np.uint8) - others
+        return (total + rules.lookup(mine, held) * out)[..., None, :]
+
+    return added
 
 
 def _cropped(

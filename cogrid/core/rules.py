@@ -12,7 +12,7 @@ import numpy as np
 from cogrid.backend.array import Array, Backend, get_backend
 from cogrid.core.actions import ACTION_SETS, ENTER, STRIDES
 from cogrid.core.answers import Aim
-from cogrid.core.asking import joint_intent, starts_of, ticks_of
+from cogrid.core.asking import acts, joint_intent, starts_of, ticks_of
 from cogrid.core.chance import Draws, branches, odds
 from cogrid.core.game import Event, Game, Item, Thing
 from cogrid.core.layout import FLOOR
@@ -40,8 +40,11 @@ class Rules:
         self.action_set = spec.action_set
         self.n_things, self.n_items = len(spec.symbols.things), len(spec.symbols.items)
         self.n_walkable = spec.symbols.n_walkable
+        #: Some hand is off the board: beyond its cells every agent has a place of its own to be away.
+        self.leaves = any(map(spec.game.away, spec.symbols.items))
+        self.n_places = self.n_cells + (self.n_agents if self.leaves else 0)
         self.cell_dtype = backend.index_dtype(self.n_things)
-        self.pos_dtype = backend.index_dtype(self.n_cells)
+        self.pos_dtype = backend.index_dtype(self.n_places + (self.width if self.leaves else 0))
         self.row_dtype = backend.index_dtype(len(spec.symbols.lines))
         self._hash = hash((spec, backend.name))
         self._compile_actions()
@@ -83,7 +86,8 @@ class Rules:
         self.ahead = np.array(strides, self.pos_dtype)  # (4,) by facing
         self.front = self.ahead[facing]  # (poses,)
         after = np.array([[a.facing_after(d) for d in facing] for a in actions])  # (actions, poses)
-        can_move, can_act = (self.items(can, bool)[held] for can in (game.can_move, game.can_act))
+        can_act = self.items(lambda item: acts(game, item), bool)[held]
+        can_move = self.items(lambda item: game.can_move(item) and not game.away(item), bool)[held]
         after = np.where(can_move, after, facing)
         walks = np.array([a.walks for a in actions])[:, None] & can_move
         self.stride = np.where(walks, self.ahead[after], 0).astype(self.pos_dtype).reshape(-1)  # (choices,)
@@ -143,7 +147,7 @@ class Rules:
         if not rows:
             return
         self.joint_left = np.array([symbols.number[o.thing] for _, _, o in rows], self.cell_dtype)
-        strength = self.items(lambda item: game.strength(item) if game.can_act(item) else 0, np.int32)[
+        strength = self.items(lambda item: game.strength(item) if acts(game, item) else 0, np.int32)[
             self.held
         ]
         joint = np.array([action.name == game.joint for action in self.table_actions])
@@ -196,6 +200,7 @@ class Rules:
                 "tick": self.chancy if symbols.ticks.n_branches > 1 else self.chancy[:0],
                 "one cell": np.arange(2 * self.picks),
                 "tick hand": np.arange(n if hands.n_branches > 1 else 0),
+                "return": np.arange(n if self.leaves else 0),
             }
         )
         self.chance = bool(self.draws.numbers.size)
@@ -229,6 +234,10 @@ class Rules:
         letters = "".join(self.spec.boards[layout])
         free = [cell for cell, letter in enumerate(letters) if letter == FLOOR and cell not in marked]
         return (marked + free)[: self.n_agents]
+
+    def on_board(self, places: Array) -> Array:
+        """Cells to read: for places off the board the last one, a closed corner that nobody can reach."""
+        return self.xp.minimum(places, self.pos_dtype.type(self.n_cells - 1)) if self.leaves else places
 
     def symbols(self, function: Callable[[Thing], Any], dtype: Any = None) -> Array:
         """A plain function of a thing as a table over the symbols, (things, …)."""

@@ -14,6 +14,7 @@ from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.entering import enter
 from cogrid.core.interaction import interact
 from cogrid.core.joining import join
+from cogrid.core.leaving import leave
 from cogrid.core.movement import move
 from cogrid.core.observation import observe
 from cogrid.core.replying import reply
@@ -38,6 +39,7 @@ def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> 
     state, events = enter(rules, state, events) if rules.enters else (state, events)  # what is walked onto
     state, events = reply(rules, state, events) if rules.slots else (state, events)  # things without a place
     state = tick(rules, state, events)  # cooking, clocks, growth
+    state = leave(rules, state, events) if rules.leaves else state  # off the board, and back
     rewards = score(rules, before, state, choice, events)
     state, done = finish(rules, state, events)
     told = report(rules, before, state, choice, events) if infos else {}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cogrid.core.asking import (
+    acts,
     asked,
     hand_ticks_of,
     intents_of,
@@ -111,7 +112,7 @@ class Symbols:
                     f"{type(self.game).__name__}.join turns {thing!r}, where an agent may stand, into "
                     f"{outcome.thing!r}, where none can: let an interaction close it."
                 )
-            works = total and self.game.strength(held) and self.game.can_act(held)
+            works = total and self.game.strength(held) and acts(self.game, held)
             if works and left.setdefault((total, thing), outcome.thing) != outcome.thing:
                 raise ValueError(
                     f"{type(self.game).__name__}.join leaves {outcome.thing!r} for hand {held!r} and "
