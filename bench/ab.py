@@ -93,23 +93,24 @@ def ab_row(samples: CaseSamples, plan: Plan, cases: int) -> Row:
     seconds = samples.alone + [head for pair in samples.first + samples.second for _, head in pair]
     failure = samples.failure or (None if seconds else ("failed", "it was never measured."))
     agents = samples.case.spec.num_agents
-    if failure:
-        measurement = Measurement(agents=agents, status=failure[0], error=failure[1])
+    if failure or not samples.head:
+        status, error = failure or ("failed", "it was never prepared.")
+        measurement = Measurement(agents=agents, status=status, error=error)
     else:
         measurement = Measurement(
             agents=agents,
             status="ok",
-            samples=[samples.head["steps"] / value for value in seconds],
-            counters=samples.head["counters"],
+            samples=[samples.head.steps / value for value in seconds],
+            counters=samples.head.counters,
             noise=noise_of(samples.noise),
-            checksum=samples.head["checksum"],
+            checksum=samples.head.checksum,
         )
     return replace(row_of(samples.case, plan, measurement), ab=_comparison(samples, cases))
 
 
 def _comparison(samples: CaseSamples, cases: int) -> Comparison:
     found = judged(samples, cases)
-    before, after = samples.base.get("counters", {}), samples.head.get("counters", {})
+    before, after = (one.counters if one else {} for one in (samples.base, samples.head))
     numbers = found._asdict() if found else dict.fromkeys(Judged._fields) | {"confirmed": False}
     if found is None:
         numbers["verdict"] = samples.failure[0] if samples.failure else "new"

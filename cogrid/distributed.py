@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 import zlib
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -129,6 +130,8 @@ def named() -> Iterator[None]:
     except Exception as error:  # JAX has many kinds for it, and only the text tells
         if (watch := _watch()) and LOST.search(str(error)):
             watch.speak()
+            traceback.print_exc()  # nobody said who it was: what is known of it stands before our sentence
+            watch.leave("another process died or cannot be reached")
         raise
 
 
@@ -239,7 +242,8 @@ class _Watch(threading.Thread):
         super().__init__(daemon=True, name="cogrid-watch")
         from jax._src.distributed import global_state  # there is no public way to wait
 
-        self.heartbeat, self.heard, self.ending, self.jax = heartbeat, False, False, global_state
+        self.heartbeat, self.jax = heartbeat, global_state
+        self.heard = self.aborting = self.ending = False
         self.client, self.service = global_state.client, global_state.service
         self.process, self._first = global_state.process_id, threading.Lock()
 
@@ -250,17 +254,18 @@ class _Watch(threading.Thread):
         except Exception as error:
             self.heard = True
             if not self.ending:
-                self._leave(_who_died(str(error)))
+                self.leave(_who_died(str(error)))
 
-    def _leave(self, who: str) -> None:
-        if self._first.acquire(blocking=False):  # one sentence, whoever is first
+    def leave(self, who: str) -> None:
+        """End with one sentence, whoever is first to say it."""
+        if not self.ending and self._first.acquire(blocking=False):
             _say(f"{who}, so process {self.process} ends too.")
             os._exit(DIED)
 
     def speak(self) -> None:
         """Wait until the watch has heard of the death and has ended us; it may be slow, or there was none."""
         self.join(3 * self.heartbeat)  # one until JAX hears of it, one until its abort speaks instead
-        if self.heard:
+        if self.heard or self.aborting:
             self.join(SLOW)
 
     def begin(self) -> None:
@@ -276,12 +281,13 @@ class _Watch(threading.Thread):
         aborting = threading.current_thread()
         if aborting is self:
             return
+        self.aborting = True
         self.join(self.heartbeat)
         if self.heard:
             self.join(SLOW)
         elif not self.ending and isinstance(aborting, threading._DummyThread):  # the runtime's own
             there = self.process == 0 or _answers(self.jax.coordinator_address)
-            self._leave("another process died" if there else "process 0 died or cannot be reached")
+            self.leave("another process died" if there else "process 0 died or cannot be reached")
 
     def end(self) -> None:
         """Leave together with the others, or alone: they hear of it by the heartbeat.

@@ -35,24 +35,30 @@ class Tensor:
         return f"tensor({self._values})"
 
 
+@pytest.fixture(params=["stand-in", "torch"])
+def tensor(request: pytest.FixtureRequest) -> Any:
+    """Makes a tensor of values: PyTorch's own where it is installed, which no session asks for."""
+    return Tensor if request.param == "stand-in" else pytest.importorskip("torch").tensor
+
+
 @each_backend
-def test_tensors_are_actions(backend: str) -> None:
+def test_tensors_are_actions(backend: str, tensor: Any) -> None:
     env, twin = (cogrid.make(ROOM, backend) for _ in range(2))
     env.reset(seed=0)
     twin.reset(seed=0)
     joint = np.array([3, 4])
-    env.step({0: Tensor(3), 1: Tensor(np.int8(4))})
+    env.step({0: tensor(3), 1: tensor(np.int8(4))})
     twin.step({0: 3, 1: 4})
     assert_same(env.env_state, twin.env_state)
-    assert_same(env.step_fn(env.env_state, Tensor(joint))[0], env.step_fn(env.env_state, joint)[0])
+    assert_same(env.step_fn(env.env_state, tensor(joint))[0], env.step_fn(env.env_state, joint)[0])
     batch, other = (cogrid.make_vec(ROOM, 3, backend=backend) for _ in range(2))
     batch.reset(seed=0)
     other.reset(seed=0)
-    batch.step(Tensor(np.tile(joint, (3, 1))))
+    batch.step(tensor(np.tile(joint, (3, 1))))
     other.step(np.tile(joint, (3, 1)))
     assert_same(batch.env_state, other.env_state)
     flat = AgentVectorEnv(batch)
-    assert flat.step(Tensor(np.tile(joint, 3)))[1].shape == (6,)
+    assert flat.step(tensor(np.tile(joint, 3)))[1].shape == (6,)
 
 
 @each_backend
@@ -71,11 +77,28 @@ def test_tensors_that_cannot_be_read_say_how(backend: str) -> None:
             TypeError, match=r"Tensor .*\(it is on cuda:0\).*\.detach\(\)\.cpu\(\)\.numpy\(\)"
         ):
             call()
-    for actions in (Tensor(np.zeros((3, 2))), Tensor(np.zeros((3, 2), bool))):
+
+
+@each_backend
+def test_tensors_of_other_types_are_refused(backend: str, tensor: Any) -> None:
+    env, batch = cogrid.make(ROOM, backend), cogrid.make_vec(ROOM, 3, backend=backend)
+    env.reset(seed=0)
+    batch.reset(seed=0)
+    for actions in (tensor(np.zeros((3, 2))), tensor(np.zeros((3, 2), bool))):
         with pytest.raises(TypeError, match="must be integers"):
             batch.step(actions)
-    with pytest.raises(TypeError, match=r"action tensor\(1\.5\) of agent 0 is not an integer"):
-        env.step({0: Tensor(1.5), 1: 4})
+    with pytest.raises(TypeError, match=r"action tensor\(1\.5.*\) of agent 0 is not an integer"):
+        env.step({0: tensor(1.5), 1: 4})
+
+
+@each_backend
+def test_a_torch_tensor_without_values_says_how(backend: str) -> None:
+    torch = pytest.importorskip("torch")
+    env = cogrid.make(ROOM, backend)
+    env.reset(seed=0)
+    nowhere = torch.zeros(2, dtype=torch.int8, device="meta")  # as one on a GPU, NumPy cannot read it
+    with pytest.raises(TypeError, match=r"Tensor .*\.detach\(\)\.cpu\(\)\.numpy\(\)"):
+        env.step_fn(env.env_state, nowhere)
 
 
 if HAS_JAX:

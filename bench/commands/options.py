@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 
 import cogrid
@@ -21,12 +22,20 @@ from bench.storage.machine import version_of
 from cogrid.benchmarks.case import Case
 from cogrid.shadow import VARIABLE as SHADOW
 
+LARGEST = 2**63 - 1  # what a result file holds
+
 
 def at_least(least: int) -> Callable[[str], int]:
+    """The parser of a whole number, also written as 1e6 or 1_000_000."""
+
     def number(text: str) -> int:
-        if not text.removeprefix("-").isdigit() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
-        return int(text)
+        try:
+            found = Decimal(text)
+            if found == found.to_integral_value() and least <= found <= LARGEST:
+                return int(found)
+        except ArithmeticError:  # no number, or none that can be compared
+            pass
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
 
     return number
 
@@ -41,7 +50,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch", type=at_least(1), metavar="N", help="environments of the batched cases")
     toy, arena = suites.TOY, parser.add_argument_group("the toy arena")
     arena.add_argument("--agents", type=at_least(1), default=toy["num_agents"], help="default: %(default)s")
-    arena.add_argument("--map-size", type=int, default=toy["map_size"], help="default: %(default)s")
+    arena.add_argument("--map-size", type=at_least(1), default=toy["map_size"], help="default: %(default)s")
     arena.add_argument("--density", type=float, default=toy["density"], help="default: %(default)s")
 
 

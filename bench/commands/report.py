@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from bench.commands.options import short
-from bench.exit_codes import UsageError
 from bench.storage import baselines, results
 
 EXAMPLE = "python -m bench report bench/results --html report.html"
@@ -21,8 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     from bench.show import report  # matplotlib takes a second to import
 
-    found = [result for result in results.all_in(options.folder) if result.rows]
-    if not found:
-        raise UsageError(f"{options.folder} holds no results: `python -m bench run` writes them.")
-    results.write_bytes(options.html, report.page(found, baselines.committed()).encode())
+    page = report.page(results.all_in(options.folder), baselines.committed())
+    results.write_bytes(options.html, page.encode())
     print(short(options.html))

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--warmup", type=at_least(0), default=plan.warmup_iterations, help="before the samples"
     )
-    group.add_argument("--seed", type=int, default=42, help=f"of the action tapes; {default}")
+    group.add_argument("--seed", type=at_least(0), default=42, help=f"of the action tapes; {default}")
     add_file(parser)
     parser.add_argument("--resume", action="store_true", help="finish the newest file that lacks rows")
     parser.add_argument("--require-platform", metavar="NAME", help="exit 69 unless JAX runs on it")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench import suites
 from bench.commands.options import at_least, installed, refuse_shadow
-from bench.experiments import campaign, selfcheck
+from bench.experiments import campaign
 from bench.show.progress import Progress
 from bench.storage.results import RESULTS
 
@@ -28,4 +28,7 @@ def run(options: argparse.Namespace) -> None:
         with Progress() as progress:
             kinds = [one._replace(runs=min(one.runs, options.runs or one.runs)) for one in campaign.KINDS]
             campaign.run(options.log, kinds, installed(suites.standard()), progress)
+
+    from bench.experiments import selfcheck  # scipy.stats takes seconds to import
+
     print(selfcheck.summary(campaign.load(options.log), options.suites))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special  # scipy.stats takes seconds to import
 
 MARGIN = 0.05  # below this a difference is not worth a word
 SUSPECT = 0.03  # a first look that differs by more is looked at again
@@ -24,7 +24,7 @@ ROUNDS = 40  # of a pair
 POWER = 0.95  # with which the smallest effect is found
 
 Round = Sequence[float]  # seconds of base and of head
-Pair = Sequence[Round]  # the rounds of two processes
+Rounds = Sequence[Round]  # of a pair of processes
 
 
 class Estimate(NamedTuple):
@@ -60,14 +60,14 @@ class Evidence(NamedTuple):
 
 @functools.cache
 def _quantile(share: float, freedom: int) -> float:
-    return float(stats.t.ppf(share, freedom))
+    return float(special.stdtrit(freedom, share))
 
 
-def evidence(pairs: Sequence[Pair]) -> Evidence:
+def evidence(pairs: Sequence[Rounds]) -> Evidence:
     return Evidence(tuple(estimate(pair) for pair in pairs))
 
 
-def estimate(pair: Pair) -> Estimate:
+def estimate(pair: Rounds) -> Estimate:
     """The median of the rounds' log ratios, and its standard error by their quartiles.
 
     Neighbours come and go within a round and then it is off by as much as a half, to either side; most rounds
@@ -76,11 +76,11 @@ def estimate(pair: Pair) -> Estimate:
     ratios = np.log([head / base for base, head in pair])
     low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
     # Of a normal distribution: its deviation from its quartiles, and the error of a median of n.
-    deviation = (high - low) / (2 * stats.norm.ppf(0.75))
+    deviation = (high - low) / (2 * special.ndtri(0.75))
     return Estimate(float(middle), float(math.sqrt(math.pi / 2 / len(pair)) * deviation))
 
 
-def is_suspect(first: Sequence[Pair]) -> bool:
+def is_suspect(first: Sequence[Rounds]) -> bool:
     """Whether a first look is worth another one; it decides nothing else."""
     return seems_different(evidence(first))
 
@@ -98,7 +98,7 @@ class Judged(NamedTuple):
     confirmed: bool
 
 
-def judge(first: Sequence[Pair], second: Sequence[Pair], cases: int) -> Judged:
+def judge(first: Sequence[Rounds], second: Sequence[Rounds], cases: int) -> Judged:
     return judge_evidence(evidence(first), evidence(second) if second else None, cases)
 
 

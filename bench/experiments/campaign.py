@@ -5,12 +5,9 @@ In some of the runs one case is really slowed, and beside most of them another p
 
 from __future__ import annotations
 
-import contextlib
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -19,8 +16,9 @@ from msgspec.structs import replace
 
 from bench import ab
 from bench.compare import ab_statistics
-from bench.compare.ab_statistics import Pair
+from bench.compare.ab_statistics import Rounds
 from bench.exit_codes import UsageError
+from bench.experiments.neighbours import neighbours
 from bench.processes.checkout import checkout_of, clean_sha
 from bench.processes.pair import CaseSamples
 from bench.records import Record
@@ -118,7 +116,7 @@ def run(log: Path, kinds: Sequence[Kind], cases: Sequence[Case], progress: Progr
             # Every run slows another case.
             slowed = None if kind.factor == 1.0 else cases[number % len(cases)].name
             start = time.monotonic()
-            with hog(kind.hog):
+            with neighbours(kind.hog):
                 found = ab.compare(base, cases, Silent(), {slowed: kind.factor} if slowed else {})
             one = Run(
                 kind=kind.name,
@@ -149,35 +147,9 @@ def _judged(samples: CaseSamples, cases: int) -> JudgedCase:
     return msgspec.convert(judged._asdict() | pairs, JudgedCase)
 
 
-def _rounded(pairs: Sequence[Pair]) -> Microseconds:
+def _rounded(pairs: Sequence[Rounds]) -> Microseconds:
     """The log is committed, so it is kept short."""
     return [[(round(base * 1e6), round(head * 1e6)) for base, head in pair] for pair in pairs]
-
-
-BURST = 0.05  # seconds: the hog's mean time at work
-HOG = f"""
-import os, random, sys, time
-share, draw, parent = float(sys.argv[1]), random.Random(0).expovariate, os.getppid()
-while os.getppid() == parent:
-    end = time.perf_counter() + draw(1 / {BURST})
-    while time.perf_counter() < end:
-        pass
-    time.sleep(draw(share / (1 - share) / {BURST}))
-"""
-
-
-@contextlib.contextmanager
-def hog(share: float) -> Iterator[None]:
-    """A process that uses a share of one core, in bursts."""
-    if not share:
-        yield
-        return
-    process = subprocess.Popen([sys.executable, "-c", HOG, str(share)])
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()
 
 
 def load(log: Path) -> list[Run]:

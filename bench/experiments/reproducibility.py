@@ -8,36 +8,25 @@ from __future__ import annotations
 
 import argparse
 import collections
-import contextlib
 import itertools
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from bench.experiments.neighbours import neighbours
 from cogrid.benchmarks import modes
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.modes import Ready
 
 SUITE = "cogrid/benchmarks/benchmark_suite.py"
 BLOCK = 8 << 20  # bytes that the growing benchmark keeps of every pass
-NEIGHBOUR = """
-import os, random, sys, time
-core, share, parent = int(sys.argv[1]), float(sys.argv[2]), os.getppid()
-os.sched_setaffinity(0, {core})
-draw = random.Random(core).expovariate
-while os.getppid() == parent:
-    end = time.perf_counter() + draw(1 / 0.05)  # bursts of 50 ms on average
-    while time.perf_counter() < end:
-        pass
-    time.sleep(draw(share / (1 - share) / 0.05))
-"""
 EXAMPLE = "example: python -m bench.experiments.reproducibility --sound 20 --faults 5"
 
 kept: list[Any] = []
@@ -79,20 +68,6 @@ def plant(fault: Callable[[Ready, int], Ready]) -> None:
     modes.ready = ready
 
 
-@contextlib.contextmanager
-def neighbours(share: float) -> Iterator[None]:
-    """One process on every core that uses a share of it, in bursts."""
-    cores = os.sched_getaffinity(0) if share else ()
-    command = [sys.executable, "-c", NEIGHBOUR]
-    processes = [subprocess.Popen([*command, str(core), str(share)]) for core in cores]
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-
-
 def run(kind: str) -> str:
     """How one run ended: "agree", "too loud", "found" for a failed test, else pytest's last lines."""
     command = [sys.executable, "-m", "bench.experiments.reproducibility", "--plant", kind]
@@ -127,7 +102,7 @@ def main() -> None:
             plant(FAULTS[options.plant])
         sys.exit(import_module("pytest").main(["-p", "no:xdist", SUITE]))
     ends: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    with neighbours(options.share):
+    with neighbours(options.share, os.sched_getaffinity(0)):
         for kind, runs in (*((fault, options.faults) for fault in FAULTS), ("none", options.sound)):
             for _ in range(runs):
                 ends[kind][run(kind)] += 1

@@ -48,7 +48,7 @@ SHAPES = (
 )
 
 
-class Sample(NamedTuple):
+class PlayedPass(NamedTuple):
     seconds: float
     cores: float  # that were busy on average
 
@@ -63,10 +63,10 @@ class Team:
         request = {"batch": batch, "steps": steps, "processes": len(self._workers), "port": _free_port()}
         self._ask(*({"task": "prepare", **request, "process": i} for i in range(len(self._workers))))
 
-    def play(self) -> Sample:
+    def play(self) -> PlayedPass:
         answers = self._ask(*[{"task": "play"}] * len(self._workers))
         seconds = max(answer["seconds"] for answer in answers)
-        return Sample(seconds, sum(answer["cpu_seconds"] for answer in answers) / seconds)
+        return PlayedPass(seconds, sum(answer["cpu_seconds"] for answer in answers) / seconds)
 
     def checksum(self) -> str:
         """Of all that was played, which no shape may change."""
@@ -131,7 +131,7 @@ HEADERS = ("shape", "steps/s", "speed-up", "interval", "ideal", "efficiency", "c
 COUNTED = ("devices", "code", "collectives", "bytes to each device")
 
 
-def rows(samples: list[list[Sample]], steps: int) -> list[tuple[str, ...]]:
+def rows(samples: list[list[PlayedPass]], steps: int) -> list[tuple[str, ...]]:
     """A line for each shape; the speed-up is the median of the ratios within a round, with its quartiles."""
     cores = os.cpu_count() or 1
     lines: list[tuple[str, ...]] = []

@@ -19,7 +19,7 @@ from bench.compare.ab_statistics import (
     SECOND_PAIRS,
     Estimate,
     Evidence,
-    Pair,
+    Rounds,
     estimate,
     judge_evidence,
     seems_different,
@@ -34,7 +34,7 @@ Seconds = Sequence[float]  # of one process, in the order in which they were tak
 class RecordedPair(NamedTuple):
     """A pair of processes: its rounds of every case, and what they come to."""
 
-    rounds: Mapping[str, Pair]
+    rounds: Mapping[str, Rounds]
     estimates: Mapping[str, Estimate]
 
 

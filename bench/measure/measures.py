@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from bench.measure import phases, speed, times, training
+from bench.measure import clock, phases, speed, times, training
 from bench.measure.plan import Measured, Plan
-from cogrid.benchmarks import clock
 from cogrid.benchmarks.case import Case
 
 Measure = Callable[[Case, Plan], Measured]

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from bench.measure.clock import Length, Pass, Samples, each_call, per_call
 from bench.measure.plan import Measured, Plan
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.benchmarks.case import MAX_STEPS, Case
-from cogrid.benchmarks.clock import Length, Pass, Samples, each_call, per_call
 from cogrid.benchmarks.modes import keys
 from cogrid.benchmarks.workloads import spread, tape
 from cogrid.cogrid_env import CoGridEnv

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cogrid.benchmarks import clock
+from bench.measure import clock
 from cogrid.benchmarks.clock import Pass
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from bench.measure import clock
 from bench.measure.plan import Measured, Plan
-from cogrid.benchmarks import clock
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass
 from cogrid.benchmarks.modes import jax_start, keys

@@ -15,9 +15,9 @@ from bench.exit_codes import Code, UsageError, worst
 from bench.peers.start import ReadyPeer, Resources
 from bench.peers.target import COGRID, PeerCase, Target
 from bench.peers.targets import TARGETS
-from bench.processes.turns import Sample, in_turns, noise_of
+from bench.processes.turns import Reading, in_turns, noise_of
 from bench.processes.worker import WorkerFailed
-from bench.records import Measurement, Parameters, Result, Row, Statistics, TargetResult
+from bench.records import Measurement, Result, Row, Statistics, TargetResult
 from bench.show.progress import Progress
 from bench.storage import results
 from bench.storage.identity import MEASURING, code_of, hashed
@@ -25,12 +25,8 @@ from bench.units import percent
 from cogrid.benchmarks.workloads import checksum
 
 ROUNDS, QUICK_ROUNDS = 20, 6  # six are the fewest that have an interval
-PEERS = ROOT / "bench" / "peers"
-#: What stands between a case and the numbers of a peer, beside what every case needs.
-CODE = (
-    *(PEERS / f"{name}.py" for name in ("cases", "compiled", "peer_worker")),
-    *PEERS.glob("libraries/*.py"),
-)
+#: What stands between a case and the numbers of any peer; its own module is added.
+SHARED = (*MEASURING, *(f"bench/peers/{name}.py" for name in ("cases", "compiled", "peer_worker")))
 
 
 class Found(NamedTuple):
@@ -118,7 +114,7 @@ def _start(case: PeerCase, resources: Resources, stack: contextlib.ExitStack) ->
     return ready
 
 
-def _take(started: list[Started], rounds: int) -> tuple[list[Started], list[list[Sample]]]:
+def _take(started: list[Started], rounds: int) -> tuple[list[Started], list[list[Reading]]]:
     """The samples of those that do not fail meanwhile; who fails is left out, and the others begin again."""
     while True:
         able = [one for one in started if isinstance(one, ReadyPeer)]
@@ -152,7 +148,7 @@ def _failed(case: PeerCase, failure: WorkerFailed) -> Row:
     return _row(case, case.peer.name + case.label, status=failure.status, error=str(failure))
 
 
-def _measured(case: PeerCase, peer: ReadyPeer, samples: Sequence[Sample]) -> Row:
+def _measured(case: PeerCase, peer: ReadyPeer, samples: Sequence[Reading]) -> Row:
     return _row(
         case,
         peer.library + case.label,
@@ -167,13 +163,13 @@ def _measured(case: PeerCase, peer: ReadyPeer, samples: Sequence[Sample]) -> Row
 
 def _row(case: PeerCase, library: str, **measured: Any) -> Row:
     measurement = Measurement(agents=case.agents or case.case.spec.num_agents, **measured)
-    about = {"name": case.name(library), "identity": identity(library, case.parameters)}
+    about = {"name": case.name(library), "identity": identity(library, case)}
     return Row.of(measurement, case=case.parameters, library=library, **about)
 
 
-def identity(library: str, case: Parameters) -> str:
-    facts = [library, results.encoded(case).decode(), (PEERS / "limit.c").read_text()]
-    return hashed(facts, code_of(*(ROOT / name for name in MEASURING), *sorted(CODE)))
+def identity(library: str, case: PeerCase) -> str:
+    facts = [library, results.encoded(case.parameters).decode()]
+    return hashed(facts, code_of(*(ROOT / name for name in SHARED), *case.peer.code))
 
 
 def _add(result: Result, found: Found) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench import ROOT
-from bench.processes.turns import Sample
+from bench.processes.turns import Reading
 from bench.processes.worker import Worker
 from cogrid.backend.array import Array
 from cogrid.benchmarks.case import Case
@@ -70,5 +70,5 @@ class ReadyPeer:
         self.unit: str = answer["unit"]
         self.end: dict[str, list[Any]] = answer["end"]  # by name, for every lane of the tape
 
-    def sample(self) -> Sample:
-        return Sample.of(self.worker.ask())
+    def sample(self) -> Reading:
+        return Reading.of(self.worker.ask())

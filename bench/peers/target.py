@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from bench.units import engineering
 from cogrid.benchmarks.case import Case
 
 GIB = 2.0**30
+LIBRARIES = Path(__file__).parent / "libraries"
 
 Figure = Callable[["Target", Sequence[float]], float]
 
@@ -23,9 +25,15 @@ Figure = Callable[["Target", Sequence[float]], float]
 class Peer:
     name: str  # as long as it has not told its version
     launch: Launch
+    code: tuple[Path, ...] = ()  # beside what all peers share: a change makes its rows another measurement
 
 
-COGRID = Peer("cogrid", python_module("bench.peers.libraries.this_cogrid"))
+def python_peer(name: str, module: str) -> Peer:
+    """A library that a module of `bench.peers.libraries` prepares in this Python."""
+    return Peer(name, python_module(module), (LIBRARIES / f"{module.rpartition('.')[2]}.py",))
+
+
+COGRID = python_peer("cogrid", "bench.peers.libraries.this_cogrid")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,8 +13,8 @@ from bench.measure.plan import Plan
 from bench.processes.protocol import serve
 from bench.records import Measurement, ShadowCheck
 from cogrid.backend.array import Array
-from cogrid.benchmarks import clock
 from cogrid.benchmarks.case import Case
+from cogrid.benchmarks.clock import peak_memory
 from cogrid.benchmarks.modes import CHECKED
 from cogrid.benchmarks.workloads import spread, start_keys, tape
 from cogrid.cogrid_env import CoGridEnv
@@ -34,7 +34,7 @@ def measured(case: Case, plan: Plan, shadow: bool = False) -> Measurement:
     found = measure(case, plan)
     check = checked(case) if shadow and case.measure == "speed" else None
     wrong = check.first if check else None
-    peaks = {"peak_rss_bytes": clock.peak_memory(), "device_peak_bytes": _device_peak()}
+    peaks = {"peak_rss_bytes": peak_memory(), "device_peak_bytes": _device_peak()}
     return Measurement(
         agents=case.spec.num_agents,
         status="mismatch" if wrong else "ok",

@@ -10,17 +10,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.measure import training
+import msgspec
+
+from bench.measure import clock, training
 from bench.measure.speed import counters_of
+from bench.processes.pair import Answer
 from bench.processes.protocol import serve
-from cogrid.benchmarks import clock
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass, block
 from cogrid.benchmarks.modes import Ready, check, ready
 from cogrid.benchmarks.workloads import checksum
 
 
-class Prepared:
+class CheckoutWorker:
     def __init__(self) -> None:
         self._cores = os.sched_getaffinity(0) if sys.platform == "linux" else set()
         self._stack = contextlib.ExitStack()
@@ -40,9 +42,8 @@ class Prepared:
         _stay_on(self._cores)
         case = Case.of(parameters)
         prepared = training.ready(case) if case.measure == "train" else ready(case)
-        answer = {"steps": case.steps * case.batch, "origins": origins()}
-        if checked:
-            answer |= _checked(case, prepared)
+        found = _checked(case, prepared) if checked else {}
+        answer: dict[str, Any] = msgspec.to_builtins(Answer(case.steps * case.batch, origins(), **found))
         # One core, the same for both checkouts: they have the same neighbours.
         _stay_on({max(self._cores, default=0)})
         self._turn = self._stack.enter_context(clock.in_turns(slowed(prepared.work, slow)))
@@ -93,4 +94,4 @@ def slowed(work: Pass, factor: float) -> Pass:
 
 
 if __name__ == "__main__":
-    serve(Prepared().handle)
+    serve(CheckoutWorker().handle)

@@ -7,16 +7,25 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from bench.exit_codes import UsageError
-from bench.processes.turns import Sample, in_turns
+from bench.measure import clock
+from bench.processes.turns import Reading, in_turns
 from bench.processes.worker import Worker, WorkerFailed
-from bench.records import Pairs, Status
-from cogrid.benchmarks import clock
+from bench.records import Pairs, Record, Status
 from cogrid.benchmarks.case import Case
 
 COMMAND = (sys.executable, "-m", "bench.processes.checkout_worker")
 
-Answer = dict[str, Any]
+
+class Answer(Record):
+    """What a checkout says of a case that it has prepared; checksum and counters when it was checked too."""
+
+    steps: int  # of a pass, over the batch
+    origins: list[str]  # of the code in the process
+    checksum: str | None = None
+    counters: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class Checkout(NamedTuple):
@@ -31,8 +40,8 @@ class Checkout(NamedTuple):
 
     def prove(self, answer: Answer) -> None:
         """Raise where modules of ours come from anywhere else."""
-        if answer["origins"] != [str(self.folder.resolve())]:
-            found = ", ".join(answer["origins"])
+        if answer.origins != [str(self.folder.resolve())]:
+            found = ", ".join(answer.origins)
             raise UsageError(
                 f"the worker of {self.name} runs code from {found}, not from its own {self.folder} alone."
             )
@@ -45,8 +54,8 @@ class CaseSamples:
         self.second: Pairs = []
         self.alone: list[float] = []  # seconds of head, where base cannot run the case
         self.noise: list[dict[str, float]] = []  # of every pair
-        self.base: Answer = {}  # what the checkouts answered when they were checked
-        self.head: Answer = {}
+        self.base: Answer | None = None  # what the checkouts answered when they were checked
+        self.head: Answer | None = None
         self.new: str | None = None  # why base cannot run it
         self.failure: tuple[Status, str] | None = None
 
@@ -69,7 +78,7 @@ class CaseSamples:
                 self.new = str(base)
             return
         self.base = self.base or base
-        before, after = self.base["checksum"], self.head["checksum"]
+        before, after = self.base.checksum, self.head.checksum
         if before != after:
             reason = f"its trajectory {after} is not base's {before}: the game has changed."
             self.failure = ("mismatch", reason)
@@ -119,19 +128,21 @@ class Pair:
         else:
             pairs.append([(base.value, head.value) for base, head in taken])
 
-    def _ask(self, number: int, request: Answer) -> Answer | WorkerFailed:
+    def _ask(self, number: int, request: dict[str, Any]) -> Answer | WorkerFailed:
         worker = self._workers[number]
         try:
             if worker is None or not worker.is_alive:
                 if worker:
                     worker.close()
                 worker = self._workers[number] = self._checkouts[number].start()
-            answer = worker.ask(request)
+            answer = msgspec.convert(worker.ask(request), Answer)
         except WorkerFailed as failure:
             return failure
+        except msgspec.ValidationError as error:
+            return WorkerFailed(f"the process answered something else: {error}.", worker=worker)
         self._checkouts[number].prove(answer)
         return answer
 
 
 def _sampler(worker: Worker) -> Any:
-    return lambda: Sample.of(worker.ask())
+    return lambda: Reading.of(worker.ask())

@@ -6,32 +6,32 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from cogrid.benchmarks.clock import Sample as Timed
+from bench.measure.clock import Sample
 
 #: How what disturbed single samples becomes what disturbed a row.
-NOISE = dict.fromkeys(Timed._fields[1:], statistics.fmean) | {"dropped": sum, "disturbed": sum}
+NOISE = dict.fromkeys(Sample._fields[1:], statistics.fmean) | {"dropped": sum, "disturbed": sum}
 
 
-class Sample(NamedTuple):
+class Reading(NamedTuple):
     """A number, and what disturbed the machine meanwhile."""
 
     value: float
     noise: dict[str, float]
 
     @classmethod
-    def of(cls, answer: dict[str, Any]) -> Sample:
+    def of(cls, answer: dict[str, Any]) -> Reading:
         return cls(answer["value"], {name: answer[name] for name in NOISE if name in answer})
 
 
-Take = Callable[[], Sample]
+Take = Callable[[], Reading]
 
 
-def in_turns(takers: Sequence[Take], rounds: int) -> list[list[Sample]]:
+def in_turns(takers: Sequence[Take], rounds: int) -> list[list[Reading]]:
     """A sample of each in every round, in this order and in the reverse by turns: ABBA.
 
     A round with a disturbed sample is repeated, but no more than half of them.
     """
-    kept: list[list[Sample]] = []
+    kept: list[list[Reading]] = []
     dropped = 0
     while len(kept) < rounds:
         order = list(range(len(takers)))

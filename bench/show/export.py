@@ -21,13 +21,9 @@ COLUMNS = {
     "case": ("id", "options", "measure", "mode", "batch", "steps", "workload", "seed"),
     "statistics": ("median", "mean", "std", "min", "max", "p50", "p95", "p99", "cv"),
     "counters": (
-        "equations",
-        "flops",
-        "bytes_accessed",
-        "fusions",
-        "instructions",
-        "temp_bytes",
-        "peak_bytes",
+        *("equations", "foldable_gathers", "flops", "bytes_accessed", "fusions", "instructions"),
+        *("argument_bytes", "output_bytes", "temp_bytes", "peak_bytes", "host_callbacks", "wide_values"),
+        *("operations", "allocated_bytes"),  # of NumPy
     ),
     "memory": ("state_bytes", "observation_bytes", "peak_rss_bytes", "device_peak_bytes"),
     "noise": ("steal", "others", "free", "pressure", "load", "dropped", "disturbed"),

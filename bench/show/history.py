@@ -20,8 +20,6 @@ Cells = dict[str, str]  # by the row's name
 def history(folder: Path, batch: int | None = None, scaling_only: bool = False) -> str:
     """All runs of a folder as a table, oldest first; what cannot be compared says why instead of a number."""
     runs = all_in(folder)
-    if not runs:
-        return f"{folder} holds no result files: `python -m bench run` writes one."
     cells = [scaling(run) if scaling_only else changes(runs[:turn], run) for turn, run in enumerate(runs)]
     # The newest run's order, then what only older runs have.
     names = list(dict.fromkeys(name for found in reversed(cells) for name in found))

@@ -22,7 +22,8 @@ from cogrid.benchmarks.case import Case
 #: Everything that stands between any case and its numbers, but the engine; the measure's own module is added.
 MEASURING = (
     *(f"cogrid/benchmarks/{name}.py" for name in ("case", "clock", "modes", "workloads")),
-    *("bench/measure/plan.py", "bench/measure/counters.py", "cogrid/testing.py", "cogrid/core/profiling.py"),
+    *(f"bench/measure/{name}.py" for name in ("clock", "plan", "counters")),
+    *("cogrid/testing.py", "cogrid/core/profiling.py"),
     # The cooks of the cooperative tapes.
     *(f"cogrid/envs/overcooked/{name}.py" for name in ("floor_plan", "planning", "policies")),
 )
@@ -46,7 +47,9 @@ def hashed(facts: Any, code: str) -> str:
 
 @functools.cache
 def code_of(*files: Path) -> str:
-    return "\n".join(executed(file.read_text(encoding="utf-8")) for file in files)
+    """What is executed of the files; all of what is not Python."""
+    texts = ((file, file.read_text(encoding="utf-8")) for file in files)
+    return "\n".join(executed(text) if file.suffix == ".py" else text for file, text in texts)
 
 
 def executed(source: str) -> str:

@@ -105,7 +105,7 @@ def decoded(data: bytes, kind: type[Kind], name: str) -> Kind:
 
 
 def all_in(folder: Path) -> list[Result]:
-    """The readable results of a folder in time order; stderr names the others, which stay as they are."""
+    """The readable results of a folder that hold rows, in time order; stderr names those that are damaged."""
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder: give the one that holds the result files.")
     found = []
@@ -114,4 +114,6 @@ def all_in(folder: Path) -> list[Result]:
             found.append(load(path))
         except UsageError as error:
             print(f"bench: left out: {error}", file=sys.stderr)
+    if not (found := [result for result in found if result.rows]):
+        raise UsageError(f"{folder} holds no results: `python -m bench run` writes them.")
     return sorted(found, key=lambda result: result.when)

@@ -78,14 +78,14 @@ class Verdict(NamedTuple):
     control_spread_pct: float
 
 
-class Measured(NamedTuple):
+class TrialTimes(NamedTuple):
     """The seconds of a pass of each trial, and whether they agree."""
 
     seconds: list[float]
     verdict: Verdict
 
 
-def measure(trials: Sequence[Pass], control: Pass, budget: float, threshold: float) -> Measured:
+def measure(trials: Sequence[Pass], control: Pass, budget: float, threshold: float) -> TrialTimes:
     """Let the trials take turns until the verdict is clear or the budget, in seconds, is spent."""
     rounds: list[list[tuple[float, float]]] = []
     memory: list[int] = []
@@ -101,7 +101,7 @@ def measure(trials: Sequence[Pass], control: Pass, budget: float, threshold: flo
             taken = Turns(passes, between, memory)
             verdict = judge(taken, threshold)
             if verdict.final or passed >= budget:
-                return Measured([_quartile(seconds) for seconds in taken.passes.T], verdict)
+                return TrialTimes([_quartile(seconds) for seconds in taken.passes.T], verdict)
             look = NEXT_LOOK * len(rounds)
 
 

@@ -1,12 +1,9 @@
-"""The clock: the one home of timing, with guards against measuring something other than the work."""
+"""The clock: a pass that is timed, with guards against measuring something other than the work."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import math
-import os
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,66 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 resource: Any = None if sys.platform == "win32" else import_module("resource")  # Windows has none
-
-SAMPLE_SECONDS = 0.05  # a shorter sample measures the scheduler
-WARMUP_SECONDS = 0.2
-TURN_SECONDS = 0.003
-WARM_TURNS = 20
-LOOKS = 20  # at the clock in a sample: few enough to cost nothing, enough to end it in time
-# Above these a sample says more about the neighbours than about us. What others use is counted in ticks of
-# 10 ms, so that 50 ms tell it to about a fifth of a core; it disturbs where hardly a core is left free.
-STEAL_LIMIT = 0.02
-OTHERS_LIMIT = FREE_LIMIT = 0.5
-
-
-class Length(NamedTuple):
-    """How long to go on: until both are reached."""
-
-    seconds: float
-    calls: int = 1
-
-
-LENGTH, WARMUP = Length(SAMPLE_SECONDS), Length(WARMUP_SECONDS)
-
-
-class Sample(NamedTuple):
-    """Seconds per call, and what disturbed it."""
-
-    seconds: float
-    steal: float  # share of the cores' time that the hypervisor took away
-    others: float  # cores that other processes used
-    free: float  # cores that nobody used
-    pressure: float  # share of the time in which some thread waited for a core, also one of ours
-    load: float  # runnable tasks, one-minute average
-
-    @property
-    def disturbed(self) -> bool:
-        """More than the limits."""
-        crowded = self.others > OTHERS_LIMIT and self.free < FREE_LIMIT
-        return self.steal > STEAL_LIMIT or crowded
-
-
-class Samples(NamedTuple):
-    """Undisturbed samples, and how many were dropped for them."""
-
-    kept: list[Sample]
-    dropped: int
-
-    @property
-    def seconds(self) -> list[float]:
-        """Seconds per call of every kept sample."""
-        return [sample.seconds for sample in self.kept]
-
-    @property
-    def median(self) -> float:
-        """Of the seconds per call."""
-        return statistics.median(self.seconds)
-
-    def noise(self) -> dict[str, float]:
-        """What stands beside the numbers: means of the shares, and how many samples they spoilt."""
-        mean = {name: statistics.fmean(getattr(s, name) for s in self.kept) for name in Sample._fields[1:]}
-        disturbed = sum(sample.disturbed for sample in self.kept)
-        return {**mean, "dropped": self.dropped, "disturbed": disturbed}
 
 
 class Pass(NamedTuple):
@@ -118,133 +55,11 @@ def guarded(transfers: bool = False) -> Iterator[None]:
             gc.enable()
 
 
-def noted(function: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
-    """A result, and the noise while it was made, for what is not sampled by `take`."""
-    before = _Machine.now()
-    result = function()
-    sample = Sample(0.0, *_Machine.now().since(before), load())
-    return result, Samples([sample], 0).noise()
-
-
-def take(work: Pass, count: int, length: Length = LENGTH, warmup: Length = WARMUP) -> Samples:
-    """`count` samples after a warm-up; a disturbed one is repeated, up to `count` times in all."""
-    with guarded(work.transfers):
-        calls = _warm_up(work, warmup, length)
-        kept: list[Sample] = []
-        dropped = 0
-        while len(kept) < count:
-            sample = _sample(work, calls, length)
-            if sample.disturbed and dropped < count:
-                dropped += 1
-            else:
-                kept.append(sample)
-    return Samples(kept, dropped)
-
-
-@contextlib.contextmanager
-def in_turns(work: Pass) -> Iterator[Callable[[], float]]:
-    """Seconds per pass whenever they are asked for, by who takes turns with another process.
-
-    A turn is short: what disturbs the machine lasts longer, and so falls on both. It begins with a pass that
-    is not timed, because the other one had the caches in between.
-    """
-    with guarded(work.transfers):
-        calls = math.ceil(TURN_SECONDS / min(_seconds(work, 1) for _ in range(WARM_TURNS)))
-        # A preparation goes before every call.
-        turns, calls = (calls, 1) if work.prepare else (1, calls)
-
-        def turn() -> float:
-            _seconds(work, 1)
-            return sum(_seconds(work, calls) for _ in range(turns)) / (calls * turns)
-
-        yield turn
-
-
-def per_call(function: Callable[[], Any], *, seconds: float = 0.3) -> Samples:
-    """As many samples of a function as fill the seconds, and at least five."""
-    return take(Pass(function), max(5, round(seconds / SAMPLE_SECONDS)))
-
-
 def timed(function: Callable[[], Any]) -> tuple[float, Any]:
     """The seconds of one call without guards, for work that is done once, and its result."""
     start = time.perf_counter_ns()
     result = block(function())
     return (time.perf_counter_ns() - start) / 1e9, result
-
-
-def each_call(work: Pass, count: int, warmup: Length = WARMUP) -> list[float]:
-    """The seconds of every single one of `count` calls, for percentiles."""
-    with guarded(work.transfers):
-        _warm_up(work, warmup, LENGTH)
-        return [_seconds(work, 1) for _ in range(count)]
-
-
-def _warm_up(work: Pass, warmup: Length, length: Length) -> int:
-    """Run for a while; how many calls to make between two looks at the clock."""
-    fastest, count, end = float("inf"), 0, time.perf_counter() + warmup.seconds
-    while count < max(1, warmup.calls) or time.perf_counter() < end:
-        fastest = min(fastest, _seconds(work, 1))
-        count += 1
-    # A preparation goes before every call.
-    return 1 if work.prepare else max(1, int(length.seconds / LOOKS / fastest))
-
-
-def _sample(work: Pass, calls: int, length: Length) -> Sample:
-    before, total, count = _Machine.now(), 0.0, 0
-    while total < length.seconds or count < max(1, length.calls):
-        total += _seconds(work, calls)
-        count += calls
-    return Sample(total / count, *_Machine.now().since(before), load())
-
-
-def _seconds(work: Pass, calls: int) -> float:
-    if work.prepare:
-        work.prepare()
-    run = work.run
-    start = time.perf_counter_ns()
-    for _ in range(calls):
-        block(run())
-    return (time.perf_counter_ns() - start) / 1e9
-
-
-class _Machine(NamedTuple):
-    """Counters of the whole machine and of this process, in seconds; zeros where the system has none."""
-
-    clock: float
-    own: float  # of all our threads
-    busy: float  # of all processes
-    steal: float
-    waiting: float  # in which some thread waited for a core
-
-    @classmethod
-    def now(cls) -> _Machine:
-        return cls(time.perf_counter(), time.process_time(), *_cores(), _waited())
-
-    def since(self, before: _Machine) -> tuple[float, float, float, float]:
-        """Steal, others, free and pressure of a sample."""
-        wall, own, busy, steal, waiting = (now - then for now, then in zip(self, before, strict=True))
-        cores = os.cpu_count() or 1
-        others, free = max(0.0, busy - own) / wall, max(0.0, cores - (busy + steal) / wall)
-        return steal / (wall * cores), others, free, waiting / wall
-
-
-def _cores() -> tuple[float, float]:
-    """Busy and stolen seconds, summed over the cores."""
-    try:
-        first = Path("/proc/stat").read_text().splitlines()[0].split()
-        user, nice, system, _, _, irq, softirq, steal = map(int, first[1:9])
-    except (OSError, IndexError, ValueError):
-        return 0.0, 0.0
-    ticks = os.sysconf("SC_CLK_TCK")
-    return (user + nice + system + irq + softirq) / ticks, steal / ticks
-
-
-def _waited() -> float:
-    try:
-        some = Path("/proc/pressure/cpu").read_text().splitlines()[0]
-        return int(some.rpartition("=")[2]) / 1e6
-    except (OSError, IndexError, ValueError):
-        return 0.0
 
 
 def peak_memory() -> int:
@@ -256,11 +71,3 @@ def peak_memory() -> int:
         return 0
     peak = int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     return peak * (1 if sys.platform == "darwin" else 1024)
-
-
-def load() -> float:
-    """Runnable tasks, one-minute average."""
-    try:
-        return os.getloadavg()[0]
-    except (AttributeError, OSError):  # Windows has none
-        return 0.0

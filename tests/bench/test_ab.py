@@ -17,6 +17,7 @@ from bench.compare import findings
 from bench.compare.ab_statistics import FIRST_PAIRS, ROUNDS, SECOND_PAIRS
 from bench.exit_codes import Code, UsageError
 from bench.measure.plan import Plan
+from bench.processes import pair
 from bench.processes.pair import CaseSamples, Checkout
 from bench.processes.worker import WorkerFailed
 from bench.records import Comparison, Row
@@ -225,10 +226,10 @@ def test_a_side_that_dies_fails_its_case_alone(play: Play, dying: str) -> None:
 
 def test_code_of_another_tree_is_refused() -> None:
     side = Checkout("base", ROOT, {})
-    side.prove({"origins": [str(ROOT)]})
+    side.prove(pair.Answer(1, [str(ROOT)]))
     for origins in ([str(ROOT), "/elsewhere"], ["/elsewhere"], []):
         with pytest.raises(UsageError, match="worker of base runs code from"):
-            side.prove({"origins": origins})
+            side.prove(pair.Answer(1, origins))
 
 
 # Real processes, on a copy of the project with a history of its own.

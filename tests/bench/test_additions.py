@@ -31,11 +31,10 @@ from __future__ import annotations
 
 from bench.peers.cases import beside, single
 from bench.peers.peer_worker import Prepared
-from bench.peers.start import python_module
-from bench.peers.target import Peer, Target
+from bench.peers.target import Target, python_peer
 from cogrid.benchmarks.case import Case
 
-NOBODY = Peer("nobody", python_module(__name__))
+NOBODY = python_peer("nobody", __name__)
 TARGETS = (
     Target("NumPy one environment", "nobody", beside(NOBODY, "rest", single("numpy-single", 16)), enough=1.0),
 )

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from cogrid.benchmarks import agreement, clock
-from cogrid.benchmarks.agreement import MIN_PASSES, Measured, Turns, Verdict, judge, measure, spread
+from cogrid.benchmarks.agreement import MIN_PASSES, TrialTimes, Turns, Verdict, judge, measure, spread
 from cogrid.benchmarks.benchmark_suite import compute_variance
 from cogrid.benchmarks.clock import Pass
 
@@ -40,7 +40,7 @@ class Machine:
 
         return Pass(run)
 
-    def measure(self, *seconds: Callable[[], float], budget: float = BUDGET) -> Measured:
+    def measure(self, *seconds: Callable[[], float], budget: float = BUDGET) -> TrialTimes:
         """Trials that take so long, with the control beside them; counts the passes of the first one."""
 
         def first() -> float:

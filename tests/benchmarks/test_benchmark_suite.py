@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cogrid.benchmarks import agreement, benchmark_suite
-from cogrid.benchmarks.agreement import Measured, Outcome, Verdict
+from cogrid.benchmarks.agreement import Outcome, TrialTimes, Verdict
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass
 from cogrid.benchmarks.modes import Mismatch, Ready
@@ -93,13 +93,13 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[list[Pass]]:
     """The passes of all trials that were to be measured; each is run once and said to take half a second."""
     seen: list[list[Pass]] = []
 
-    def measure(trials: list[Pass], control: Pass, budget: float, threshold: float) -> Measured:
+    def measure(trials: list[Pass], control: Pass, budget: float, threshold: float) -> TrialTimes:
         seen.append(trials)
         control.run()
         for work in trials:
             work.once()
         assert threshold == benchmark_suite.VARIANCE_THRESHOLD
-        return Measured([0.5] * len(trials), verdict("agree"))
+        return TrialTimes([0.5] * len(trials), verdict("agree"))
 
     monkeypatch.setattr(agreement, "measure", measure)
     return seen

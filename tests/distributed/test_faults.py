@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 
@@ -67,13 +68,29 @@ def test_the_sentence_comes_before_the_abort_also_on_a_machine_that_is_overloade
     assert told(other.output).startswith(f"cogrid: process {victim} died")
 
 
-def test_the_abort_speaks_where_the_watch_does_not_hear(tmp_path) -> None:
-    """JAX's thread may abort before it passes on that process 0 is gone."""
-    (tmp_path / "victim").write_text("0")
+@pytest.mark.parametrize(
+    ("victim", "who"), [(0, "process 0 died or cannot be reached"), (1, "another process died")]
+)
+def test_the_abort_speaks_where_the_watch_does_not_hear(tmp_path, victim, who) -> None:
+    """JAX's thread may abort before it passes on who is gone."""
+    (tmp_path / "victim").write_text(str(victim))
     (tmp_path / "deaf").touch()
-    other = processes("left", tmp_path)[1]
+    other = processes("left", tmp_path)[1 - victim]
     assert other.code == distributed.DIED, other.output
-    assert told(other.output) == "cogrid: process 0 died or cannot be reached, so process 1 ends too."
+    assert told(other.output) == f"cogrid: {who}, so process {1 - victim} ends too."
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_the_failed_collective_speaks_where_neither_watch_nor_abort_does(tmp_path, victim) -> None:
+    """As on a machine so overloaded that JAX hears of the death only later."""
+    (tmp_path / "victim").write_text(str(victim))
+    for name in ("deaf", "late"):
+        (tmp_path / name).touch()
+    other = processes("left", tmp_path)[1 - victim]
+    assert other.code == distributed.DIED, other.output
+    # The loss of process 0 may be heard of by two ways at once.
+    who = r"process 0 died or cannot be reached|another process died or cannot be reached"
+    assert re.fullmatch(rf"cogrid: ({who}), so process {1 - victim} ends too\.", told(other.output))
 
 
 def test_nobody_else_comes(tmp_path) -> None:

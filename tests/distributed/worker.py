@@ -88,7 +88,7 @@ def left() -> None:
     """Process `FOLDER / "victim"` leaves by `sys.exit`, and the other one waits for it.
 
     With `FOLDER / "delay"` the thread that hears of it comes to speak so many seconds later; with
-    `FOLDER / "deaf"` it never hears.
+    `FOLDER / "deaf"` it never hears, and with `FOLDER / "late"` JAX's abort also comes after all patience.
     """
     if (FOLDER / "deaf").exists():
         distributed._Watch.run = lambda watch: threading.Event().wait()
@@ -96,6 +96,8 @@ def left() -> None:
     if (FOLDER / "delay").exists():
         delay, who_died = float((FOLDER / "delay").read_text()), distributed._who_died
         distributed._who_died = lambda text: time.sleep(delay) or who_died(text)
+    if (FOLDER / "late").exists():
+        distributed._watch().heartbeat = 0.5
     if int((FOLDER / "victim").read_text()) == PROCESS:
         sys.exit(3)
     distributed.agree("left")

@@ -41,7 +41,7 @@ def program(folder: Path) -> Path:
     return made
 
 
-C = Peer("C", process)
+C = Peer("C", process, (Path(__file__), SOURCE))
 
 
 def _beside(way: str, **overrides: Any) -> tuple[PeerCase, PeerCase]:

@@ -8,11 +8,10 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
+from bench.measure import clock
 from bench.peers.cases import scan, single
 from bench.peers.peer_worker import Prepared, speed
-from bench.peers.start import python_module
-from bench.peers.target import Peer, PeerCase, Target, alone
-from cogrid.benchmarks import clock
+from bench.peers.target import PeerCase, Target, alone, python_peer
 from cogrid.benchmarks.case import Case
 
 ID = "CartPole-v1"
@@ -20,7 +19,7 @@ ID = "CartPole-v1"
 
 def _target(what: str, library: str, case: Case) -> Target:
     facts = {"id": ID, "options": {}, "workload": "random"}
-    own = PeerCase(Peer(library, python_module(__name__)), library, case, facts=facts, agents=1)
+    own = PeerCase(python_peer(library, __name__), library, case, facts=facts, agents=1)
     return Target(what, "", (own,), figure=alone, unit="steps/s", note="different work")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
+from pathlib import Path
 
 from bench import ROOT
 from bench.peers.cases import VMAPPED, beside, lanes, scan, single
@@ -32,7 +33,7 @@ def process(way: str, case: Case, resources: Resources) -> Process:
     return Process((python, "-E", "-c", PROGRAM), job, resources.folder)
 
 
-COGRID_0_3 = Peer("cogrid 0.3.2", process)
+COGRID_0_3 = Peer("cogrid 0.3.2", process, (Path(__file__), Path(__file__).with_name("cogrid_0_3_worker.py")))
 
 
 def _shorter(cases: tuple[PeerCase, PeerCase], steps: int) -> tuple[PeerCase, PeerCase]:

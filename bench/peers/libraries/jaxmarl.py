@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from bench.measure import clock
 from bench.peers.cases import COUNTED, LOSSLESS, actions, beside, cogrid, end_of, scan
 from bench.peers.peer_worker import Prepared, speed
-from bench.peers.start import python_module
-from bench.peers.target import Peer, PeerCase, Target
+from bench.peers.target import PeerCase, Target, python_peer
 from bench.suites import CRAMPED, options
-from cogrid.benchmarks import clock
 from cogrid.benchmarks.case import Case
 from cogrid.core.layout import Layout
 
@@ -25,7 +24,7 @@ COGRID_FACING = np.array([3, 1, 0, 2])  # theirs: north, south, east, west
 AGENTS = ("agent_0", "agent_1")
 EPISODE = 400
 
-JAXMARL = Peer("jaxmarl", python_module(__name__))
+JAXMARL = python_peer("jaxmarl", __name__)
 RESETS = scan(steps=EPISODE, max_steps=EPISODE, **LOSSLESS)
 NUMPY_BATCH = Case(CRAMPED, "numpy-batch", 1024, 64, "cooperative", options=options(**LOSSLESS))
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bench.measure import clock
 from bench.peers.cases import LOSSLESS, beside, end_of, lanes, single
 from bench.peers.peer_worker import Prepared, speed
-from bench.peers.start import python_module
-from bench.peers.target import Peer, Target
-from cogrid.benchmarks import clock
+from bench.peers.target import Target, python_peer
 from cogrid.benchmarks.case import Case
 from cogrid.core.layout import Layout
 
@@ -20,7 +19,7 @@ DIRECTIONS = ((1, 0), (0, 1), (-1, 0), (0, -1))  # (x, y) by cogrid's facing
 STAY = (0, 0)
 THEIR_ACTION = (DIRECTIONS[3], DIRECTIONS[1], DIRECTIONS[2], DIRECTIONS[0], "interact", STAY, STAY)
 
-OVERCOOKED = Peer("overcooked", python_module(__name__))
+OVERCOOKED = python_peer("overcooked", __name__)
 
 TARGETS = (
     Target(

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from bench.measure import clock
 from bench.peers.cases import actions, end_of, lanes, own_tapes
 from bench.peers.peer_worker import Prepared, speed
 from bench.peers.target import COGRID
 from cogrid.backend.array import Array
-from cogrid.benchmarks import clock, modes
+from cogrid.benchmarks import modes
 from cogrid.benchmarks.case import Case
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.overcooked.game import Kitchen

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,8 +68,19 @@ def test_a_report_is_written_again_and_again(tmp_path: Path, capsys: pytest.Capt
     assert out.splitlines()[0] == str(html)
     assert "left out: " in err
     (tmp_path / "empty").mkdir()
-    assert bench("report", tmp_path / "empty", "--html", html) == 2
-    assert "holds no results" in capsys.readouterr().err
+    for command in (("report", tmp_path / "empty", "--html", html), ("compare", tmp_path / "empty")):
+        assert bench(*command) == 2
+        assert "holds no results" in capsys.readouterr().err
+
+
+def test_help_does_not_wait_for_what_only_one_command_needs() -> None:
+    program = (
+        "import sys, bench.commands.parser; print('scipy.stats' in sys.modules, 'matplotlib' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout == "False False\n"
 
 
 def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

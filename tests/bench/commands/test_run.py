@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from bench import ab, suites
+from bench.commands.parser import parse
 from bench.commands.run import exit_code
 from bench.exit_codes import Code
 from bench.records import Git
@@ -135,7 +136,16 @@ def test_usage_errors_are_one_sentence_and_exit_2(
 
 @pytest.mark.parametrize(
     "option",
-    [("--batch", "0"), ("--agents", "0"), ("--rounds", "0"), ("--iterations", "-1"), ("--batch", "x")],
+    [
+        *(("--batch", text) for text in ("0", "x", "²", "1.5", "nan", "inf", "1e99", "")),
+        *(
+            ("--agents", "0"),
+            ("--rounds", "0"),
+            ("--iterations", "-1"),
+            ("--seed", "-1"),
+            ("--map-size", "0"),
+        ),
+    ],
 )
 def test_wrong_numbers_are_refused_by_name(
     option: tuple[str, str], capsys: pytest.CaptureFixture[str]
@@ -144,6 +154,11 @@ def test_wrong_numbers_are_refused_by_name(
         bench("run", *option)
     assert ended.value.code == 2
     assert f"argument {option[0]}: '{option[1]}' is not a whole number" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("text", "number"), [("1e6", 10**6), ("1_000", 1000), ("2.5e3", 2500), ("7", 7)])
+def test_a_number_can_be_written_in_several_ways(text: str, number: int) -> None:
+    assert parse(["run", "--batch", text])[1].batch == number
 
 
 def test_nothing_to_resume_is_said(

@@ -14,7 +14,7 @@ from bench.compare.ab_statistics import (
     SECOND_PAIRS,
     Estimate,
     Evidence,
-    Pair,
+    Rounds,
     estimate,
     evidence,
     judge_evidence,
@@ -25,7 +25,7 @@ from bench.compare.ab_statistics import (
 CASES = 10
 
 
-def center(pair: Pair) -> float:
+def center(pair: Rounds) -> float:
     return estimate(pair).center
 
 
@@ -34,10 +34,10 @@ def steady(*centers: float) -> Evidence:
     return Evidence(tuple(Estimate(one, 0.0) for one in centers))
 
 
-def pairs(factor: float, count: int, seed: int, between: float = 0.01, within: float = 0.05) -> list[Pair]:
+def pairs(factor: float, count: int, seed: int, between: float = 0.01, within: float = 0.05) -> list[Rounds]:
     """Rounds of a head that takes `factor` times as long, in processes that differ for good by themselves."""
     draw = np.random.default_rng(seed)
-    found: list[Pair] = []
+    found: list[Rounds] = []
     for _ in range(count):
         bias = math.exp(draw.normal(0, between))
         base = np.exp(draw.normal(0, within, ROUNDS))

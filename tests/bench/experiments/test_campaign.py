@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -95,19 +94,3 @@ def test_a_case_that_fails_ends_the_campaign_with_the_reason(
     monkeypatch.setattr(ab, "compare", lambda *arguments: [broken])
     with pytest.raises(UsageError, match=r"cannot be judged against itself \(failed\): head stopped: boom"):
         campaign.run(tmp_path / "log", [Kind(1.0, 0.0, 1)], [broken.case], Progress())
-
-
-def test_the_hog_runs_until_the_end_of_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[subprocess.Popen[bytes]] = []
-
-    class Noted(subprocess.Popen):
-        def __init__(self, command: list[str]) -> None:
-            super().__init__(command)
-            started.append(self)
-
-    monkeypatch.setattr(subprocess, "Popen", Noted)
-    with campaign.hog(0.5):
-        assert started[0].poll() is None
-    assert started[0].poll() is not None
-    with campaign.hog(0.0):
-        assert len(started) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from bench.exit_codes import Code, UsageError
 from bench.experiments import scaling
-from bench.experiments.scaling import SHAPES, Sample
+from bench.experiments.scaling import SHAPES, PlayedPass
 from tests.support import HAS_JAX
 
 
@@ -17,7 +17,8 @@ def test_a_row_for_each_shape_with_the_median_of_the_ratios_within_a_round(monke
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     # The second half of the rounds is disturbed for all alike; two devices take two thirds of the time.
     samples = [
-        [Sample(load * (2 if shape.devices == 2 else 3), 1.5) for shape in SHAPES] for load in (1, 1, 1, 9, 9)
+        [PlayedPass(load * (2 if shape.devices == 2 else 3), 1.5) for shape in SHAPES]
+        for load in (1, 1, 1, 9, 9)
     ]
     rows = {row[0]: row[1:] for row in scaling.rows(samples, steps=6_000_000)}
     assert rows["1 device"] == ("2 M", "1.00", "1.00 … 1.00", "1", "100%", "1.50")

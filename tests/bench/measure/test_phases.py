@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from bench.measure import phases
+from bench.measure.clock import Sample, Samples
 from bench.measure.phases import Parts, feature_parts, numpy_phases, table
 from cogrid.benchmarks.case import Case
-from cogrid.benchmarks.clock import Sample, Samples
 from cogrid.core.profiling import PHASES, SOME
 from tests.core import test_moving as coins
 from tests.episodes import shared

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from bench.measure import clock
 from bench.peers.peer_worker import speed
 from bench.processes.worker import Worker, WorkerFailed
-from cogrid.benchmarks import clock
 
 PROGRAM = """
 from bench.peers.peer_worker import Prepared, serve_peer

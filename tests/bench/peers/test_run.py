@@ -15,7 +15,6 @@ from bench.peers.run import Found, exit_code, measure, select
 from bench.peers.start import Resources
 from bench.peers.target import COGRID, Peer, PeerCase, Target, alone
 from bench.peers.targets import TARGETS
-from bench.records import Parameters
 from bench.show.progress import Progress
 from bench.storage import results
 from tests.bench.peers.support import BATCH, absent, cogrid, peer, target
@@ -125,21 +124,29 @@ def test_ends_give_a_checksum_which_agrees_where_they_do(resources: Resources) -
     assert measure(target(cogrid(), peer()), resources, 1).rows[0].checksum is None
 
 
-def test_the_identity_is_of_library_and_case(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    case = Parameters.of(BATCH)
+def test_the_identity_is_of_library_and_case() -> None:
+    case = PeerCase(COGRID, "play", BATCH)
     before = run.identity("cogrid", case)
-    other = Parameters.of(dataclasses.replace(BATCH, batch=17))
+    other = PeerCase(COGRID, "play", dataclasses.replace(BATCH, batch=17))
     assert len({before, run.identity("peer", case), run.identity("cogrid", other)}) == 3
+
+
+def test_the_identity_covers_the_module_of_the_peer_and_no_other(tmp_path: Path) -> None:
     module = tmp_path / "module.py"
 
-    def with_module(text: str) -> str:
+    def with_module(text: str) -> tuple[str, str]:
         module.write_text(text)
         run.code_of.cache_clear()
-        monkeypatch.setattr(run, "CODE", (module,))
-        return run.identity("cogrid", case)
+        own = PeerCase(dataclasses.replace(COGRID, code=(module,)), "play", BATCH)
+        return run.identity("cogrid", own), run.identity("cogrid", PeerCase(COGRID, "play", BATCH))
 
     assert with_module('"""One."""\nx: int = 1\n') == with_module('"""Two."""\nx: float = 1  # why\n')
-    assert with_module("x = 1\n") != with_module("x = 2\n")
+    (one, cogrid_then), (two, cogrid_now) = with_module("x = 1\n"), with_module("x = 2\n")
+    assert one != two
+    assert cogrid_then == cogrid_now
+    peers = {case.peer for target in TARGETS for case in target.cases}
+    assert len({peer.code for peer in peers}) == len({peer.name for peer in peers}) - 1  # CartPole has two
+    assert all(file.exists() for peer in peers for file in peer.code)
     run.code_of.cache_clear()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench import ROOT
-from bench.processes.turns import Sample, in_turns, noise_of
+from bench.processes.turns import Reading, in_turns, noise_of
 from bench.processes.worker import Worker, WorkerFailed
 
 PROGRAM = """
@@ -114,11 +114,11 @@ def test_takers_are_asked_by_turns_and_disturbed_rounds_are_repeated() -> None:
     asked: list[str] = []
     calls = {"a": 0, "b": 0}
 
-    def taker(name: str) -> Sample:
+    def taker(name: str) -> Reading:
         asked.append(name)
         calls[name] += 1
         disturbed = float(name == "a" and calls[name] == 2)
-        return Sample(float(calls[name]), {"disturbed": disturbed, "steal": 0.5})
+        return Reading(float(calls[name]), {"disturbed": disturbed, "steal": 0.5})
 
     kept = in_turns([lambda: taker("a"), lambda: taker("b")], 4)
     assert "".join(asked) == "abbaabbaab"
@@ -130,10 +130,10 @@ def test_takers_are_asked_by_turns_and_disturbed_rounds_are_repeated() -> None:
 def test_no_more_than_half_of_the_rounds_are_repeated() -> None:
     count = 0
 
-    def taker() -> Sample:
+    def taker() -> Reading:
         nonlocal count
         count += 1
-        return Sample(1.0, {"disturbed": 1.0})
+        return Reading(1.0, {"disturbed": 1.0})
 
     assert len(in_turns([taker], 4)) == 4
     assert count == 6

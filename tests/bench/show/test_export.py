@@ -10,8 +10,10 @@ import pyperf
 import pytest
 from msgspec.structs import asdict
 
+from bench import ROOT
 from bench.exit_codes import UsageError
-from bench.show.export import HEADER, to_csv, to_pyperf
+from bench.show.export import COLUMNS, HEADER, to_csv, to_pyperf
+from bench.storage import baselines
 from tests.bench.support import result, row
 
 OUT_OF_MEMORY = {"status": "out of memory", "error": "RESOURCE_EXHAUSTED: 9 GB"}
@@ -45,6 +47,12 @@ def test_csv_keeps_numbers_exactly() -> None:
     assert [float(sample) for sample in found["samples"].split(";")] == measured.samples
     for name, value in asdict(measured.numbers).items():
         assert float(found[name]) == value
+
+
+def test_csv_has_a_column_for_every_counter() -> None:
+    committed = baselines.committed((ROOT / "bench" / "baselines").glob("*.json"))
+    counted = {name for one in committed.counters for row in one.rows for name in row.counters}
+    assert {"equations", "operations"} <= counted <= set(COLUMNS["counters"])
 
 
 def test_csv_leaves_empty_what_is_not_known() -> None:

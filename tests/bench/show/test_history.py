@@ -176,6 +176,7 @@ def test_files_that_cannot_be_read_are_named_and_left_alone(
 
 
 def test_a_folder_without_results(tmp_path: Path) -> None:
-    assert "holds no result files" in history(tmp_path)
+    with pytest.raises(UsageError, match="holds no results"):
+        history(tmp_path)
     with pytest.raises(UsageError, match="is no folder"):
         history(tmp_path / "missing")

@@ -96,7 +96,8 @@ def test_impossible_values_are_one_sentence(tmp_path: Path, old: str, new: str) 
     with pytest.raises(UsageError, match=r"r\.json is damaged") as refused:
         results.load(path)
     assert len(str(refused.value)) < 600
-    assert results.all_in(tmp_path) == []
+    with pytest.raises(UsageError, match="holds no results"):
+        results.all_in(tmp_path)
 
 
 def test_a_pipe_and_a_huge_file_are_not_read(tmp_path: Path) -> None:
@@ -107,7 +108,8 @@ def test_a_pipe_and_a_huge_file_are_not_read(tmp_path: Path) -> None:
         results.load(tmp_path / "pipe.json")
     with pytest.raises(UsageError, match="more than the 256 MiB that are read"):
         results.load(tmp_path / "huge.json")
-    assert results.all_in(tmp_path) == []
+    with pytest.raises(UsageError, match="holds no results"):
+        results.all_in(tmp_path)
 
 
 def test_rows_that_failed_are_valid(tmp_path: Path) -> None:

@@ -1,0 +1,36 @@
+"""Busy neighbours: processes that use a share of a core each, in bursts, as long as a block runs."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+
+BURST = 0.05  # seconds: the mean time at work
+PROGRAM = f"""
+import os, random, sys, time
+share, core, parent = float(sys.argv[1]), int(sys.argv[2]), os.getppid()
+if core >= 0:
+    os.sched_setaffinity(0, {{core}})
+draw = random.Random(max(core, 0)).expovariate
+while os.getppid() == parent:
+    end = time.perf_counter() + draw(1 / {BURST})
+    while time.perf_counter() < end:
+        pass
+    time.sleep(draw(share / (1 - share) / {BURST}))
+"""
+ANY_CORE = -1
+
+
+@contextlib.contextmanager
+def neighbours(share: float, cores: Iterable[int] = (ANY_CORE,)) -> Iterator[None]:
+    """One on each of the cores, which uses this share of it; by default one that goes where it likes."""
+    command = [sys.executable, "-c", PROGRAM, str(share)]
+    processes = [subprocess.Popen([*command, str(core)]) for core in (cores if share else ())]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()

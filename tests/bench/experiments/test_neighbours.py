@@ -1,0 +1,37 @@
+"""Busy neighbours run as long as the block, where they are told to."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from bench.experiments.neighbours import neighbours
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    found: list[subprocess.Popen[bytes]] = []
+
+    class Noted(subprocess.Popen):
+        def __init__(self, command: list[str]) -> None:
+            super().__init__(command)
+            found.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Noted)
+    return found
+
+
+def test_they_run_until_the_end_of_the_block(started: list[subprocess.Popen[bytes]]) -> None:
+    with neighbours(0.5):
+        assert [one.poll() for one in started] == [None]
+    assert all(one.poll() is not None for one in started)
+    with neighbours(0.0):
+        assert len(started) == 1
+
+
+def test_one_for_each_core(started: list[subprocess.Popen[bytes]]) -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    with neighbours(0.5, cores):
+        assert [int(str(one.args[-1])) for one in started] == cores
