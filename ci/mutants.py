@@ -35,6 +35,7 @@ HOOKS = (
     "tests/core/test_slots.py",
     "tests/core/test_joining.py",
     "tests/core/test_views.py",
+    "tests/core/test_leaving.py",
     "-k",
     "not jax and not conformance",
 )
@@ -241,6 +242,7 @@ REPLYING = "cogrid/core/replying.py"
 JOINING = "cogrid/core/joining.py"
 PLANES = "cogrid/core/planes.py"
 TICKS = "cogrid/core/ticks.py"
+LEAVING = "cogrid/core/leaving.py"
 
 WRONG_HOOKS = (
     Mutant(
@@ -268,7 +270,7 @@ WRONG_HOOKS = (
     Mutant(
         "things start under agents as well",
         "cogrid/core/reset.py",
-        "rules.xp.where(stood, seen, begun)",
+        "rules.xp.where(kept, seen, begun)",
         "begun",
     ),
     Mutant(
@@ -303,7 +305,7 @@ WRONG_HOOKS = (
     Mutant(
         "what was entered stays",
         ENTERING,
-        "cells=rules.put(state.cells, state.pos, thing)",
+        "cells=rules.put(state.cells, where, thing)",
         "cells=state.cells",
     ),
     Mutant(
@@ -397,7 +399,7 @@ WRONG_HOOKS = (
     Mutant(
         "who cannot act helps",
         RULES,
-        "game.strength(item) if game.can_act(item) else 0",
+        "game.strength(item) if acts(game, item) else 0",
         "game.strength(item)",
     ),
     Mutant(
@@ -408,6 +410,41 @@ WRONG_HOOKS = (
     ),
     Mutant("windows are mirrored", PLANES, "STRIDES[(facing + 1) % 4]", "STRIDES[(facing - 1) % 4]"),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
+    Mutant(
+        "who is away stays",
+        LEAVING,
+        "where(away, lift(parking(rules), pos.ndim), pos)",
+        "where(away, pos, pos)",
+    ),
+    Mutant("who left never returns", LEAVING, "back = (pos >= rules.n_cells)", "back = (pos < 0)"),
+    Mutant("who is away takes actions", TERMINATION, "[*idle, state.away] if rules.leaves else idle", "idle"),
+    Mutant(
+        "a taken point is free",
+        LEAVING,
+        "stood(tables.cells.astype(rules.pos_dtype), pos), np.uint32(0), free",
+        "free > 0, free, free",
+    ),
+    Mutant(
+        "two return to one point", LEAVING, "xp.where(hit, np.uint32(0), ranks - later", "(ranks + 0 * later"
+    ),
+    Mutant(
+        "the first free point is always taken",
+        LEAVING,
+        "one_of(drawn[..., me], count) + np.uint32(1)",
+        "one_of(drawn[..., me], count * 0) + np.uint32(1)",
+    ),
+    Mutant(
+        "one is among the others away",
+        PLANES,
+        "keepdims=True, dtype=np.uint8) - others",
+        "keepdims=True, dtype=np.uint8)",
+    ),
+    Mutant(
+        "who is there is painted as away",
+        PLANES,
+        "rules.lookup(mine, held) * out)",
+        "rules.lookup(mine, held))",
+    ),
 )
 
 

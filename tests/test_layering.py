@@ -42,6 +42,7 @@ ORDER = (
     "chance",
     "answers",
     "game",
+    "hooks",
     "asking",
     "symbols",
     "spec",

@@ -13,7 +13,7 @@ import numpy as np
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core.answers import Event, Reply, Thing
-from cogrid.core.asking import asked
+from cogrid.core.asking import asked, things_asked
 from cogrid.core.chance import Branch, Odds, branches, odds
 from cogrid.core.game import Game
 from cogrid.core.spec import Spec
@@ -49,6 +49,8 @@ def slots_of(spec: Spec) -> Slots | None:
     if not named:
         return None
     starts, events = tuple(map(branches, named.values())), _events(spec)
+    if None in (thing for start in starts for thing, _ in start):
+        raise TypeError(f"{type(game).__name__}.slots begins a slot with None: name the thing that it is.")
     ticks: dict[tuple[str, Thing], tuple[Branch, ...]] = {}
     replies: dict[tuple[str, Thing], dict[int, tuple[Branch, ...]]] = {}  # by the row of the event
     for name, start in zip(named, starts, strict=True):  # every slot has things of its own
@@ -83,7 +85,7 @@ def _events(spec: Spec) -> list[Event | None]:
 
 def ticks_of(game: Game, slot: str, thing: Thing) -> tuple[Branch, ...]:
     """What a slot becomes by itself, as replies."""
-    found = asked(game, game.tick_slot, slot=slot, thing=thing)
+    found = things_asked(game, game.tick_slot, slot=slot, thing=thing)
     return tuple((answer if isinstance(answer, Reply) else Reply(answer), below) for answer, below in found)
 
 
