@@ -16,6 +16,8 @@ from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
 from cogrid.core.observation import observer
 from cogrid.core.rules import Rules, compile_rules
+from cogrid.envs.commons.game import Commons
+from cogrid.envs.commons.policies import ScriptedPlayers
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.reading import strict_json
@@ -29,6 +31,8 @@ MAX_WEIGHTS = 2**28  # bytes of the arrays that are read
 def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed: int = 0) -> Policy:
     """A policy for some agents, all by default; a name that is no policy's is the path of a checkpoint."""
     chosen = tuple(range(rules.n_agents) if agents is None else agents)
+    if name == "scripted" and isinstance(rules.spec.game, Commons):
+        return ScriptedPlayers(rules, chosen, restraint=2, seed=seed).act
     if name == "scripted":
         return ScriptedCooks(rules, chosen, seed=seed).act
     draw = np.random.default_rng(rng.seed(seed) % 2**64)
@@ -39,7 +43,12 @@ def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed
 
 def usual_policy(rules: Rules) -> str:
     """The policy that shows most of a game."""
-    return "scripted" if isinstance(rules.spec.game, Kitchen) else "random"
+    return "scripted" if is_scripted(rules) else "random"
+
+
+def is_scripted(rules: Rules) -> bool:
+    """Whether there is a scripted policy for the game."""
+    return isinstance(rules.spec.game, (Kitchen, Commons))
 
 
 class Trained:

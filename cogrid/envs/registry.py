@@ -11,10 +11,11 @@ from cogrid.backend.array import brief
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.spec import Spec, differences, override
 from cogrid.envs.arena import specs as arena
+from cogrid.envs.commons import specs as commons
 from cogrid.envs.overcooked import specs as overcooked
 from cogrid.vector import VectorEnv
 
-_SPECS: dict[str, Spec] = {**overcooked.SPECS, **arena.SPECS}
+_SPECS: dict[str, Spec] = {**overcooked.SPECS, **arena.SPECS, **commons.SPECS}
 
 
 def register(id: str, spec: Spec) -> None:

@@ -15,10 +15,9 @@ from cogrid.core.actions import TOGGLE
 from cogrid.core.look import AGENTS
 from cogrid.core.rules import Rules
 from cogrid.core.step import functions
-from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.registry import make, registered
 from cogrid.episode import replayed
-from cogrid.policies import policy_of, usual_policy
+from cogrid.policies import is_scripted, policy_of, usual_policy
 from cogrid.render.picture import score_words
 from cogrid.render.svg import svg
 from cogrid.render.tiles import look_of, views_of
@@ -80,7 +79,7 @@ class Session:
         self.paused, self._film = True, None
 
     def _partners(self, rules: Rules) -> list[str]:
-        scripted = ["scripted"] if isinstance(rules.spec.game, Kitchen) else []
+        scripted = ["scripted"] if is_scripted(rules) else []
         return [*scripted, "random", *(["trained"] if self._checkpoint else [])]
 
     @property
@@ -218,6 +217,7 @@ class Session:
             "time": int(env.env_state.time),
             "score": score_words(self._score.tolist()),
             "over": not env.agents,
+            "away": _away(env.env_state),
             "events": list(events),
         }
 
@@ -237,6 +237,12 @@ _COMMANDS: Mapping[str, Callable[[Session, Message], list[Message]]] = MappingPr
 def _board(rules: Rules) -> Message:
     colours = [AGENTS[agent % len(AGENTS)] for agent in range(rules.n_agents)]
     return {"height": rules.height, "width": rules.width, "max": rules.spec.max_steps, "colours": colours}
+
+
+def _away(state: EnvState) -> list[int]:
+    """The agents that are off the board."""
+    found: list[int] = np.flatnonzero(np.asarray(state.away)).tolist()
+    return found
 
 
 def _toggles(rules: Rules) -> bool:
@@ -274,6 +280,7 @@ def film_of(replay: Replay) -> Message:
         "views": views,
         "sprites": _sprites(rules, {view for some in views for view in some}),
         "times": [int(state.time) for state in episode.states],
+        "away": [_away(state) for state in episode.states],
         "scores": [score_words(score.tolist()) for score in episode.scores],
         "events": list(_film_events(rules, episode.states, replay.actions)),
         "metadata": dict(replay.metadata),
