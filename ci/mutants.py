@@ -294,7 +294,12 @@ WRONG_HOOKS = (
         "for a in actions])[:, None]",
     ),
     Mutant("a hand that cannot act acts", RULES, "np.where(can_act, rows[:, None], 0)", "rows[:, None]"),
-    Mutant("hands stay as they are", TICKS, "[_hands(rules)] if rules.live_hands else []", "[]"),
+    Mutant(
+        "hands stay as they are",
+        TICKS,
+        "_hands(rules))] if rules.live_hands else []",
+        "_hands(rules))] if False else []",
+    ),
     Mutant(
         "all begin with the first agent's hand",
         "cogrid/core/reset.py",
@@ -353,7 +358,7 @@ WRONG_HOOKS = (
         "(things < rules.n_walkable) & (other == n)",
         "things < rules.n_walkable",
     ),
-    Mutant("walls hide nobody", AIMING, "clear[row] & open_[..., row, :]", "clear[row]"),
+    Mutant("walls hide nobody", AIMING, "clear = clear & open_[..., row, :]", "pass"),
     Mutant("beams go right before left", AIMING, "(-1 if lane % 2 else 1)", "(1 if lane % 2 else -1)"),
     Mutant(
         "left and right before up and down",
@@ -413,15 +418,15 @@ WRONG_HOOKS = (
     Mutant(
         "who is away stays",
         LEAVING,
-        "where(away, lift(parking(rules), pos.ndim), pos)",
-        "where(away, pos, pos)",
+        "lift(tables.parking, pos.ndim), pos)",
+        "pos, pos)",
     ),
     Mutant("who left never returns", LEAVING, "back = (pos >= rules.n_cells)", "back = (pos < 0)"),
     Mutant("who is away takes actions", TERMINATION, "[*idle, state.away] if rules.leaves else idle", "idle"),
     Mutant(
         "a taken point is free",
         LEAVING,
-        "stood(tables.cells.astype(rules.pos_dtype), pos), np.uint32(0), free",
+        "stood(tables.cells, pos), np.uint32(0), free",
         "free > 0, free, free",
     ),
     Mutant(

@@ -62,7 +62,8 @@ class NumpyBackend:
 
     def around(self, board: Any, offsets: tuple[tuple[int, int], ...]) -> Any:
         """Every offset adds the part of the board that it leaves inside."""
-        out, (height, width) = np.zeros_like(board), board.shape[-2:]
+        out, (height, width) = np.empty_like(board), board.shape[-2:]
+        out.fill(0)
         for r, c in offsets:
             here = (slice(max(0, -r), height - max(0, r)), slice(max(0, -c), width - max(0, c)))
             there = (slice(max(0, r), height - max(0, -r)), slice(max(0, c), width - max(0, -c)))

@@ -42,7 +42,6 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
     )  # (kinds · 4 · places, rows · lanes)
     first = [kinds.index(aim) * 4 * rules.n_places for aim in aims]  # (actions,)
     start = np.add.outer(first, rules.facing.astype(np.int64) * rules.n_places).astype(np.int32).reshape(-1)
-    agents = np.arange(n, dtype=np.int32)
 
     def target(state: EnvState, choice: Array) -> Target:
         batch = state.pos.shape[:-1]
@@ -51,19 +50,19 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
         cells = xp.where(there, cells, 0)
         things = rules.at(state.cells, cells.reshape(*batch, -1)).reshape(cells.shape)
         stands = cells[..., None] == state.pos.astype(np.int32)[..., None, None, :]  # (*B, n, C, n)
-        other = xp.where(stands, lift(agents, stands.ndim), np.int32(n)).min(axis=-1)  # (*B, n, C)
+        other = xp.where(stands, lift(rules.agents, stands.ndim), np.int32(n)).min(axis=-1)  # (*B, n, C)
         open_ = (things < rules.n_walkable) & (other == n)
-        clear = _clear(xp, open_.reshape(*open_.shape[:-1], rows, lanes)).reshape(open_.shape)
         row = rules.lookup(rules.hand, choice)[..., None] + things.astype(rules.row_dtype)
         answers = rules.lookup(rules.useful, row)
         if symbols.meetings is not None:
-            hands = xp.concatenate((state.held.astype(np.int32), xp.zeros((*batch, 1), np.int32)), axis=-1)
-            held = rules.at(hands, other.reshape(*batch, -1)).reshape(other.shape)
+            who = xp.minimum(other, np.int32(n - 1)).reshape(*batch, -1)  # anybody, where nobody stands
+            held = rules.at(state.held.astype(np.int32), who).reshape(other.shape)
             meets = rules.lookup(rules.meet_useful, rules.lookup(rules.meet_hand, choice)[..., None] + held)
             answers = xp.where(other < n, meets, answers)
         else:
             answers = answers & (other == n)
-        valid = answers & clear & there
+        shape = (*open_.shape[:-1], rows, lanes)
+        valid = _unhidden(xp, answers.reshape(shape), open_.reshape(shape)).reshape(open_.shape) & there
         best = valid.argmax(axis=-1)[..., None]
         cell, who = (xp.take_along_axis(value, best, axis=-1)[..., 0] for value in (cells, other))
         return Target(valid.any(axis=-1), cell.astype(rules.pos_dtype), who)
@@ -71,12 +70,13 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
     return target
 
 
-def _clear(xp: Any, open_: Array) -> Array:
-    """(…, rows, lanes) whether all cells before it in its lane are open."""
-    clear = [xp.ones_like(open_[..., 0, :])]
-    for row in range(open_.shape[-2] - 1):
-        clear.append(clear[row] & open_[..., row, :])
-    return xp.stack(clear, axis=-2)
+def _unhidden(xp: Any, answers: Array, open_: Array) -> Array:
+    """(…, rows, lanes) the cells that answer, where all cells before them in their lane are open."""
+    found, clear = [answers[..., 0, :]], open_[..., 0, :]
+    for row in range(1, open_.shape[-2]):
+        found.append(answers[..., row, :] & clear)
+        clear = clear & open_[..., row, :]
+    return xp.stack(found, axis=-2)
 
 
 def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any]:

@@ -129,7 +129,7 @@ def _checked(game: Game, hook: Callable[..., Any], held: Item, thing: Thing, ans
     if not is_outcome or not answer.verb or not math.isfinite(answer.value):
         raise TypeError(
             f"{type(game).__name__}.{hook.__name__} answers {answer!r} for hand {held!r} and thing "
-            f"{thing!r}: an interaction returns None or an Outcome with a thing, a verb and a finite value."
+            f"{thing!r}: an interaction returns None or an Outcome with a verb, a thing and a finite value."
         )
     if hook == game.enter and not game.walkable(answer.thing):
         raise ValueError(

@@ -41,8 +41,8 @@ def check_hooks(game: Game) -> None:
             continue
         if meant := difflib.get_close_matches(name, _public(Game), 1, 0.8):
             raise TypeError(
-                f"{name_}.{name} is no hook of a game: did you mean {meant[0]!r}? "
-                f"If it is a helper, call it {'_' + name!r}."
+                f"{name_}.{name} is no hook of a game: call it {meant[0]!r} if you mean that one, "
+                f"or {'_' + name!r} if it is a helper."
             )
     mine = written(game)
     for hook, other in _NEEDS.items():

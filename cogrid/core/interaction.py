@@ -52,7 +52,7 @@ def _aimed(rules: Rules, state: EnvState, choice: Array, events: Events) -> tupl
         idle = rules.noop * rules.n_poses + xp.asarray(state.pose, rules.choice_dtype)
         choice = xp.where(target.other < n, idle, choice)
     seen = xp.asarray(rules.at(state.cells, target.cell), rules.row_dtype)  # (*B, n)
-    agents, pose, rows = lift(np.arange(n, dtype=np.int32), state.pos.ndim), state.pose, []
+    agents, pose, rows = lift(rules.agents, state.pos.ndim), state.pose, []
     for i in range(n):
         me = slice(i, i + 1)
         now = choice[..., me] + xp.asarray((pose - state.pose)[..., me], rules.choice_dtype)

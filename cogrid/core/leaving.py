@@ -17,7 +17,9 @@ class Tables(NamedTuple):
     """Who is away, and where agents come back."""
 
     away: np.ndarray[Any, Any]  # (poses,) bool
-    cells: np.ndarray[Any, Any]  # (k,) that can ever be a spawn point
+    cells: np.ndarray[Any, Any]  # (k,) that can ever be a spawn point, as positions
+    numbers: np.ndarray[Any, Any]  # (k,) int32 the same
+    parking: np.ndarray[Any, Any]  # (n,) every agent's own place off the board
     spawn: np.ndarray[Any, Any]  # (things,) uint32 1 where an agent can come back
 
 
@@ -30,10 +32,10 @@ def leave(rules: Rules, state: EnvState, events: Events) -> EnvState:
     pos = parked(rules, state.pose, state.pos)
     back = (pos >= rules.n_cells) & ~rules.lookup(tables.away, state.pose)  # (*B, n)
     free = rules.lookup(tables.spawn, rules.pick(state.cells, tables.cells))  # (*B, k)
-    free = xp.where(stood(tables.cells.astype(rules.pos_dtype), pos), np.uint32(0), free)
+    free = xp.where(stood(tables.cells, pos), np.uint32(0), free)
     ranks = free.cumsum(axis=-1, dtype=np.uint32) * free  # (*B, k) from 1 on, 0 of what is not free
     count = free.sum(axis=-1, keepdims=True, dtype=np.uint32)  # (*B, 1)
-    drawn, cells = rules.draws.of("return", events.drawn), lift(tables.cells.astype(np.int32), pos.ndim)
+    drawn, cells = rules.draws.of("return", events.drawn), lift(tables.numbers, pos.ndim)
     taken = []
     for i in range(rules.n_agents):
         me = slice(i, i + 1)
@@ -50,13 +52,13 @@ def leave(rules: Rules, state: EnvState, events: Events) -> EnvState:
 
 def parked(rules: Rules, pose: Array, pos: Array) -> Array:
     """(*B, n) the places, where those whose hand is away have left the board."""
-    away = rules.lookup(_tables(rules).away, pose)
-    return rules.xp.where(away, lift(parking(rules), pos.ndim), pos)
+    tables = _tables(rules)
+    return rules.xp.where(rules.lookup(tables.away, pose), lift(tables.parking, pos.ndim), pos)
 
 
 def parking(rules: Rules) -> np.ndarray[Any, Any]:
     """(n,) every agent's own place off the board."""
-    return np.arange(rules.n_cells, rules.n_places).astype(rules.pos_dtype)
+    return _tables(rules).parking
 
 
 def stood(cells: np.ndarray[Any, Any], pos: Array) -> Array:
@@ -79,4 +81,6 @@ def _tables(rules: Rules) -> Tables:
                 f"layout {layout.name!r} has no cell to come back to: {type(game).__name__}.spawn answers "
                 "False for all that it can hold."
             )
-    return Tables(rules.items(game.away, bool)[rules.held], cells, rules.symbols(game.spawn, np.uint32))
+    away, spawn = rules.items(game.away, bool)[rules.held], rules.symbols(game.spawn, np.uint32)
+    places = np.arange(rules.n_cells, rules.n_places).astype(rules.pos_dtype)
+    return Tables(away, cells.astype(rules.pos_dtype), cells.astype(np.int32), places, spawn)

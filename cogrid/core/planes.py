@@ -29,7 +29,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
         table = np.concatenate((table, _urgent(rules, table)))
     dtype = rules.backend.index_dtype(len(table))
     crop = _crop(rules) if rules.spec.observation == "window" else None
-    outside = np.array([void], dtype)
+    outside = np.full(max(1, rules.n_places - rules.n_cells), void, dtype)
     every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
     middle = np.arange(rules.spec.window**2) == rules.spec.window**2 // 2
 
@@ -88,7 +88,7 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
     parts = [quarters] if game.countdown is None else [quarters, [_urgent(rules, part) for part in quarters]]
     table = np.concatenate([part for some in parts for part in some])  # by countdown, facing and symbol
     dtype = rules.backend.index_dtype(len(table))
-    crop, outside = _ahead(rules, view), np.array([size - 1], dtype)
+    crop, outside = _ahead(rules, view), np.full(max(1, rules.n_places - rules.n_cells), size - 1, dtype)
     rows, columns = view.shape
     middle = np.arange(rows * columns) == view.ahead * columns + view.side
     start = (rules.facing.astype(np.int64) * rules.n_places).astype(np.int32)  # (poses,)
@@ -170,12 +170,17 @@ def _with_parking(rules: Rules, cells: np.ndarray[Any, Any]) -> np.ndarray[Any, 
 
 
 def _peopled(rules: Rules, state: EnvState, agent: Array, void: np.ndarray[Any, Any]) -> Array:
-    """(*B, places) the board, in which agents (*B, n) are symbols too; `void` (1,) is off the board."""
+    """(*B, places) the board, in which agents (*B, n) are symbols too; `void` (n,) is off the board."""
     xp, board = rules.xp, rules.xp.asarray(state.cells, agent.dtype)
     if rules.leaves:
-        batch, more = board.shape[:-1], rules.n_places - rules.n_cells
-        board = xp.concatenate((board, xp.full((*batch, more), void[0], board.dtype)), axis=-1)
+        board = xp.concatenate((board, _everywhere(rules, void, board)), axis=-1)
     return rules.put(board, state.pos, agent)
+
+
+def _everywhere(rules: Rules, values: np.ndarray[Any, Any], board: Array) -> Array:
+    """(*B, k) equal constants, for every environment of the board."""
+    batch = board.shape[:-1]
+    return rules.xp.full((*batch, len(values)), values[0], board.dtype) if batch else values
 
 
 def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
@@ -202,8 +207,6 @@ def _cropped(
 ) -> Array:
     """(*B, n, side²) the symbols around every agent; `outside` (1,) is seen outside the map."""
     index = rules.lookup(crop, pos)  # (*B, n, side²)
-    xp, batch = rules.xp, board.shape[:-1]
-    edge = xp.full((*batch, 1), outside[0], board.dtype) if batch else outside
-    wide = xp.concatenate((board, edge), axis=-1)
+    wide = rules.xp.concatenate((board, _everywhere(rules, outside[:1], board)), axis=-1)
     flat = rules.at(wide, index.reshape(*pos.shape[:-1], -1))
     return flat.reshape(index.shape)

@@ -97,6 +97,7 @@ class Rules:
         hand = np.where(can_act, rows[:, None], 0) + held * self.n_things
         self.hand = hand.astype(self.row_dtype).reshape(-1)  # (choices,) the row, but for the thing
         self.nothing = np.zeros(self.n_agents, np.float32)  # (n,) what all are paid after the end
+        self.agents = np.arange(self.n_agents, dtype=np.int32)  # (n,)
 
     def _compile_rows(self) -> None:
         symbols = self.spec.symbols
@@ -147,9 +148,8 @@ class Rules:
         if not rows:
             return
         self.joint_left = np.array([symbols.number[o.thing] for _, _, o in rows], self.cell_dtype)
-        strength = self.items(lambda item: game.strength(item) if acts(game, item) else 0, np.int32)[
-            self.held
-        ]
+        own = self.items(lambda item: game.strength(item) if acts(game, item) else 0, np.int32)
+        strength = own[self.held]
         joint = np.array([action.name == game.joint for action in self.table_actions])
         self.strength = np.where(joint[:, None], strength, 0).astype(np.int32).reshape(-1)  # (choices,)
         block, intent = self.n_items * self.n_things, symbols.intents.index(joint_intent(game))

@@ -236,7 +236,7 @@ def _too_large(
     return (
         f"{type(game).__name__} has more than {len(things):,} things ({most}) and {n_items} items: at most "
         f"{MAX_SYMBOLS:,} things and {MAX_ROWS:,} pairs fit, and {type(game).__name__}.{hook} goes on with "
-        f"{brief(new)} for {' and '.join(map(brief, about))}, so bound what it counts, or drop a recipe."
+        f"{brief(new)} for {' and '.join(map(brief, about))}, so shorten a clock or drop a recipe."
     )
 
 

@@ -38,7 +38,7 @@ def _method(function: Any) -> Any:
 )
 def test_a_name_that_resembles_a_hook(name: str, meant: str) -> None:
     with pytest.raises(
-        TypeError, match=rf"Own\.{name} is no hook of a game: did you mean '{meant}'\? .*'_{name}'"
+        TypeError, match=rf"Own\.{name} is no hook of a game: call it '{meant}' .* or '_{name}'"
     ):
         spec_of(**{name: lambda *about: None})
 
@@ -123,6 +123,6 @@ def test_an_endless_clock_names_its_function_and_value() -> None:
         def kind(self, thing: Any) -> str:
             return thing if isinstance(thing, str) else thing[0]
 
-    match = r"Endless\.tick goes on with \('burning', \d+\) for \('burning', \d+\), so bound what it counts"
+    match = r"Endless\.tick goes on with \('burning', \d+\) for \('burning', \d+\), so shorten a clock"
     with pytest.raises(ValueError, match=match):
         made(Spec(Endless(), BOARD, observation="none"), "numpy")
