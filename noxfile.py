@@ -46,9 +46,16 @@ MATRIX = {
 }
 # What other sessions run, and `tests` leaves to them.
 ELSEWHERE = (
-    *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed", "tests/examples"),
+    *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed", "tests/examples", "tests/clients"),
     "tests/test_examples.py",
 )
+# Other libraries by environment: those that cannot share one stand apart. Each has a dependency group.
+CLIENTS = {
+    "torch": ("stable_baselines3", "torchrl", "torch", "gymnasium"),
+    "jaxmarl": ("jaxmarl",),
+    "rllib": ("rllib",),
+    "benchmarl": ("benchmarl",),
+}
 # The names that a Chromium goes by.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The older implementation on PyPI: its import name is ours, so it never shares an environment with us.
@@ -185,6 +192,25 @@ def oracles(session: nox.Session) -> None:
     row = MATRIX["jax-cpu"]
     install(session, "tests", "oracles", extra=row.extra)
     pytest(session, row, "tests/oracles")
+
+
+@nox.session(tags=["nightly"])
+@nox.parametrize("client", [nox.param(name, id=name) for name in CLIENTS])
+def clients(session: nox.Session, client: str) -> None:
+    """Run docs/with-your-learner.md and tests/clients against the real libraries; some GB to install."""
+    row = MATRIX["jax-cpu"]
+    install(session, "tests", f"clients-{client}", extra=f"{row.extra},render")
+    files = (f"tests/clients/test_{name}.py" for name in CLIENTS[client])
+    # Their warnings are theirs. One worker: a learner takes the cores by itself.
+    pytest(session, row._replace(workers="0"), "-W", "default", *files)
+
+
+@nox.session(name="oracles-full", tags=["nightly"])
+def oracles_full(session: nox.Session) -> None:
+    """Compare as `oracles` does, with as many states and episodes as a night has time for."""
+    row = MATRIX["jax-cpu"]
+    install(session, "tests", "oracles", extra=row.extra)
+    pytest(session, row, "tests/oracles", "--full")
 
 
 @nox.session(tags=["ci"])
@@ -328,6 +354,47 @@ def bench_gpu(session: nox.Session, backend: str) -> None:
     """Measure JAX on an NVIDIA GPU and compare; exits 69 where there is none; -- --full, --help."""
     row = gpu_environment(session, backend, instead="nox -s bench")
     measure(session, "--require-platform", "gpu", "--backend", "jax", env=row.env)
+
+
+# JAX's compiler for GPUs and NVIDIA's assembler, without anything that a GPU would run.
+COMPILERS = {
+    "cuda12": ("jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12"),
+    "cuda13": ("jax-cuda13-pjrt", "nvidia-cuda-nvcc"),
+}
+
+
+def compile_for_gpus(session: nox.Session, variant: str, *arguments: str) -> None:
+    """Install CPU JAX with the compiler of a variant, compile and compare; exit 69 where it cannot be had."""
+    constraints, wheels = pins(session, variant), COMPILERS[variant]
+    try:
+        install(session, "bench", extra="jax", constraints=constraints)
+        jax = str(
+            session.run("python", "-c", "import jaxlib; print(jaxlib.__version__)", silent=True)
+        ).strip()
+        session.install(*constraints, f"{wheels[0]}=={jax}", wheels[1])
+    except CommandFailed:
+        print(
+            f"No compiler for {variant}: {' and '.join(wheels)} cannot be installed here, they are for Linux "
+            "and come over the network; the counters of the CPU are in nox -s bench.",
+            file=sys.stderr,
+        )
+        raise SystemExit(69) from None
+    env = {"JAX_PLATFORMS": "cpu"}
+    run_through(session, "python", "-m", "bench", "gpu", *arguments, *session.posargs, env=env)
+
+
+@nox.session(name="gpu-compile", tags=["ci"])
+@nox.parametrize("variant", [nox.param(name, id=name) for name in COMPILERS])
+def gpu_compile(session: nox.Session, variant: str) -> None:
+    """Compile for an A100 without a GPU and compare kernels and bytes; exits 69 without the compiler."""
+    compile_for_gpus(session, variant)
+
+
+@nox.session(name="gpu-compile-full", tags=["nightly"])
+@nox.parametrize("variant", [nox.param(name, id=name) for name in COMPILERS])
+def gpu_compile_full(session: nox.Session, variant: str) -> None:
+    """Compile all ids for one and for eight A100 and H100, and compare; exits 69 without the compiler."""
+    compile_for_gpus(session, variant, "--full")
 
 
 @nox.session(venv_backend="none")

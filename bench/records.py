@@ -172,9 +172,14 @@ class Row(Measurement, kw_only=True):
         return self.unit.endswith("/s")
 
     @property
+    def is_modelled(self) -> bool:
+        """Whether the program was compiled and not run: a model tells its speed from its counters."""
+        return self.unit.startswith("modelled")
+
+    @property
     def doubt(self) -> str:
         """Why the row must not be compared, "" if it may; times of single steps vary by nature."""
-        if not self.is_ok or self.case.measure == "latency":
+        if not self.is_ok or self.is_modelled or self.case.measure == "latency":
             return ""
         if len(self.samples) < MIN_SAMPLES:
             return "too few samples"
@@ -212,16 +217,12 @@ class Git(Record):
 
 
 class Against(Record):
-    """What an A/B compared with."""
-
     revision: str
     sha: str
     head: str | None
 
 
 class Configuration(Record):
-    """What was asked for."""
-
     suite: str
     samples: AtLeastOne
     seconds: float

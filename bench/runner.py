@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -26,14 +27,47 @@ COMMAND = (sys.executable, "-m", "bench.processes.case_worker")
 Measure = Callable[[Case, Plan], Measurement]
 
 
+# Nothing that would change the numbers: timed phases, a shadow, compiled code of another run.
+CLEAN = {PROFILING: "", shadow.VARIABLE: "0", "JAX_ENABLE_COMPILATION_CACHE": "0"}
+
+
 def in_own_process(case: Case, plan: Plan, command: Sequence[str] = COMMAND) -> Measurement:
     """What the worker measured; one that failed gets a measurement that gives the reason."""
+    with contextlib.ExitStack() as stack:
+        return _measurement(
+            case, plan, lambda: stack.enter_context(Worker(command, CLEAN, shows_errors=True))
+        )
+
+
+class OneProcess:
+    """Measures case after case in one process: for what no earlier case can disturb, such as counters."""
+
+    def __init__(self, env: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
+        self._env, self._command = {**CLEAN, **env}, command
+        self._worker: Worker | None = None
+
+    def __enter__(self) -> OneProcess:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._worker:
+            self._worker.close()
+
+    def measure(self, case: Case, plan: Plan) -> Measurement:
+        return _measurement(case, plan, self._started)
+
+    def _started(self) -> Worker:
+        if self._worker and not self._worker.is_alive:  # what killed it is in the row of its case
+            self._worker.close()
+            self._worker = None
+        self._worker = self._worker or Worker(self._command, self._env)
+        return self._worker
+
+
+def _measurement(case: Case, plan: Plan, start: Callable[[], Worker]) -> Measurement:
     request = {"case": case.parameters(), "plan": plan._asdict(), "shadow": shadow.wanted()}
-    # Nothing that would change the numbers: timed phases, a shadow, compiled code of another run.
-    clean = {PROFILING: "", shadow.VARIABLE: "0", "JAX_ENABLE_COMPILATION_CACHE": "0"}
     try:
-        with Worker(command, clean, shows_errors=True) as worker:
-            measurement = msgspec.convert(worker.ask(request), Measurement)
+        measurement = msgspec.convert(start().ask(request), Measurement)
         if measurement.status == "ok" and not measurement.samples:
             raise WorkerFailed("it has no samples.")
         return measurement

@@ -6,13 +6,15 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import cogrid
+from bench.measure.gpu.programs import PROGRAMS
 from bench.measure.measures import named
 from cogrid.benchmarks.case import Case
-from cogrid.envs.overcooked.specs import SPECS
+from cogrid.envs.overcooked.specs import CLASSIC
 
 CRAMPED = "Overcooked-CrampedRoom-V0"
 ARENA = "Arena-V0"
-KITCHENS = tuple(SPECS)
+KITCHENS = tuple(CLASSIC)
 BATCHED = (("numpy-batch", 1024), ("jax-vmap", 1024), ("jax-scan", 1024))
 ALL_MODES = (("numpy-single", 1), ("jax-single", 1), *BATCHED)
 SWEEP = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 5_000_000)
@@ -105,6 +107,41 @@ def training(short: bool = False) -> list[Case]:
     batch, steps = (16, 16) if short else (64, 128)
     kinds = ((), options(observation="lossless"))
     return [Case(CRAMPED, "jax-scan", batch, steps, measure="train", options=kind) for kind in kinds]
+
+
+def gpu(variant: str, everything: bool = False) -> list[Case]:
+    """Programs to compile for GPUs: of each family one id for an A100; or all ids, H100s, and eight GPUs."""
+    kinds = {"lossless": PROGRAMS, "none": ("scan", "rollout"), "features": ("scan",)}
+    cases = [
+        *(_compiled(f"{variant}-a100", CRAMPED, kind, one) for kind, some in kinds.items() for one in some),
+        *(_compiled(f"{variant}-a100", id, None, one) for id in _families(everything) for one in PROGRAMS),
+        [Case(ARENA, "jax-scan", 1024, 128, measure=f"{variant}-a100-scan", options=options(**WINDOWED))],
+    ]
+    if everything:
+        cases += [
+            _compiled(f"{variant}-{target}", id, None, one)
+            for target in ("a100x8", "h100", "h100x8")
+            for id in cogrid.registered()
+            for one in ("scan", "rollout")
+        ]
+    return [case for some in cases for case in some]
+
+
+def _compiled(target: str, id: str, kind: str | None, program: str) -> list[Case]:
+    mode, steps = ("jax-vmap", 1) if program == "step" else ("jax-scan", 128)
+    seen = options(observation=kind) if kind else ()
+    return [Case(id, mode, n, steps, measure=f"{target}-{program}", options=seen) for n in (1024, 65_536)]
+
+
+def _families(everything: bool) -> list[str]:
+    """All ids, or the first of each family but the kitchens', which have rows of their own."""
+    ids = cogrid.registered()
+    if everything:
+        return ids
+    first: dict[str, str] = {}
+    for id in ids:
+        first.setdefault(id.partition("-")[0], id)
+    return [id for family, id in first.items() if family != CRAMPED.partition("-")[0]]
 
 
 def checked(cases: list[Case]) -> list[Case]:

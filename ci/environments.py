@@ -22,23 +22,33 @@ import cogrid
 from cogrid.core.actions import ACTION_SETS, INTERACT, TOGGLE
 from cogrid.core.answers import AnyReward, BySlot, Event, Outcome, Price, Replies, Reward, Tally
 from cogrid.core.asking import outcomes_of
-from cogrid.core.game import Game
 from cogrid.core.spec import OBSERVATIONS, Spec
+from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.lineage import DIFFERENCES
+from cogrid.envs.overcooked.objects import Soup
 from cogrid.envs.registry import spec_of
 
 ROOT = Path(__file__).parents[1]
+LINEAGE = "OvercookedAI"
 
 
 def pages() -> dict[str, str]:
     """File name -> Markdown: an overview, and one page for each id."""
     specs = {id: spec_of(id, {}, ()) for id in cogrid.registered()}
-    return {"index.md": overview(specs)} | {f"{id}.md": page(id, spec) for id, spec in specs.items()}
+    own = {f"{id}.md": page(id, spec) for id, spec in specs.items() if group(id) is None}
+    lineage = {id: spec for id, spec in specs.items() if group(id) == LINEAGE}
+    return {"index.md": overview(specs), f"{LINEAGE}.md": lineage_page(lineage)} | own
+
+
+def group(id: str) -> str | None:
+    """The page that an id shares with others of its family."""
+    return LINEAGE if id.startswith(f"{LINEAGE}-") else None
 
 
 def overview(specs: dict[str, Spec]) -> str:
     rows = [
         (
-            f"[{id}]({id}.md)",
+            f"[{id}]({group(id) or id}.md)",
             f"{spec.height} × {spec.width}",
             spec.num_agents,
             spec.observation,
@@ -49,8 +59,8 @@ def overview(specs: dict[str, Spec]) -> str:
     body = [
         "These pages are written from the specs when the site is built.",
         table(("id", "board", "agents", "observation", "steps"), rows),
-        *(f"## {id}\n\n{picture(spec)}" for id, spec in specs.items()),
-        "```{toctree}\n:hidden:\n\n" + "\n".join(specs) + "\n```",
+        *(f"## {id}\n\n{picture(spec)}" for id, spec in specs.items() if group(id) is None),
+        "```{toctree}\n:hidden:\n\n" + "\n".join(dict.fromkeys(group(id) or id for id in specs)) + "\n```",
     ]
     return paragraphs("# Environments", *body)
 
@@ -79,6 +89,49 @@ def page(id: str, spec: Spec) -> str:
         "## Versions",
         versions(id),
     )
+
+
+def lineage_page(specs: dict[str, Spec]) -> str:
+    """All files of overcooked_ai: what they share, what is different, and every board with its orders."""
+    usual = next(iter(specs.values()))
+    return paragraphs(
+        "# Kitchens of overcooked_ai",
+        f"Each of overcooked_ai's {len(specs)} layout files is an id, with the settings of the file: orders, "
+        'values, times, number of agents, and pots that an empty hand starts (`cook_start="interact"`). '
+        "`nox -s oracles` compares every one of them with the package `overcooked`, step by step. "
+        'The boards go by the names of the files, `cogrid.make("Overcooked-CrampedRoom-V0", '
+        'layout="schelling_s")`, which changes the board and nothing else.',
+        "## What differs",
+        table(("where", "how, and why"), DIFFERENCES.items()),
+        "## Rules",
+        rules(usual),
+        "## Rewards",
+        rewards(usual),
+        "## Boards and orders",
+        *(part for id, spec in specs.items() for part in lineage_part(id, spec)),
+    )
+
+
+def lineage_part(id: str, spec: Spec) -> Iterator[str]:
+    game, (layout,) = spec.game, spec.layout
+    assert isinstance(game, Kitchen)
+    yield f"### {id}"
+    yield f"The file `{layout.name}`, {spec.num_agents} agent{'s' * (spec.num_agents > 1)}."
+    yield picture(spec)
+    yield f"```text\n{layout.text}\n```"
+    soups = [item.items for item in spec.symbols.items if isinstance(item, Soup)]
+    rows = [
+        (
+            ", ".join(soup),
+            f"{game.value_of(soup):g}",
+            game.time_of(soup),
+            "twice" * (soup in game.bonus_orders),
+        )
+        for soup in sorted(soups, key=lambda soup: (len(soup), soup))
+        if game.value_of(soup)
+    ]
+    yield table(("soup that scores", "points", "steps to cook", "bonus"), rows)
+    yield "Further options are those of [Overcooked-CrampedRoom-V0](Overcooked-CrampedRoom-V0.md)."
 
 
 def picture(spec: Spec) -> str:
@@ -246,14 +299,15 @@ def outcomes(spec: Spec, intent: int) -> Iterator[tuple[Any, Any, Outcome]]:
                 yield held, thing, outcome
 
 
-def comments(owner: type[Spec] | type[Game]) -> dict[str, str]:
+def comments(owner: type[Any]) -> dict[str, str]:
     """Field -> the comment on the lines of its definition."""
+    inherited = [comments(base) for base in owner.__bases__ if dataclasses.is_dataclass(base)]
     source = textwrap.dedent(inspect.getsource(owner))
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     notes = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
     (definition,) = ast.parse(source).body
     assert isinstance(definition, ast.ClassDef)
-    return {
+    return {name: note for notes_of in inherited for name, note in notes_of.items()} | {
         line.target.id: " ".join(notes[n] for n in range(line.lineno, line.end_lineno + 1) if n in notes)
         for line in definition.body
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name) and line.end_lineno

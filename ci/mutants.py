@@ -36,6 +36,7 @@ HOOKS = (
     "tests/core/test_joining.py",
     "tests/core/test_views.py",
     "tests/core/test_leaving.py",
+    "tests/core/test_boards.py",
     "-k",
     "not jax and not conformance",
 )
@@ -243,6 +244,8 @@ JOINING = "cogrid/core/joining.py"
 PLANES = "cogrid/core/planes.py"
 TICKS = "cogrid/core/ticks.py"
 LEAVING = "cogrid/core/leaving.py"
+BOARDS_AS_DATA = "cogrid/core/boards.py"
+RESET = "cogrid/core/reset.py"
 
 WRONG_HOOKS = (
     Mutant(
@@ -378,8 +381,8 @@ WRONG_HOOKS = (
         "(pose - state.pose)[..., me]",
         "(pose - pose)[..., me]",
     ),
-    Mutant("every slot answers", REPLYING, "waits = waits & ~answers", "waits = waits & True"),
-    Mutant("replies change no slot", REPLYING, "slots[k] = xp.where(answers, after, slots[k])", "pass"),
+    Mutant("every slot answers", REPLYING, "found.append(waits & answer)", "found.append(answer)"),
+    Mutant("replies change no slot", REPLYING, "slots[k] = xp.where(answers, afters[k], slots[k])", "pass"),
     Mutant("what expires is free", REWARDS, "return points + events.expired if", "return points if"),
     Mutant(
         "points go by the slot of the next step",
@@ -449,6 +452,31 @@ WRONG_HOOKS = (
         PLANES,
         "rules.lookup(mine, held) * out)",
         "rules.lookup(mine, held))",
+    ),
+    Mutant("an open edge stays open", BOARDS_AS_DATA, "edge & lookup(table.opens, codes)", "edge & ~edge"),
+    Mutant(
+        "nothing is too many",
+        BOARDS_AS_DATA,
+        "(ranks > lift(most[:, None]",
+        "(ranks > 99 + lift(most[:, None]",
+    ),
+    Mutant(
+        "a start may be there twice", BOARDS_AS_DATA, 'xp.where(flaws["twice"], table.wall, codes)', "codes"
+    ),
+    Mutant(
+        "all rooms are one",
+        BOARDS_AS_DATA,
+        "(names[..., None, :] == own[..., None])",
+        "(names[..., None, :] >= 0) & (own[..., None] >= 0)",
+    ),
+    Mutant("a pool is its first", RESET, "1)[..., 0] % np.uint32(count)", "1)[..., 0] % np.uint32(1)"),
+    Mutant("episodes of a pool share their chance", RESET, "state.evolve(words=words,", "state.evolve("),
+    Mutant("a sketch draws one number", "cogrid/core/sketch.py", "self._drawn += count", "self._drawn += 0"),
+    Mutant(
+        "of equal ones the last is the nearest",
+        "cogrid/core/offsets.py",
+        "rank = steps * np.int32(count) + order",
+        "rank = steps * np.int32(count) + (count - 1 - order)",
     ),
 )
 

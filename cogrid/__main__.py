@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from cogrid import interrupt
-from cogrid.cogrid_env import RENDER_FPS, CoGridEnv
+from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
-from cogrid.envs.registry import make, registered
+from cogrid.envs.registry import make, registered, spec_of
 from cogrid.episode import Episode, play, replayed
 from cogrid.play.server import Server
 from cogrid.play.session import Session
 from cogrid.policies import POLICIES, usual_policy
 from cogrid.render.film import LEAST_FPS, MOST_FPS, SUFFIXES, Film, check_pixels
-from cogrid.render.picture import TILE, checked_tile
+from cogrid.render.picture import RENDER_FPS, TILE, checked_tile
 from cogrid.replay import Replay
 
 MOST_STEPS = 400  # of a film, unless told otherwise
@@ -207,10 +207,11 @@ def _count(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
 
 
 def _list(options: argparse.Namespace) -> None:
+    widest = max(map(len, registered()))
     for id in registered():
-        spec = make(id).spec
+        spec = spec_of(id, {}, ())
         what = f"{spec.height} × {spec.width} cells, {spec.num_agents} agents, {spec.max_steps} steps"
-        print(f"{id:<38}{what}")
+        print(f"{id:<{widest}}  {what}")
 
 
 def _info(options: argparse.Namespace) -> None:

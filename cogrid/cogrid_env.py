@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +17,10 @@ from cogrid.backend.env_state import EnvState
 from cogrid.core import profiling, snapshot
 from cogrid.core.answers import checked_flag
 from cogrid.core.autoreset import renew
+from cogrid.core.boards import check_board, encode, fitting
+from cogrid.core.layout import Layout
 from cogrid.core.observation import observer
+from cogrid.core.pool import starts
 from cogrid.core.replace import replace
 from cogrid.core.report import counters
 from cogrid.core.rules import compile_rules
@@ -25,15 +28,19 @@ from cogrid.core.spec import Spec
 from cogrid.core.step import Functions, StepResult, functions
 from cogrid.guard import Guard, alone
 from cogrid.render import ansi
-from cogrid.render.picture import TILE, checked_tile, picture
+from cogrid.render.picture import RENDER_FPS, TILE, checked_tile, picture
 from cogrid.render.window import WINDOW_TILE, Window
 from cogrid.shadow import Shadow, ShadowReport, wanted
 
 RENDER_MODES = ("ansi", "human", "rgb_array")
-RENDER_FPS = 8
+#: An int, or a str with `agent_names=`; Any, so that a user's own dict[int, int] is accepted as actions.
+AgentID = Any
+Rewards = dict[AgentID, float]
+Flags = dict[AgentID, bool]
+Infos = dict[AgentID, dict[str, Any]]
 
 
-class CoGridEnv(ParallelEnv[int, Any, int]):
+class CoGridEnv(ParallelEnv[AgentID, Any, int]):
     """The stateful adapter: dicts by agent id, NumPy values whatever the backend.
 
     `reset_fn`, `step_fn`, `renew_fn` and `replace` are pure and never touch the adapter's own episode.
@@ -43,6 +50,9 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
 
     With `shadow=True`, or `COGRID_SHADOW=1` where nothing is said here, the other backend is beside every
     reset, step and set state, and all of it is compared: see `shadow`. The pure functions have no shadow.
+
+    Agents are called 0, 1, … unless `agent_names` is a name for each, or that of the first, "agent_0", from
+    which the others count on.
     """
 
     def __init__(
@@ -54,6 +64,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         tile_size: int | None = None,
         infos: bool = False,
         shadow: bool | None = None,
+        agent_names: str | Sequence[str] | None = None,
     ) -> None:
         if render_mode is not None and not is_choice(render_mode, RENDER_MODES):
             raise ValueError(
@@ -71,8 +82,10 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             "render_modes": list(RENDER_MODES),
             "render_fps": RENDER_FPS,
         }
-        self.possible_agents: list[int] = list(range(spec.num_agents))
-        self.agents: list[int] = []
+        self.possible_agents: list[AgentID] = _named(agent_names, spec.num_agents)
+        self._names_option = agent_names
+        self.agents: list[AgentID] = []
+        self._numbers: dict[AgentID, int] = {name: k for k, name in enumerate(self.possible_agents)}
         self.config: Mapping[str, Any] = MappingProxyType(
             {
                 "num_agents": spec.num_agents,
@@ -111,8 +124,12 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
     # The functional environment
 
     @property
-    def reset_fn(self) -> Callable[[Array], tuple[EnvState, Array]]:
-        """`reset_fn(key) -> (state, obs)`; pure."""
+    def reset_fn(self) -> Callable[..., tuple[EnvState, Array]]:
+        """`reset_fn(key, board=None, pool=None) -> (state, obs)`; pure.
+
+        `board` is what `encode_board` makes of text, for environments made with `any_board=True`. Of a `pool`
+        of k boards, or of a batch of k states, every key draws one to begin with.
+        """
         return self._functions.reset
 
     @property
@@ -121,7 +138,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         return self._functions.step
 
     @property
-    def jax_reset(self) -> Callable[[Array], tuple[EnvState, Array]]:
+    def jax_reset(self) -> Callable[..., tuple[EnvState, Array]]:
         """`reset_fn` of a JAX environment."""
         return self._jax_only("jax_reset", self.reset_fn)
 
@@ -138,12 +155,19 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             )
         return function
 
-    def renew_fn(self, state: EnvState, obs: Array, done: Array) -> tuple[EnvState, Array]:
+    def renew_fn(self, state: EnvState, obs: Array, done: Array, pool: Any = None) -> tuple[EnvState, Array]:
         """`renew_fn(state, obs, done) -> (state, obs)`: automatic reset, for loops over `step_fn`; pure.
 
-        Environments that are done begin anew from their own keys, the others go on. Shaping weights stay.
+        Environments that are done begin anew from their own keys, and from the pool if there is one; the
+        others go on. Shaping weights stay.
         """
-        return renew(self.rules, state, obs, done)
+        return renew(self.rules, state, obs, done, pool)
+
+    def encode_board(self, board: str | Layout | list[str | Layout]) -> np.ndarray[Any, Any]:
+        """Codes that `reset_fn` takes: (H, W) of one ASCII board, (k, H, W) of several; padded with walls."""
+        codes: np.ndarray[Any, Any] = fitting(self.rules, "board", encode(self.spec, board))
+        check_board(self.rules, "board", codes)
+        return codes
 
     @property
     def step_timing(self) -> dict[str, int] | None:
@@ -192,14 +216,14 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
     # PettingZoo
 
     @functools.cached_property
-    def observation_spaces(self) -> dict[int, gymnasium.spaces.Box]:
+    def observation_spaces(self) -> dict[AgentID, gymnasium.spaces.Box]:
         """One box for each agent."""
         see = self._observer
         low, high = see.dtype.type(see.low), see.dtype.type(see.high)
         return {a: gymnasium.spaces.Box(low, high, see.shape, see.dtype.type) for a in self.possible_agents}
 
     @functools.cached_property
-    def action_spaces(self) -> dict[int, gymnasium.spaces.Discrete]:
+    def action_spaces(self) -> dict[AgentID, gymnasium.spaces.Discrete]:
         """One set of action numbers for each agent."""
         return {a: gymnasium.spaces.Discrete(self.rules.n_actions) for a in self.possible_agents}
 
@@ -210,24 +234,27 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         shape = (n * see.shape[0],) if len(see.shape) == 1 else (n, *see.shape)
         return gymnasium.spaces.Box(see.dtype.type(see.low), see.dtype.type(see.high), shape, see.dtype.type)
 
-    def observation_space(self, agent: int) -> gymnasium.spaces.Box:
+    def observation_space(self, agent: AgentID) -> gymnasium.spaces.Box:
         """The same object each time."""
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: int) -> gymnasium.spaces.Discrete:
+    def action_space(self, agent: AgentID) -> gymnasium.spaces.Discrete:
         """The same object each time."""
         return self.action_spaces[agent]
 
     @alone
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
-    ) -> tuple[dict[int, Any], dict[int, dict[str, Any]]]:
-        """Begin an episode: of this seed, or the next one of the environment's own random stream."""
+    ) -> tuple[dict[AgentID, Any], Infos]:
+        """Begin an episode: of this seed, or the next one of the environment's own random stream.
+
+        `options` may hold a "board" or a "pool", see `reset_fn`; boards may be ASCII text.
+        """
         if seed is not None:
             self._key = self.rules.backend.key(rng.key(seed))
         elif self._key is None:
             self._key = self.rules.backend.key(np.random.SeedSequence().generate_state(2))
-        self._state, obs = self._reset(self._key)
+        self._state, obs = self._reset(self._key, **starts(self.rules, self._key, options))
         self._key = self._state.rng_key
         self.agents = list(self.possible_agents)
         self._obs = obs
@@ -235,12 +262,10 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         infos: dict[str, Array] = {}
         if self._infos:
             self._totals, infos = self._no_totals(), self._report(self._state)
-        return dict(enumerate(np.array(obs))), self._infos_by_agent(infos)
+        return dict(zip(self.agents, np.array(obs), strict=True)), self._infos_by_agent(infos)
 
     @alone
-    def step(
-        self, actions: Mapping[int, int]
-    ) -> tuple[dict[int, Any], dict[int, float], dict[int, bool], dict[int, bool], dict[int, dict[str, Any]]]:
+    def step(self, actions: Mapping[AgentID, int]) -> tuple[dict[AgentID, Any], Rewards, Flags, Flags, Infos]:
         """One step of all living agents; refuses, and changes nothing, if an action is missing or wrong."""
         if self._state is None:
             raise ValueError("step before reset: call env.reset() first.")
@@ -248,7 +273,7 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             raise ValueError("the episode is over: call env.reset() to begin the next one.")
         joint = np.array(self._checked(actions), np.int32)
         state, obs, rewards, done, infos = self._step(self._state, joint)
-        living, self._state, self._obs = self.agents, state, obs
+        living, number, self._state, self._obs = self.agents, self._numbers, state, obs
         over, points = bool(done), np.asarray(rewards).tolist()
         if state.ended is None:
             terminations = dict.fromkeys(living, False)
@@ -256,9 +281,9 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             self.agents = [] if over else living
         else:
             ended = np.asarray(state.ended).tolist()
-            terminations = {a: ended[a] for a in living}
-            truncations = {a: over and not ended[a] for a in living}
-            self.agents = [] if over else [a for a in living if not ended[a]]
+            terminations = {a: ended[number[a]] for a in living}
+            truncations = {a: over and not ended[number[a]] for a in living}
+            self.agents = [] if over else [a for a in living if not terminations[a]]
         if self._score is not None:
             self._score = self._score + points
             self._show()
@@ -267,8 +292,8 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         if self._infos:
             self._add_totals(told, rewards, infos["counts"])
         return (
-            {a: seen[a] for a in living},
-            {a: points[a] for a in living},
+            {a: seen[number[a]] for a in living},
+            {a: points[number[a]] for a in living},
             terminations,
             truncations,
             told,
@@ -279,17 +304,18 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         n = self.spec.num_agents
         return np.zeros(n, np.float32), np.zeros((n, len(self.counters)), np.int32), 0
 
-    def _add_totals(self, infos: dict[int, dict[str, Any]], rewards: Array, counts: Array) -> None:
+    def _add_totals(self, infos: Infos, rewards: Array, counts: Array) -> None:
         """Put the counts so far into the infos, and all of the episode into those of agents that end now."""
         paid, counted, length = self._totals
         self._totals = (paid + np.asarray(rewards), counted + np.asarray(counts), length + 1)
         returns, totals = (total.tolist() for total in self._totals[:2])
         for agent, info in infos.items():
-            info["counts"] = dict(zip(self.counters, totals[agent], strict=True))
+            number = self._numbers[agent]
+            info["counts"] = dict(zip(self.counters, totals[number], strict=True))
             if agent not in self.agents:
-                info["episode"] = {"r": returns[agent], "l": length + 1, "counts": dict(info["counts"])}
+                info["episode"] = {"r": returns[number], "l": length + 1, "counts": dict(info["counts"])}
 
-    def _checked(self, actions: Mapping[int, int]) -> list[int]:
+    def _checked(self, actions: Mapping[AgentID, int]) -> list[int]:
         """The joint action, a noop for agents that have ended."""
         if not isinstance(actions, Mapping):
             raise TypeError(f"actions must be a dict by agent, not {type(actions).__name__}.")
@@ -305,10 +331,10 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
                 raise ValueError(
                     f"action {action} of agent {agent} is out of range: it must be from 0 to {n_actions - 1}."
                 )
-            joint[agent] = action
+            joint[self._numbers[agent]] = action
         return joint
 
-    def _refuse_agents(self, actions: Mapping[int, int]) -> None:
+    def _refuse_agents(self, actions: Mapping[AgentID, int]) -> None:
         missing = [agent for agent in self.agents if agent not in actions]
         unknown = [agent for agent in actions if agent not in self.agents]
         if missing:
@@ -319,14 +345,12 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
             f"an action was given for agent {brief(unknown[0])}: living agents are {self.agents}."
         )
 
-    def _infos_by_agent(
-        self, infos: Mapping[str, Array], agents: list[int] | None = None
-    ) -> dict[int, dict[str, Any]]:
+    def _infos_by_agent(self, infos: Mapping[str, Array], agents: list[AgentID] | None = None) -> Infos:
         living = self.agents if agents is None else agents
         if not infos:
             return {a: {} for a in living}
         host = {name: np.asarray(value) for name, value in infos.items()}
-        return {a: self._info(host, a) for a in living}
+        return {a: self._info(host, self._numbers[a]) for a in living}
 
     def _info(self, infos: Mapping[str, Any], agent: int) -> dict[str, Any]:
         """The infos of one agent, in words."""
@@ -390,8 +414,8 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles carry the spec and the episode; compiled functions are found again."""
-        options = {"render_mode": self.render_mode, "tile_size": self.tile_size, "infos": self._infos}
-        options["shadow"] = self._shadow_option
+        options: dict[str, Any] = {"render_mode": self.render_mode, "tile_size": self.tile_size}
+        options |= {"infos": self._infos, "shadow": self._shadow_option, "agent_names": self._names_option}
         return _revive, (self.spec, self.backend, options, self._state and self.get_state(), self._totals)
 
     @property
@@ -417,7 +441,8 @@ class CoGridEnv(ParallelEnv[int, Any, int]):
         self._state, self._key, self._totals = state, state.rng_key, self._no_totals()
         self._obs = self._see(state)
         ended = [False] * self.spec.num_agents if state.ended is None else np.asarray(state.ended).tolist()
-        self.agents = [] if bool(state.done) else [a for a in self.possible_agents if not ended[a]]
+        living = [name for name, over in zip(self.possible_agents, ended, strict=True) if not over]
+        self.agents = [] if bool(state.done) else living
         self._begin_pictures()
 
 
@@ -431,7 +456,23 @@ def _revive(
     return env
 
 
-def _integer(agent: int, action: Any) -> int:
+def _named(names: str | Sequence[str] | None, n: int) -> list[AgentID]:
+    """What the agents are called."""
+    if names is None:
+        return list(range(n))
+    if isinstance(names, str):
+        if not names.endswith("0"):
+            raise ValueError(
+                f"agent_names={brief(names)} must be the first agent's name, such as 'agent_0', or {n} names."
+            )
+        return [f"{names[:-1]}{k}" for k in range(n)]
+    given = list(names)
+    if len(given) != n or len({*map(str, given)}) != n or not all(isinstance(name, str) for name in given):
+        raise ValueError(f"agent_names={brief(names)} must be {n} different names, or 'agent_0'.")
+    return given
+
+
+def _integer(agent: AgentID, action: Any) -> int:
     name = f"action {brief(action)} of agent {agent}"
     number = as_array(name, action)
     if number.dtype.kind not in "iu" or number.ndim:

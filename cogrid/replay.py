@@ -169,7 +169,8 @@ class Recorder(BaseParallelWrapper):
     ) -> tuple[dict[int, Any], dict[int, dict[str, Any]]]:
         """Begin an episode and forget the one before."""
         obs, infos = self.env.reset(seed=seed, options=options)
-        self._begin(None if seed is None else rng.seed(seed))
+        told = any((options or {}).get(name) is not None for name in ("board", "pool"))
+        self._begin(None if seed is None or told else rng.seed(seed))
         return obs, infos
 
     @alone
@@ -200,7 +201,7 @@ class Recorder(BaseParallelWrapper):
 
     def _frame(self, rewards: Mapping[int, float]) -> Frame:
         env = self.env
-        seen = env.state().reshape(env.spec.num_agents, *env.observation_space(0).shape)
+        seen = env.state().reshape(env.spec.num_agents, *env.observation_space(env.possible_agents[0]).shape)
         paid = np.array([rewards.get(agent, 0.0) for agent in env.possible_agents], np.float32)
         return Frame(env.env_state, seen, paid, env.env_state.done)
 

@@ -17,6 +17,7 @@ from cogrid.backend.env_state import EnvState
 from cogrid.checkpoint import Checkpoints
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.autoreset import renew
+from cogrid.core.pool import checked_pool
 from cogrid.core.rules import Rules
 from cogrid.core.snapshot import fingerprint
 from cogrid.core.step import functions, step
@@ -71,6 +72,7 @@ def rollout(
     devices: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: int = 10_000,
+    pool: Any = None,
 ) -> Rollout:
     """Play `num_steps` in `num_envs` environments with `policy(params, obs, key) -> actions`, or at random.
 
@@ -81,6 +83,8 @@ def rollout(
 
     `devices` share the environments: a number of them, a list or a mesh; all that JAX has if left out. Of
     several processes each makes the same call, and gets the trajectory of its own environments.
+
+    Of a `pool` of boards or states, see `CoGridEnv.reset_fn`, every episode draws one to begin with.
 
     `checkpoint` names a folder: the rollout is saved there every `checkpoint_every` steps and at its end.
     The same call goes on from the last save, on any devices, to the same result; one with another policy
@@ -97,16 +101,17 @@ def rollout(
     program = compiled(env.rules, policy, place(devices, num_envs), "trajectory" if shadow else keep)
     if program.place.processes > 1:
         agree("rollout", spec=fingerprint(env.rules), key=np.asarray(words), keep=keep, **sizes, **saving)
-    play = functools.partial(program.play, params=params, chunk=chunk, shadow=shadow)
+    pool = program.everywhere(checked_pool(env.rules, pool))
+    play = functools.partial(program.play, params=params, chunk=chunk, shadow=shadow, pool=pool)
     with named():
         if checkpoint is None:
-            carry, parts = play(program.begin(words), num_steps=num_steps, keep=keep == "trajectory")
+            carry, parts = play(program.begin(words, pool), num_steps=num_steps, keep=keep == "trajectory")
             return program.finish(carry, parts)
-        about, unknown = _about(program, words, params)
+        about, unknown = _about(program, words, params, pool)
         with Checkpoints(checkpoint, about) as saves:
             if saves.steps and unknown:
                 warnings.warn(_unknown(saves, unknown), stacklevel=2)
-            carry, done = _continued(program, words, saves, num_steps)
+            carry, done = _continued(program, words, pool, saves, num_steps)
             while done < num_steps:
                 length = min(num_steps, (done // checkpoint_every + 1) * checkpoint_every) - done
                 carry, _ = play(carry, num_steps=length, keep=False)
@@ -132,7 +137,7 @@ def _check(env: CoGridEnv, policy: Any, keep: str, checkpoint: Any, numbers: dic
         raise ValueError("a checkpoint holds no trajectory: leave out checkpoint= or keep='trajectory'.")
 
 
-def _about(program: Program, words: Array, params: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _about(program: Program, words: Array, params: Any, pool: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What a rollout and the checkpoint that it goes on from must have in common; what cannot be compared."""
     policy: Any = program.policy
     code, values = digest_of(policy), digest_of_tree(params)
@@ -144,6 +149,8 @@ def _about(program: Program, words: Array, params: Any) -> tuple[dict[str, Any],
         "policy_digest": policy and f"{python()} {code.digits}",
         "params_digest": values.digits,
     }
+    if pool is not None:
+        about["pool_digest"] = digest_of_tree(pool).digits
     return about, code.unknown + values.unknown
 
 
@@ -154,13 +161,15 @@ def _unknown(saves: Checkpoints, unknown: tuple[str, ...]) -> str:
     )
 
 
-def _continued(program: Program, words: Array, saves: Checkpoints, num_steps: int) -> tuple[Carry, int]:
+def _continued(
+    program: Program, words: Array, pool: Any, saves: Checkpoints, num_steps: int
+) -> tuple[Carry, int]:
     """Where the last save stopped, or the beginning; and the steps until there."""
     if not saves.steps:
-        return program.begin(words), 0
+        return program.begin(words, pool), 0
     if saves.steps > num_steps:
         raise ValueError(f"num_steps={num_steps}, but {saves.folder} has played {saves.steps} already.")
-    saved = saves.load(program.shapes(words, saves.rows))
+    saved = saves.load(program.shapes(words, pool, saves.rows))
     return program.place.fit(saved, saves.rows), saves.steps
 
 
@@ -170,11 +179,24 @@ class Program(NamedTuple):
     rules: Rules
     policy: Policy | None
     place: Placement
-    begin: Callable[[Array], Carry]
-    run: Callable[[Carry, Any, int], tuple[Carry, dict[str, Array]]]  # gives its first argument away
+    begin: Callable[..., Carry]  # the words of a key, and a pool
+    run: Callable[..., tuple[Carry, dict[str, Array]]]  # carry (given away), params, length and pool
+
+    def everywhere(self, pool: Any) -> Any:
+        """What episodes are drawn from, whole on every device."""
+        import jax
+
+        return jax.device_put(pool, self.place.everywhere())
 
     def play(
-        self, carry: Carry, params: Any, num_steps: int, chunk: int, keep: bool, shadow: Shadow | None
+        self,
+        carry: Carry,
+        params: Any,
+        num_steps: int,
+        chunk: int,
+        keep: bool,
+        shadow: Shadow | None,
+        pool: Any,
     ) -> tuple[Carry, list[dict[str, Any]]]:
         """A chunk at a time; what was to be kept of each, on the host."""
         import jax
@@ -187,11 +209,12 @@ class Program(NamedTuple):
         for first in range(0, num_steps, chunk):
             before = jax.tree.map(host, carry.state) if shadow else None  # the carry itself is given away
             began = perf_counter()
-            carry, kept = self.run(carry, params, min(chunk, num_steps - first))
+            carry, kept = self.run(carry, params, min(chunk, num_steps - first), pool)
             part = {name: host(value, axis=1) for name, value in kept.items()}
             if shadow and before:
                 seconds = perf_counter() - began
-                shadow.chunk(before, **part, last=jax.tree.map(host, carry.state), seconds=seconds)
+                last = jax.tree.map(host, carry.state)
+                shadow.chunk(before, **part, last=last, seconds=seconds, pool=pool)
             if keep:
                 parts.append(part)
         return carry, parts
@@ -203,7 +226,7 @@ class Program(NamedTuple):
         state, obs, _, sums = self.place.cut(carry)
         return Rollout(state, obs, sums, whole, self.place.mine())
 
-    def shapes(self, words: Array, rows: int) -> Carry:
+    def shapes(self, words: Array, pool: Any, rows: int) -> Carry:
         """A carry of so many environments, padding included, by shapes and places."""
         import jax
 
@@ -211,7 +234,7 @@ class Program(NamedTuple):
             place = self.place.of_rows(rows)
             return jax.ShapeDtypeStruct((rows, *value.shape[1:]), value.dtype, sharding=place)
 
-        shapes: Carry = jax.tree.map(shape, jax.eval_shape(self.begin, words))
+        shapes: Carry = jax.tree.map(shape, jax.eval_shape(self.begin, words, pool))
         return shapes
 
 
@@ -223,18 +246,20 @@ def compiled(rules: Rules, policy: Policy | None, place: Placement, keep: str) -
     act = random_policy(rules) if policy is None else policy
     xp = rules.xp
 
-    def begin(words: Array) -> Carry:
+    everywhere = jax.sharding.PartitionSpec()
+
+    def begin(words: Array, pool: Any = None) -> Carry:
         children = rng.split_words(xp, rng.split_words(xp, words, place.padded), 2)  # (B, 2, 2)
-        carry: Carry = place.on_each(fresh, place.spec(), place.spec())(children)
+        carry: Carry = place.on_each(fresh, (place.spec(), everywhere), place.spec())(children, pool)
         return carry
 
-    def fresh(children: Array) -> Carry:
-        state, obs = functions(rules).reset(children[:, 0])  # one child for the environment
+    def fresh(children: Array, pool: Any) -> Carry:
+        state, obs = functions(rules).reset(children[:, 0], pool=pool)  # one child for the environment
         size = len(children)
         zeros = Sums(xp.zeros((size, rules.n_agents), np.float32), xp.zeros(size, np.int32))
         return Carry(state, obs, children[:, 1], zeros)  # and one for its policy
 
-    def one(params: Any, carry: Carry, _: Any) -> tuple[Carry, Any]:
+    def one(params: Any, pool: Any, carry: Carry, _: Any) -> tuple[Carry, Any]:
         state, obs, words, sums = carry
         words = rng.split_words(xp, words, 2)  # (B, 2, 2) for the next step, for this one
         actions = jax.vmap(act, in_axes=(None, 0, 0))(params, obs, rules.backend.key(words[:, 1]))
@@ -242,15 +267,15 @@ def compiled(rules: Rules, policy: Policy | None, place: Placement, keep: str) -
         sums = Sums(sums.rewards + rewards, sums.episodes + done.astype(np.int32))
         played = {"obs": obs, "actions": actions, "rewards": rewards, "done": done}
         kept = played if keep == "trajectory" else {}
-        return Carry(*renew(rules, state, seen, done), words[:, 0], sums), kept
+        return Carry(*renew(rules, state, seen, done, pool), words[:, 0], sums), kept
 
     @functools.partial(jax.jit, static_argnums=2, donate_argnums=0)
-    def run(carry: Carry, params: Any, length: int) -> Any:
-        def chunk(carry: Carry, params: Any) -> Any:
-            return jax.lax.scan(functools.partial(one, params), carry, None, length=length)
+    def run(carry: Carry, params: Any, length: int, pool: Any = None) -> Any:
+        def chunk(carry: Carry, params: Any, pool: Any) -> Any:
+            return jax.lax.scan(functools.partial(one, params, pool), carry, None, length=length)
 
-        everywhere = jax.sharding.PartitionSpec()
-        return place.on_each(chunk, (place.spec(), everywhere), (place.spec(), place.spec(1)))(carry, params)
+        inputs, outputs = (place.spec(), everywhere, everywhere), (place.spec(), place.spec(1))
+        return place.on_each(chunk, inputs, outputs)(carry, params, pool)
 
     return Program(rules, policy, place, jax.jit(begin), run)
 

@@ -146,12 +146,13 @@ class Shadow:
         beside = self.other.backend.compiled(build(self.other))
         steps = "rewards" in names
 
-        def both(*arguments: Any) -> Any:
+        def both(*arguments: Any, **starts: Any) -> Any:  # the board or the pool of a reset
             began = perf_counter()
-            result = function(*arguments)
+            result = function(*arguments, **starts)
             ours = named(self.main, names, result)  # on the host, so that nothing is left to be computed
             middle = perf_counter()
-            theirs = named(self.other, names, beside(*self._carried(*arguments)))
+            given = {name: self._on_host(value) for name, value in starts.items()}
+            theirs = named(self.other, names, beside(*self._carried(*arguments), **given))
             if steps:
                 self._time(middle - began, perf_counter() - middle)
                 self._steps += 1
@@ -165,8 +166,16 @@ class Shadow:
     def _carried(self, first: Any, *others: Any) -> tuple[Any, ...]:
         """Arguments as the shadow takes them: a state and arrays, or dicts of them, or a key."""
         if isinstance(first, EnvState):
-            return carried(self.other, first), *map(_on_host, others)
+            return carried(self.other, first), *map(self._on_host, others)
         return (self.other.backend.key(np.asarray(self.main.backend.words(first))),)
+
+    def _on_host(self, value: Any) -> Any:
+        """An array, a dict of them, or a pool of states as the shadow takes them."""
+        if isinstance(value, EnvState):
+            return carried(self.other, value)
+        if isinstance(value, Mapping):
+            return {name: np.asarray(array) for name, array in value.items()}
+        return np.asarray(value)
 
     def _compare(
         self,
@@ -199,6 +208,7 @@ class Shadow:
         done: Array,
         last: EnvState,
         seconds: float | None = None,
+        pool: Any = None,
     ) -> None:
         """Replay what the backend has recorded of T steps of B environments that reset themselves (`renew`).
 
@@ -206,17 +216,19 @@ class Shadow:
         (T, B) what followed; `first` and `last`, the states before and after all of it. A comparison is one
         step of one environment: these three, and in the last step the state too. The states between are not
         known, so an environment is left out for the rest of the chunk once it differs: what follows from a
-        fault is neither a comparison nor another mismatch. `seconds` is what the backend took for the chunk.
+        fault is neither a comparison nor another mismatch. `seconds` is what the backend took for the chunk,
+        `pool` what its episodes were drawn from.
         """
         actions, obs, rewards, done = (np.asarray(value) for value in (actions, obs, rewards, done))
         self._check_chunk(first, actions, obs, rewards, done, last)
         elapsed, compiled = 0.0, self.other.backend.compiled
         advance, see = compiled(_advance(self.other)), compiled(functions(self.other).observe)
         state = carried(self.other, first)
+        drawn_from = () if pool is None else (self._on_host(pool),)
         seen, good = see(state), np.ones(actions.shape[1], bool)  # (B,) has not differed yet
         for t, joint in enumerate(actions):
             before, began = state, perf_counter()
-            state, following, paid, over = advance(before, joint)
+            state, following, paid, over = advance(before, joint, *drawn_from)
             theirs = named(self.other, CHUNK, (seen, paid, over))
             elapsed += perf_counter() - began
             ours = dict(zip(CHUNK, (obs[t], rewards[t], done[t]), strict=True))
@@ -276,15 +288,10 @@ def marks_in(before: int, now: int) -> bool:
     return any(before < mark <= now for mark in early) or before // last < now // last
 
 
-def _on_host(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: np.asarray(array) for name, array in value.items()}
-    return np.asarray(value)
-
-
 def carried(rules: Rules, state: EnvState) -> EnvState:
     """The state on the backend of other rules of the same spec."""
     widths = {"cells": rules.cell_dtype, "pos": rules.pos_dtype, "pose": rules.agent_dtype}
+    widths["places"] = rules.pos_dtype
     if rules.slots is not None:
         widths["slots"] = rules.slot_dtype
     host = {name: np.asarray(value, widths.get(name)) for name, value in state.stored().items()}
@@ -295,9 +302,9 @@ def carried(rules: Rules, state: EnvState) -> EnvState:
 def _advance(rules: Rules) -> Callable[..., Any]:
     """A step with automatic reset, as a rollout makes it; pure."""
 
-    def advance(state: EnvState, actions: Array) -> tuple[Any, ...]:
+    def advance(state: EnvState, actions: Array, pool: Any = None) -> tuple[Any, ...]:
         state, seen, rewards, done, _ = step(rules, state, actions)
-        state, obs = renew(rules, state, seen, done)
+        state, obs = renew(rules, state, seen, done, pool)
         return state, obs, rewards, done
 
     return advance

@@ -41,6 +41,7 @@ def check_env(
         tapes[backend] = _check_functions(env, steps, seed)
         _check_end(CoGridEnv(spec.override(max_steps=3), backend), seed)
         _check_snapshot(env, seed)
+        _check_boards(env, seed)
     first = tapes[backends[0]]
     for backend in backends[1:]:
         _assert_tapes(first, tapes[backend], f"{backends[0]} and {backend} differ")
@@ -76,12 +77,11 @@ def state_fields(state: EnvState) -> dict[str, np.ndarray[Any, Any]]:
 def _check_rules(spec: Spec) -> None:
     """Ask the game again: it must answer alike each time, and read neither a clock nor a random module."""
     game, known = spec.game, _answers(spec.symbols)
-    letters = frozenset("".join(row for board in spec.boards for row in board))
     before = sys.getprofile()
     for _ in range(3):
         sys.setprofile(_Watch(game))
         try:
-            again = _answers(close.__wrapped__(game, letters, spec.num_agents))
+            again = _answers(close.__wrapped__(game, spec.letters, spec.num_agents))
         finally:
             sys.setprofile(before)
         for hook, answers in known.items():
@@ -232,6 +232,27 @@ def _check_snapshot(env: CoGridEnv, seed: int) -> None:
     before = state_fields(env.env_state)
     env.set_state(snapshot)
     _assert_fields(state_fields(env.env_state), before, "a snapshot did not restore the state")
+
+
+def _check_boards(env: CoGridEnv, seed: int) -> None:
+    """Boards that the game draws are whole; a state can be begun with again, and so can a board."""
+    keys, compiled = rng.split(rng.key(seed), 64), env.rules.backend.compiled
+    reset = compiled(env.reset_fn)
+    state, _ = reset(keys)
+    if env.rules.generates:
+        repaired = np.flatnonzero(np.asarray(state.repaired))
+        assert not repaired.size, (
+            f"{type(env.spec.game).__name__}.generate drew a board that is no board of this spec for child "
+            f"{repaired[0]} of seed {seed}: {len(repaired)} of 64 were repaired"
+        )
+    again, _ = reset(keys, pool=state)
+    assert set(map(bytes, np.asarray(again.pos))) <= set(map(bytes, np.asarray(state.pos))), (
+        "a pool of states began with something that is not in it"
+    )
+    if env.rules.open:
+        codes = env.encode_board(list(env.spec.layout))
+        pooled, _ = reset(keys, pool=codes)
+        assert not np.asarray(pooled.repaired).any(), "a layout of the spec was repaired"
 
 
 def _assert_tapes(left: list[tuple[Any, ...]], right: list[tuple[Any, ...]], message: str) -> None:

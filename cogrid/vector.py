@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import gymnasium
@@ -16,14 +18,19 @@ from cogrid.backend.env_state import EnvState
 from cogrid.core.answers import checked_flag
 from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
+from cogrid.core.pool import checked_pool, starts
+from cogrid.core.replace import replace
 from cogrid.core.report import counters
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import Functions, functions, step
 from cogrid.guard import Guard, alone
+from cogrid.render.picture import RENDER_FPS, TILE, checked_tile, picture
 from cogrid.shadow import Shadow, ShadowReport, wanted
 
-AUTORESETS = ("same-step", "next-step")
+#: What `autoreset=` can be, and Gymnasium's name for it.
+AUTORESETS = MappingProxyType({"same-step": AutoresetMode.SAME_STEP, "next-step": AutoresetMode.NEXT_STEP})
+RENDER_MODES = ("rgb_array",)
 #: What `_stepper` gives.
 RESULTS = (
     *("state", "totals", "obs", ("final obs", "final totals", "final length")),
@@ -36,6 +43,8 @@ class VectorEnv:
 
     With `shadow=True`, or `COGRID_SHADOW=1` where nothing is said here, the other backend is beside every
     reset and step, and all of it is compared: see `shadow`.
+
+    Of a `pool` of boards or states, see `CoGridEnv.reset_fn`, every episode draws one to begin with.
     """
 
     def __init__(
@@ -45,8 +54,11 @@ class VectorEnv:
         backend: str = "numpy",
         *,
         autoreset: str = "same-step",
+        render_mode: str | None = None,
+        tile_size: int | None = None,
         infos: bool = False,
         shadow: bool | None = None,
+        pool: Any = None,
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
             raise ValueError(f"num_envs={brief(num_envs)} must be a whole number of at least 1.")
@@ -54,20 +66,29 @@ class VectorEnv:
             raise ValueError(
                 f"autoreset={brief(autoreset)} is unknown: choose one of {', '.join(map(repr, AUTORESETS))}."
             )
+        if render_mode is not None and not is_choice(render_mode, RENDER_MODES):
+            raise ValueError(f"render_mode={brief(render_mode)} is unknown: choose 'rgb_array', or None.")
         self.spec = spec
         self.num_envs = num_envs
         self.backend = backend
         self.autoreset = autoreset
+        self.autoreset_mode = AUTORESETS[autoreset]
+        self.render_mode = render_mode
+        self.tile_size = checked_tile(TILE if tile_size is None else tile_size)
         self.rules = compile_rules(spec, backend)
-        mode = AutoresetMode.SAME_STEP if autoreset == "same-step" else AutoresetMode.NEXT_STEP
-        self.metadata = {"autoreset_mode": mode}
+        self._pool = checked_pool(self.rules, pool)
+        self.metadata: dict[str, Any] = {
+            "autoreset_mode": self.autoreset_mode,
+            "render_modes": list(RENDER_MODES),
+            "render_fps": RENDER_FPS,
+        }
         self._guard = Guard("environment", backend)
         self._infos = infos = checked_flag("infos", infos)
         pure = functions(self.rules, infos)
         self._begin = self.rules.backend.compiled(pure.reset)
         self._report = self.rules.backend.compiled(pure.report)
         self._advance = self.rules.backend.compiled(_stepper(self.rules, autoreset, infos))
-        self._shadow = Shadow(spec, backend) if wanted(shadow) else None
+        self._shadow_option, self._shadow = shadow, Shadow(spec, backend) if wanted(shadow) else None
         if self._shadow is not None:
             build = functools.partial(_stepper, autoreset=autoreset, infos=infos)
             self._advance = self._shadow.watch(self._advance, build, RESULTS)
@@ -116,11 +137,39 @@ class VectorEnv:
             raise ValueError("there is no state before reset: call reset() first.")
         return self._state
 
+    @property
+    def _drawn_from(self) -> tuple[Any, ...]:
+        """The further argument of a step that draws from a pool."""
+        return () if self._pool is None else (self._pool,)
+
+    def replace(self, state: EnvState, **changes: Any) -> EnvState:
+        """A valid batch of states with some attributes changed; pure."""
+        return replace(self.rules, state, **changes)
+
+    @alone
+    def set_state(self, state: EnvState) -> None:
+        """Continue from a batch of states (see `replace`), for curricula and annealing.
+
+        Episodes go on, so their returns and counts so far are kept.
+        """
+        if self._state is None:
+            raise ValueError("set_state before reset: call reset() first.")
+        if state.rules is not self.rules or state.time.shape != (self.num_envs,):
+            raise ValueError(
+                f"set_state takes {self.num_envs} states of this very environment: "
+                "change its env_state with replace()."
+            )
+        self._state = state
+
     @alone
     def reset(
         self, seed: int | Sequence[int] | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin all episodes: environment i has seed + i, or its own seed of a list."""
+        """Begin all episodes: environment i has seed + i, or its own seed of a list.
+
+        `options` may hold "board", one for all or one for each, for these episodes, or a "pool", which takes
+        the place of the former one; both may be ASCII text.
+        """
         if seed is None:
             if self._state is None:
                 seed = int(np.random.SeedSequence().generate_state(1)[0])
@@ -134,7 +183,11 @@ class VectorEnv:
             if len(seeds) != self.num_envs:
                 raise ValueError(f"{len(seeds)} seeds were given for {self.num_envs} environments.")
             keys = self.rules.backend.key(np.stack([rng.key(one) for one in seeds]))
-        self._state, obs = self._begin(keys)
+        given = starts(self.rules, keys, options)
+        self._pool = given.get("pool", self._pool)
+        if "board" not in given and self._pool is not None:
+            given["pool"] = self._pool
+        self._state, obs = self._begin(keys, **given)
         agents, zeros = (self.num_envs, self.spec.num_agents), self.rules.xp.zeros
         self._totals = {"r": zeros(agents, np.float32)}
         if self._infos:
@@ -156,7 +209,7 @@ class VectorEnv:
             raise TypeError(f"actions must be integers, not {actions.dtype}.")
         self._check_range(actions)
         self._state, self._totals, obs, final, rewards, terminated, truncated, infos = self._advance(
-            self._state, self._totals, actions.astype(np.int32)
+            self._state, self._totals, actions.astype(np.int32), *self._drawn_from
         )
         infos = dict(infos)
         over = np.asarray(terminated | truncated)
@@ -183,8 +236,46 @@ class VectorEnv:
                 f"it must be from 0 to {self.rules.n_actions - 1}."
             )
 
+    def render(self) -> tuple[Any, ...] | None:
+        """A (height, width, 3) picture of every environment with render_mode="rgb_array", else None."""
+        if self.render_mode is None:
+            return None
+        return tuple(picture(self.rules, self.env_state, self.tile_size, np.asarray(self._totals["r"])))
+
     def close(self) -> None:
         """Nothing is held open."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles carry the spec and the episodes; compiled functions are found again."""
+        options = {
+            "autoreset": self.autoreset,
+            "render_mode": self.render_mode,
+            "tile_size": self.tile_size,
+            "infos": self._infos,
+            "shadow": self._shadow_option,
+            "pool": self._pool,
+        }
+        state = self._state and {name: np.asarray(value) for name, value in self._state.stored().items()}
+        totals = {name: np.asarray(value) for name, value in self._totals.items()}
+        return _revive, (self.spec, self.num_envs, self.backend, options, state, totals)
+
+
+def _revive(
+    spec: Spec,
+    num_envs: int,
+    backend: str,
+    options: dict[str, Any],
+    state: dict[str, Any] | None,
+    totals: dict[str, Any],
+) -> VectorEnv:
+    env = VectorEnv(spec, num_envs, backend, **options)
+    if state is not None:
+        asarray = env.rules.xp.asarray
+        absent = {f.name: None for f in dataclasses.fields(spec.game.state_type) if f.name != "rules"}
+        stored = absent | {name: asarray(value) for name, value in state.items()}
+        env._state = spec.game.state_type(**stored, rules=env.rules)
+        env._totals = {name: asarray(value) for name, value in totals.items()}
+    return env
 
 
 @functools.lru_cache(maxsize=256)
@@ -192,14 +283,16 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
     """State, totals and actions -> the first two, and all that a step reports; pure."""
     next_report = functions(rules, infos).report  # what is possible in the renewed state
 
-    def same_step(state: EnvState, totals: dict[str, Array], actions: Array) -> tuple[Any, ...]:
+    def same_step(
+        state: EnvState, totals: dict[str, Array], actions: Array, pool: Any = None
+    ) -> tuple[Any, ...]:
         before = state
         state, seen, rewards, done, report = step(rules, state, actions, infos)
         rewards = _paid(rules, before, rewards)
         totals = _added(totals, rewards, report)
         terminated, truncated = _ends(rules, state, done)
         final = (seen, totals, state.time)
-        state, obs = renew(rules, state, seen, done)
+        state, obs = renew(rules, state, seen, done, pool)
         report |= next_report(state)
         return (
             state,
@@ -212,13 +305,15 @@ def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
             report,
         )
 
-    def next_step(state: EnvState, totals: dict[str, Array], actions: Array) -> tuple[Any, ...]:
+    def next_step(
+        state: EnvState, totals: dict[str, Array], actions: Array, pool: Any = None
+    ) -> tuple[Any, ...]:
         before, was_over = state, state.done
         state, seen, rewards, _, report = step(rules, state, actions, infos)
         rewards = _paid(rules, before, rewards)
         totals = _cleared(rules, was_over, _added(totals, rewards, report))
         final = (seen, totals, state.time)
-        state, obs = renew(rules, state, seen, was_over)
+        state, obs = renew(rules, state, seen, was_over, pool)
         report |= next_report(state)
         terminated, truncated = _ends(rules, state, state.done)
         return state, totals, obs, final, rewards, terminated, truncated, report

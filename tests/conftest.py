@@ -1,9 +1,12 @@
-"""Strict JAX for every test, without implicit promotion; several devices; and Ctrl-C that works."""
+"""Strict JAX for every test, without implicit promotion; several devices; bounded memory; working Ctrl-C."""
 
 from __future__ import annotations
 
 import signal
 
+import pytest
+
+from tests.memory import Memory
 from tests.support import HAS_JAX
 
 # A shell that runs the tests in the background makes them, and the commands they start, ignore it.
@@ -15,3 +18,7 @@ if HAS_JAX:
     jax.config.update("jax_numpy_dtype_promotion", "strict")
     jax.config.update("jax_numpy_rank_promotion", "raise")
     jax.config.update("jax_num_cpu_devices", 4)  # so that rollouts are spread, unevenly, by default
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Memory())

@@ -10,18 +10,46 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
 import cogrid
 from cogrid.backend import rng
+from cogrid.envs.overcooked import specs
+from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.registry import spec_of
 from cogrid.testing import state_fields
 
 HAS_JAX = importlib.util.find_spec("jax") is not None
 #: Backends whose libraries are installed; the NumPy session proves that the suite needs no JAX.
 BACKENDS = ("numpy", "jax") if HAS_JAX else ("numpy",)
-IDS = tuple(cogrid.registered())
-KITCHENS = tuple(id for id in IDS if id.startswith("Overcooked"))
+EVERY_ID = tuple(cogrid.registered())
+#: Of ids that are much alike, by their prefix, these stand for all; the others are tested at night.
+SAMPLES = {
+    "CommonsHarvest-": ("CommonsHarvest-Open-V0",),
+    "OvercookedAI-": (
+        "OvercookedAI-CounterCircuit-V0",  # tomatoes, several soups, a bonus
+        "OvercookedAI-MultiplayerSchelling-V0",  # four agents
+        "OvercookedAI-OldDynamicsPutTest-V0",  # one agent, and a start of its own
+    ),
+    # Classic kitchens with other options.
+    "Overcooked-CrampedRoom-SingleAgent": (),
+    "Overcooked-CrampedRoom-LocalView": (),
+    "Overcooked-AsymmetricAdvantages-PartialObs": (),
+}
+IDS = tuple(
+    id
+    for id in EVERY_ID
+    if all(id in sample or not id.startswith(prefix) for prefix, sample in SAMPLES.items())
+)
+KITCHENS = tuple(id for id in EVERY_ID if isinstance(spec_of(id, {}, ()).game, Kitchen))
+CLASSIC = tuple(specs.CLASSIC)
 
 UP, DOWN, LEFT, RIGHT, INTERACT, TOGGLE, NOOP = range(7)
+
+
+def marks(id: str, *others: pytest.MarkDecorator) -> tuple[pytest.MarkDecorator, ...]:
+    """Those of a test of this id: what the samples stand for is slow."""
+    return others if id in IDS else (*others, pytest.mark.slow)
 
 
 def assert_same(left: Any, right: Any, what: str = "") -> None:

@@ -17,6 +17,7 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 import cogrid
 from cogrid.backend import rng
 from cogrid.render.picture import picture
+from cogrid.replay import Recorder
 from cogrid.testing import state_fields as fields
 from tests.doors import hall
 from tests.episodes import digest, jitted, play, random_actions, record, run_python
@@ -613,3 +614,51 @@ if HAS_JAX:
         episode(vec)
         episode(cogrid.make_vec(ROOM, 4, backend="jax", max_steps=3, random_start=True))
         assert compilations() == warm
+
+
+# Agents with names
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_named_agents_play_as_numbered_ones(backend: str) -> None:
+    """The same values under other keys, to the end of an agent that leaves early."""
+    spec = hall("#EE#\n#12#\n####", max_steps=5)
+    plain = cogrid.CoGridEnv(spec, backend, infos=True)
+    named = cogrid.CoGridEnv(spec, backend, infos=True, agent_names="cook_0")
+    assert named.possible_agents == ["cook_0", "cook_1"]
+    assert record(plain.reset(seed=1)[0]) == record(dict(enumerate(named.reset(seed=1)[0].values())))
+    living = []
+    for joint in ((INTERACT, NOOP), (NOOP, LEFT), (NOOP, NOOP), (NOOP, NOOP), (NOOP, NOOP)):
+        numbers = list(plain.agents)
+        told = plain.step({agent: joint[agent] for agent in numbers})
+        answers = named.step({f"cook_{agent}": joint[agent] for agent in numbers})
+        for ours, theirs in zip(told, answers, strict=True):
+            assert list(theirs) == [f"cook_{agent}" for agent in numbers]
+            for agent in numbers:
+                np.testing.assert_equal(theirs[f"cook_{agent}"], ours[agent])
+        living.append(list(named.agents))
+    assert living == [["cook_1"]] * 4 + [[]]
+    twin = copy.deepcopy(named)
+    assert twin.possible_agents == named.possible_agents
+
+
+def test_named_agents_pass_pettingzoo_and_record() -> None:
+    env = cogrid.make("Overcooked-CrampedRoom-V0", agent_names=["ann", "ben"], max_steps=30)
+    parallel_api_test(env, num_cycles=40)
+    assert env.observation_space("ann") is env.observation_space("ann")
+    recorder = Recorder(env)
+    recorder.reset(seed=3)
+    for _ in range(5):
+        recorder.step({"ann": INTERACT, "ben": LEFT})
+    recorder.replay().verify("numpy")
+    assert recorder.replay().actions.tolist() == [[INTERACT, LEFT]] * 5
+
+
+@pytest.mark.parametrize("names", ["cook", "", ["ann"], ["ann", "ann"], ["ann", 1], ["a", "b", "c"]])
+def test_bad_names_are_refused(names: Any) -> None:
+    with pytest.raises(ValueError, match="agent_names="):
+        cogrid.make("Overcooked-CrampedRoom-V0", agent_names=names)
+    env = cogrid.make("Overcooked-CrampedRoom-V0", agent_names="agent_0")
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="the action of agent 'agent_1' is missing"):
+        env.step({"agent_0": 6})

@@ -14,6 +14,8 @@ import pytest
 from tests.support import HAS_JAX
 
 ROOT = Path(__file__).parents[1]
+# What needs another library; `nox -s clients` runs these.
+ELSEWHERE = ("docs/with-your-learner.md", "examples/torch_ppo.py")
 # For the examples whose defaults take a person's time, and not a test's.
 ARGUMENTS = {
     "examples/performance_demo.py": ("--num-envs", "2000", "--seconds", "0.5"),
@@ -51,11 +53,13 @@ def whole_page(name: str, markdown: str) -> list[Sample]:
 def samples() -> list[Sample]:
     examples = sorted((ROOT / "examples").glob("*.py"))
     pages = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "docs").rglob("*.md"))}
-    return [
+    found = [
         *python_blocks("README.md", (ROOT / "README.md").read_text(encoding="utf-8")),
         *(s for name, path in pages.items() for s in whole_page(name, path.read_text(encoding="utf-8"))),
         *(Sample(f"examples/{path.name}", path.read_text(encoding="utf-8")) for path in examples),
     ]
+    assert {sample.name for sample in found} >= {*ELSEWHERE}
+    return [sample for sample in found if sample.name not in ELSEWHERE]
 
 
 @pytest.mark.parametrize("sample", [pytest.param(s, id=s.name) for s in samples() if s.runs_here])

@@ -24,6 +24,7 @@ LAYERS = {
     "cogrid.interrupt": (),
     "cogrid.render": ("numpy", "cogrid.backend", "cogrid.core", "cogrid.files", "cogrid.render"),
     "cogrid": ("numpy", "gymnasium", "pettingzoo", "cogrid"),
+    "cogrid.adapters.stable_baselines3": ("numpy", "gymnasium", "stable_baselines3", "cogrid"),
     "cogrid.benchmarks": ("numpy", "cogrid"),
 }
 # The outer layers, where a function may import JAX.
@@ -43,13 +44,17 @@ ORDER = (
     "answers",
     "game",
     "hooks",
+    "places",
     "asking",
     "symbols",
     "spec",
     "slots",
     "rules",
+    "sketch",
+    "boards",
     "prices",
     "aiming",
+    "offsets",
     (
         "movement",
         "interaction",
@@ -66,13 +71,14 @@ ORDER = (
     "observation",
     ("reset", "replace", "report", "difference"),
     "snapshot",
+    "pool",
     "autoreset",
     "step",
     "profiling",
 )
 
 # Other libraries that only some use has, and the layer where a function may import them.
-EXTRAS = {"PIL": "cogrid.render", "tkinter": "cogrid.render", "websockets": "cogrid"}
+EXTRAS = {"PIL": "cogrid.render", "tkinter": "cogrid.render", "websockets": "cogrid", "jaxmarl": "cogrid"}
 
 # Modules that import JAX at module level. Everything else imports JAX, or one of these, inside a function.
 JAX_MODULES = ("cogrid.backend._jax",)

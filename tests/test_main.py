@@ -24,7 +24,7 @@ from cogrid.play.server import Server
 from cogrid.replay import record
 from tests.episodes import ROOT, shared
 from tests.play.support import frozen_page
-from tests.support import IDS
+from tests.support import EVERY_ID, IDS
 
 ROOM = "Overcooked-CrampedRoom-V0"
 
@@ -32,7 +32,7 @@ ROOM = "Overcooked-CrampedRoom-V0"
 def test_list_has_every_id(capsys) -> None:
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(IDS)
+    assert [line.split()[0] for line in lines] == list(EVERY_ID)
     assert "4 × 5 cells, 2 agents, 400 steps" in next(line for line in lines if "CrampedRoom" in line)
 
 

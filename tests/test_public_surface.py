@@ -14,7 +14,7 @@ from cogrid import distributed
 from cogrid.backend.env_state import EnvState
 from cogrid.envs import registry
 from tests.episodes import jitted, run_python, shared
-from tests.support import BACKENDS, DOWN, HAS_JAX, IDS, KITCHENS, LEFT, NOOP, RIGHT, UP, assert_same, keys
+from tests.support import BACKENDS, CLASSIC, DOWN, HAS_JAX, IDS, LEFT, NOOP, RIGHT, UP, assert_same, keys
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -72,9 +72,9 @@ def test_a_registered_spec_can_be_made(monkeypatch) -> None:
 
 def test_signatures() -> None:
     assert parameters(cogrid.make)[:2] == ["id", "backend"]
-    assert set(parameters(cogrid.make)) >= {"render_mode", "infos", "shadow", "overrides"}
+    assert set(parameters(cogrid.make)) >= {"render_mode", "infos", "shadow", "agent_names", "overrides"}
     assert parameters(cogrid.make_vec)[:3] == ["id", "num_envs", "backend"]
-    assert set(parameters(cogrid.make_vec)) >= {"autoreset", "infos", "shadow", "overrides"}
+    assert set(parameters(cogrid.make_vec)) >= {"autoreset", "infos", "shadow", "render_mode", "overrides"}
     assert parameters(cogrid.rollout)[:5] == ["env", "policy", "key", "num_envs", "num_steps"]
     assert set(parameters(cogrid.rollout)) >= {"chunk", "params", "keep", "devices", "checkpoint"}
     assert parameters(distributed.start)[:3] == ["address", "num_processes", "process_id"]
@@ -114,7 +114,7 @@ def test_attributes_of_the_environment() -> None:
     assert not missing
     assert parameters(env.reset) == ["seed", "options"]
     assert parameters(env.step) == ["actions"]
-    assert parameters(env.reset_fn) == ["key"]
+    assert parameters(env.reset_fn) == ["key", "board", "pool"]
     assert parameters(env.step_fn) == ["state", "actions"]
 
 
@@ -433,7 +433,7 @@ PINNED["soup:onion,onion,onion"] = 8
 
 
 @each_backend
-@pytest.mark.parametrize("id", KITCHENS)
+@pytest.mark.parametrize("id", CLASSIC)
 def test_type_ids_of_the_classic_kitchens(backend, id) -> None:
     env = shared(id, backend)
     assert env.type_ids == env.spec.type_ids == PINNED

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import pickle
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import cogrid
 from cogrid.adapters.gymnasium import AgentVectorEnv
 from cogrid.core.autoreset import renew
 from cogrid.core.rules import compile_rules
+from cogrid.render.picture import picture
 from tests.doors import hall
 from tests.support import BACKENDS, HAS_JAX, INTERACT, NOOP, assert_same, keys
 
@@ -340,3 +343,62 @@ if HAS_JAX:
                     vec.step(actions)
             vec.step(actions)
             assert (vec.shadow.mismatches, vec.shadow.first.environment) == (1, 2)
+
+
+# Pictures, copies, and states that are set
+
+
+@each_backend
+def test_copies_and_pickles_go_on_alike(backend) -> None:
+    """Also the returns that were being counted."""
+    vec = cogrid.make_vec(ROOM, 3, backend, max_steps=6, shaping=1.0, infos=True)
+    vec.reset(seed=1)
+    tape = np.random.default_rng(0).integers(0, 7, (14, 3, 2))
+    for actions in tape[:4]:
+        vec.step(actions)
+    twins, ends = (pickle.loads(pickle.dumps(vec)), copy.deepcopy(vec)), 0
+    for actions in tape[4:]:
+        *mine, told = vec.step(actions)
+        for twin in twins:
+            *theirs, other = twin.step(actions)
+            for left, right in zip(mine, theirs, strict=True):
+                np.testing.assert_array_equal(left, right)
+            if "episode" in told:
+                ends += 1
+                np.testing.assert_array_equal(told["episode"]["r"], other["episode"]["r"])
+    assert ends == 4
+    fresh = pickle.loads(pickle.dumps(cogrid.make_vec(ROOM, 3, backend)))
+    with pytest.raises(ValueError, match="no state before reset"):
+        fresh.env_state  # noqa: B018
+
+
+@each_backend
+def test_a_state_that_is_set_is_played_on(backend) -> None:
+    vec = cogrid.make_vec(ROOM, 3, backend, max_steps=4, shaping=1.0)
+    vec.reset(seed=1)
+    vec.set_state(vec.replace(vec.env_state, shaping_weight=0.5, time=3))
+    _, _, _, truncations, _ = vec.step(np.full((3, 2), 6))
+    assert np.asarray(truncations).all()
+    assert np.asarray(vec.env_state.shaping_weight).tolist() == [0.5] * 3, "it outlives the episode"
+    other = cogrid.make_vec(ROOM, 2, backend, max_steps=4, shaping=1.0)
+    with pytest.raises(ValueError, match="set_state before reset"):
+        other.set_state(vec.env_state)
+    other.reset(seed=0)
+    with pytest.raises(ValueError, match="set_state takes 2 states of this very environment"):
+        other.set_state(vec.env_state)
+
+
+@each_backend
+def test_pictures_of_all(backend) -> None:
+    vec = cogrid.make_vec(ROOM, 3, backend, render_mode="rgb_array", tile_size=16, random_start=True)
+    with pytest.raises(ValueError, match="no state before reset"):
+        vec.render()
+    vec.reset(seed=1)
+    pictures = vec.render()
+    assert len(pictures) == 3
+    assert len({one.tobytes() for one in pictures}) > 1
+    board = picture(vec.rules, vec.env_state, 16, np.zeros((3, 2)))
+    np.testing.assert_array_equal(np.stack(pictures), board)
+    assert cogrid.make_vec(ROOM, 3).render() is None
+    with pytest.raises(ValueError, match="render_mode='human' is unknown: choose 'rgb_array', or None"):
+        cogrid.make_vec(ROOM, 3, render_mode="human")

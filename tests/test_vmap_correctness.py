@@ -11,7 +11,7 @@ import pytest
 
 import cogrid
 from cogrid.testing import state_fields
-from tests.support import HAS_JAX, KITCHENS
+from tests.support import CLASSIC, HAS_JAX
 
 BATCH_SIZE = 1024
 N_PARITY_STEPS = 5
@@ -22,7 +22,7 @@ Host = dict[str, np.ndarray[Any, Any]]
 
 # One xdist group a layout, so that each compiles on one worker only.
 over_layouts = pytest.mark.parametrize(
-    "id", [pytest.param(id, marks=pytest.mark.xdist_group(f"vmap:{id}")) for id in KITCHENS]
+    "id", [pytest.param(id, marks=pytest.mark.xdist_group(f"vmap:{id}")) for id in CLASSIC]
 )
 
 
@@ -202,15 +202,15 @@ if HAS_JAX:
         assert_batch_equals_alone(kitchen(id), together(kitchen(id)), 1, [0], N_PARITY_STEPS)
 
     def test_batch_that_mixes_layouts() -> None:
-        layouts = [kitchen(id).config["layout"] for id in KITCHENS]
-        env = cogrid.make(KITCHENS[0], backend="jax", layout=layouts)
+        layouts = [kitchen(id).config["layout"] for id in CLASSIC]
+        env = cogrid.make(CLASSIC[0], backend="jax", layout=layouts)
         drawn = np.asarray(together(env)[0](keys(BATCH_SIZE))[0].layout)
         assert set(drawn.tolist()) == set(range(len(layouts)))
         some_of_each = {int(i) for number in set(drawn) for i in np.flatnonzero(drawn == number)[:2]}
         assert_batch_equals_alone(env, together(env), BATCH_SIZE, some_of_each.union(SAMPLED), N_PARITY_STEPS)
 
-    @pytest.mark.xdist_group(f"vmap:{KITCHENS[0]}")
+    @pytest.mark.xdist_group(f"vmap:{CLASSIC[0]}")
     def test_hundred_thousand_environments() -> None:
         n = 100_000
-        env = kitchen(KITCHENS[0])
+        env = kitchen(CLASSIC[0])
         assert_batch_equals_alone(env, together(env), n, (0, 1, n // 2, n - 2, n - 1), steps=2)

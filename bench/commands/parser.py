@@ -15,6 +15,7 @@ from bench.commands import (
     compare,
     diff,
     export,
+    gpu,
     peers,
     plot,
     profile,
@@ -28,7 +29,7 @@ from bench.commands import list as list_
 from bench.exit_codes import described
 
 GROUPS: dict[str, tuple[ModuleType, ...]] = {
-    "Measure": (run, list_, profile, peers, scaling),
+    "Measure": (run, list_, profile, peers, scaling, gpu),
     "Read results": (diff, compare, report, plot, export),
     "Baselines": (baseline,),
     "Check the checks": (selfcheck, validate),

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         print(tables.profile(result))
         return exit_code(result)
     print(tables.summary(result))
-    return _judged(result, earlier, options.strict)
+    return judged(result, earlier, options.strict)
 
 
 def _planned(options: argparse.Namespace) -> tuple[Path, Result]:
@@ -103,7 +103,7 @@ def exit_code(result: Result) -> Code:
     return worst(meaning.get(row.status, Code.FINE) for row in result.rows)
 
 
-def _judged(result: Result, earlier: Baselines, strict: bool) -> Code:
+def judged(result: Result, earlier: Baselines, strict: bool) -> Code:
     found = findings.judge(result, earlier)
     if earlier.timings or earlier.counters or result.is_ab:
         print(f"\n{diff.text(found)}")
@@ -134,7 +134,7 @@ def _against(options: argparse.Namespace) -> int:
         raise UsageError(f"{options.against} runs none of the cases: {comparisons[0].why_new}")
     print(f"bench: results are in {short(path)}", file=sys.stderr)
     print(tables.machine(result))
-    return _judged(result, Baselines(), options.strict)
+    return judged(result, Baselines(), options.strict)
 
 
 def _ab_suite(arena: suites.Options, with_training: bool) -> list[Case]:

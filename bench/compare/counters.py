@@ -72,7 +72,7 @@ def compare(head: Result, row: Row, earlier: Sequence[CounterSet]) -> Counted:
     """Beside the earlier row of the same name, way of measuring and key; a trajectory has no key."""
     if not has_counters(row):
         return Counted()
-    key = key_of(head.system, row.case.backend)
+    key = key_of(head.system, row.case.backend, row.case.measure)
     named = [(one.key, old) for one in earlier for old in one.rows if old.name == row.name]
     current = [(other, old) for other, old in named if old.identity == row.identity]
     if any(other_results(old, row) for _, old in current):

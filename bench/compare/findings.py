@@ -11,7 +11,7 @@ from bench.compare.counters import Change
 from bench.compare.intervals import Interval, interval
 from bench.exit_codes import Code
 from bench.records import Comparison, Result, Row
-from bench.storage.baselines import Baselines
+from bench.storage.baselines import Baselines, key_of
 from bench.storage.machine import differing
 from bench.units import engineering, pace, percent
 
@@ -26,7 +26,10 @@ def environment_share(row: Row) -> str:
 def in_short(row: Row) -> str:
     if not row.is_ok:
         return f"{row.status}: {row.error}"
-    known = f"{engineering(row.numbers.median, row.unit)} ± {percent(row.numbers.cv)}"
+    known = engineering(row.numbers.median, row.unit)
+    if row.is_modelled:
+        return known
+    known += f" ± {percent(row.numbers.cv)}"
     return ", ".join(filter(None, [known, environment_share(row), row.doubt]))
 
 
@@ -44,6 +47,7 @@ CODES = {
     "not comparable": Code.NOT_COMPARABLE,
     "gone": Code.NOT_COMPARABLE,
     "new": Code.NOT_COMPARABLE,
+    "counted": Code.FINE,  # it was not run, so that its counters say all
     "same": Code.FINE,
     "faster": Code.FINE,
 }
@@ -114,7 +118,9 @@ def _of_row(head: Result, row: Row, baselines: Baselines) -> Finding:
     """Wrong results first; then the counters, and the times where they can be compared."""
     if row.status in ("mismatch", "failed"):
         return _finding(row, row.status, in_short(row))
-    finding = _timing(head, row, baselines.timings)
+    finding = (
+        _finding(row, "counted", "counted") if row.is_modelled else _timing(head, row, baselines.timings)
+    )
     counted = counters.compare(head, row, baselines.counters)
     if counted.wrong:
         finding = _finding(row, "mismatch", f"mismatch: {WRONG}")
@@ -162,7 +168,11 @@ def refusal(base: Result, before: Row, run: Result, row: Row) -> tuple[str, str]
         return "not comparable", "measured in another way"
     if counters.other_results(before, row):
         return "mismatch", WRONG
-    if run.fingerprint != base.fingerprint:
+    if row.is_modelled:
+        backend, measure = row.case.backend, row.case.measure
+        if key_of(run.system, backend, measure) != key_of(base.system, backend, measure):
+            return "not comparable", "compiled by another jaxlib"
+    elif run.fingerprint != base.fingerprint:
         return "not comparable", f"other {' and '.join(differing(base.system, run.system)) or 'machine'}"
     if not before.is_ok:
         return "not comparable", f"{before.status} before"

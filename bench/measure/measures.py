@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from bench.measure import clock, phases, speed, times, training
+from bench.measure.gpu import compiled
 from bench.measure.plan import Measured, Plan
 from cogrid.benchmarks.case import Case
 
@@ -22,6 +23,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "profile": phases.profile,
         "features": phases.features,
         "train": training.train,
+        **compiled.MEASURES,
     }
 )
 

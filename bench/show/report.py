@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 
 from bench.compare.findings import VERDICTS, Finding, environment_share, in_short, judge
 from bench.records import UNSTABLE, Result, Row
-from bench.show import diff, tables
+from bench.show import diff, gpu, tables
 from bench.show.figures import files
 from bench.show.html import Cell, Section, note, number, paragraph, picture, table, text
 from bench.storage import results
@@ -37,10 +37,12 @@ NOTED: dict[str, Callable[[float], str]] = {
 
 
 def page(found: Sequence[Result], baselines: Baselines) -> str:
-    """The whole file, from results in time order and the baselines: the newest run, and the newest A/B."""
-    run = next((one for one in reversed(found) if one.rows and not one.is_ab), None)
-    ab = next((one for one in reversed(found) if one.is_ab), None)
-    shown = [one for one in (ab, run) if one]
+    """The whole file, from results in time order and the baselines: of each kind of run the newest."""
+    newest = [one for one in reversed(found) if one.rows]
+    run = next((one for one in newest if not one.is_ab and one.configuration.suite != "gpu"), None)
+    ab = next((one for one in newest if one.is_ab), None)
+    compiled = next((one for one in newest if one.configuration.suite == "gpu"), None)
+    shown = [one for one in (ab, run, compiled) if one]
     figures = {
         name: picture(name, figure.get_suptitle(), files.svg(figure, name, transparent=True))
         for name, figure in files.drawn(found).items()
@@ -48,6 +50,8 @@ def page(found: Sequence[Result], baselines: Baselines) -> str:
     sections = [ab_section(ab, figures.pop("forest"))] if ab else []
     if run:
         sections += [comparison(run, baselines), measurements(run)]
+    if compiled:
+        sections += [_as_compiled(comparison(compiled, baselines)), _as_compiled(measurements(compiled))]
     if figures:
         sections.append(Section("plots", "Plots", "\n".join(figures.values())))
     if run:
@@ -73,6 +77,11 @@ def comparison(run: Result, baselines: Baselines) -> Section:
         return Section("baselines", "Against the baselines", none, tables.headline(run))
     findings = judge(run, baselines)
     return Section("baselines", "Against the baselines", verdicts(findings), diff.headline(findings))
+
+
+def _as_compiled(section: Section) -> Section:
+    """Of the newest run that compiled for GPUs; it stands beside the same of one that measured."""
+    return section._replace(name=f"gpu-{section.name}", title=f"{section.title}: compiled for GPUs")
 
 
 def ab_section(result: Result, figure: str) -> Section:
@@ -116,14 +125,23 @@ def tag(finding: Finding) -> Cell:
 
 
 def measurements(result: Result) -> Section:
-    speeds = [row for row in result.rows if row.unit == "steps/s"]
-    times = [row for row in result.rows if row.unit != "steps/s"]
+    compiled, speeds, times = tables.parted(result.rows)
     html = paragraph(tables.headline(result))
+    if compiled:
+        html += "<h3>Compiled for GPUs, not run</h3>" + table(gpu.COLUMNS, map(program, compiled))
+        html += paragraph(gpu.MODEL, "fine")
     if speeds:
         html += table(SPEEDS, map(speed, speeds))
     if times:
         html += "<h3>Times</h3>" + table(tables.TIME, map(time, times))
     return Section("results", "Results", html)
+
+
+def program(row: Row) -> list[Cell]:
+    name, target, *numbers = gpu.cells(row)
+    if not row.is_ok:
+        return [text(name), text(target), *map(note, numbers)]
+    return [text(name), text(target), *(Cell(escape(shown), css_class="number") for shown in numbers)]
 
 
 def speed(row: Row) -> list[Cell]:
@@ -166,7 +184,7 @@ def noise(result: Result) -> Section:
             *(number(row.noise.get(name), show(row.noise.get(name, 0))) for name, show in NOTED.items()),
         ]
         for row in result.rows
-        if row.is_ok
+        if row.is_ok and not row.is_modelled
     ]
     columns = ("case", "variation", "steal", "others", "samples dropped", "disturbed but kept")
     return Section("noise", "Noise", paragraph(how, "fine") + table(columns, rows))

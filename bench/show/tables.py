@@ -8,9 +8,11 @@ from tabulate import tabulate
 
 from bench.compare.findings import environment_share, in_short
 from bench.compare.sweeps import same_but
+from bench.measure.gpu.compiled import target_of
 from bench.measure.phases import Parts
 from bench.measure.phases import table as phases_table
 from bench.records import Result, Row
+from bench.show import gpu
 from bench.units import engineering, percent, size
 from cogrid.shadow import VARIABLE
 
@@ -21,9 +23,10 @@ PROFILES = {"profile": "phases of a step", "features": "parts of the flat observ
 
 
 def summary(result: Result) -> str:
-    speeds = [row for row in result.rows if row.unit == "steps/s"]
-    times = [row for row in result.rows if row.unit != "steps/s"]
+    compiled, speeds, times = parted(result.rows)
     parts = [machine(result)]
+    if compiled:
+        parts.append(gpu.table(compiled))
     if speeds:
         parts.append(_table([_speed(row, result.rows) for row in speeds], SPEED))
     if times:
@@ -31,6 +34,15 @@ def summary(result: Result) -> str:
     if any(row.shadow for row in result.rows):
         parts.append(shadows(result.rows))
     return "\n\n".join(filter(None, [*parts, verbs(result.rows), headline(result)]))
+
+
+def parted(rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row]]:
+    """Programs that were compiled for a GPU and not run, speeds, times."""
+    kinds = [0 if target_of(row.case.measure) else 1 if row.unit == "steps/s" else 2 for row in rows]
+    compiled, speeds, times = (
+        [row for row, one in zip(rows, kinds, strict=True) if one == k] for k in range(3)
+    )
+    return compiled, speeds, times
 
 
 def verbs(rows: Sequence[Row]) -> str:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from bench import ROOT
 from bench.exit_codes import UsageError
+from bench.measure.gpu.compiled import target_of
 from bench.measure.plan import Plan
 from bench.records import SCHEMA_VERSION, Acceptance, Hex12, Hex16, Parameters, Record, Result, Row, System
 from bench.storage import machine, results
@@ -23,7 +24,7 @@ COLUMNS = ("baseline", "holds", "here", "accepted", "revision", "because")
 # Of the environment variables that a result names: those that change what is compiled.
 COMPILING = ("XLA_FLAGS", "JAX_ENABLE_X64", "JAX_NUM_CPU_DEVICES")
 
-#: Which jaxlib and platform, or which NumPy and Python, counters belong to.
+#: Which jaxlib and platform or compiled target, or which NumPy and Python, counters belong to.
 CounterKey = Annotated[dict[str, str], msgspec.Meta(min_length=1)]
 
 
@@ -104,11 +105,11 @@ def has_counters(row: Row) -> bool:
     return bool(row.is_ok and row.counters and row.library == "cogrid")
 
 
-def key_of(system: System, backend: str) -> CounterKey:
+def key_of(system: System, backend: str, measure: str = "") -> CounterKey:
     if backend == "numpy":  # the instructions of this Python are counted
         return {"numpy": system.numpy, "python": ".".join(system.python.split(".")[:2])}
     flags = {name: value for name, value in system.flags.items() if name in COMPILING}
-    return {"jaxlib": str(system.jaxlib), "platform": system.platform, **flags}
+    return {"jaxlib": str(system.jaxlib), "platform": target_of(measure) or system.platform, **flags}
 
 
 def describe_key(key: CounterKey) -> str:
@@ -116,13 +117,12 @@ def describe_key(key: CounterKey) -> str:
 
 
 def counter_sets(result: Result) -> list[CounterSet]:
-    found: dict[str, list[CountedRow]] = {}
+    found: dict[str, CounterSet] = {}
     for row in filter(has_counters, result.rows):
-        found.setdefault(row.case.backend, []).append(CountedRow.of(row))
-    return [
-        CounterSet(schema=SCHEMA_VERSION, key=key_of(result.system, backend), rows=rows)
-        for backend, rows in found.items()
-    ]
+        key = key_of(result.system, row.case.backend, row.case.measure)
+        empty = CounterSet(schema=SCHEMA_VERSION, key=key, rows=[])
+        found.setdefault(describe_key(key), empty).rows.append(CountedRow.of(row))
+    return list(found.values())
 
 
 # Accepting
@@ -156,7 +156,7 @@ def accept(paths: Sequence[Path], reason: str, allow_dirty: bool = False) -> Acc
 def parts(result: Result) -> list[Baseline]:
     """What of a result goes into which baseline: steady rows with their times, and all counters."""
     rows = [row for row in result.rows if row.is_ok and is_current(row)]
-    steady = [row for row in rows if not row.doubt]
+    steady = [row for row in rows if not row.doubt and not row.is_modelled]
     timed = [replace(result, rows=steady)] if steady else []
     return [*counter_sets(replace(result, rows=rows)), *timed]
 
@@ -248,7 +248,8 @@ def troubles(path: Path) -> list[str]:
 
 def fit(baseline: Baseline, here: System) -> str:
     if isinstance(baseline, CounterSet):
-        fits = baseline.key in [key_of(here, backend) for backend in ("numpy", "jax")]
+        keys = [key_of(here, "numpy"), *(key_of(here, "jax", row.case.measure) for row in baseline.rows)]
+        fits = baseline.key in keys
         return "fits" if fits else f"not comparable: counted for {describe_key(baseline.key)}"
     others = machine.differing(baseline.system, here)
     return f"not comparable: other {' and '.join(others)}" if others else "fits"

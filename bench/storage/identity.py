@@ -35,10 +35,15 @@ def identity(case: Case, plan: Plan) -> str:
     The number of samples is left out: more of them measure the same thing better.
     """
     sampling = {name: value for name, value in plan._asdict().items() if name != "samples"}
-    own = sys.modules[measures.named(case.measure).__module__].__file__
-    return hashed(
-        [case.parameters(), sampling], code_of(*(ROOT / name for name in MEASURING), Path(str(own)))
-    )
+    return hashed([case.parameters(), sampling], code_of(*_measuring(case.measure)))
+
+
+def _measuring(measure: str) -> list[Path]:
+    """The files of a measure. One that has a folder of its own plays no tape and asks no clock."""
+    module = Path(str(sys.modules[measures.named(measure).__module__].__file__))
+    if module.parent == ROOT / "bench" / "measure":
+        return [*(ROOT / name for name in MEASURING), module]
+    return [ROOT / "cogrid" / "benchmarks" / "case.py", *sorted(module.parent.glob("*.py"))]
 
 
 def hashed(facts: Any, code: str) -> str:

@@ -17,10 +17,10 @@ from cogrid.vector import VectorEnv
 class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """`AgentVectorEnv(make_vec(...))`: agent a of environment e is sub-environment e · n + a.
 
-    All is NumPy's, whatever the backend. The agents of an environment begin and end together, so an agent
-    with an end of its own waits, without effect and reward, for the others'. What `make_vec` tells of an
-    episode's end as "episode" is here "totals": Gymnasium's RecordEpisodeStatistics wants the other name for
-    itself. Its wrappers of observations take `make_vec(..., autoreset="next-step")` only.
+    Arrays are NumPy's, whatever the backend. The agents of an environment begin and end together, so an agent
+    that ends early waits, without effect and reward, for the others. What `make_vec` reports at the end of
+    an episode as "episode" is called "totals" here: Gymnasium's RecordEpisodeStatistics uses the other name.
+    Gymnasium's observation wrappers refuse the same-step mode: use `make_vec(..., autoreset="next-step")`.
     """
 
     def __init__(self, vec: VectorEnv) -> None:
@@ -28,6 +28,8 @@ class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self.n_agents = vec.spec.num_agents
         self.num_envs = vec.num_envs * self.n_agents
         self.metadata = dict(vec.metadata)
+        self.autoreset_mode = vec.autoreset_mode
+        self.render_mode = vec.render_mode
         self.single_observation_space = _of_one_agent(vec.single_observation_space)
         self.single_action_space = gymnasium.spaces.Discrete(vec.rules.n_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -60,6 +62,15 @@ class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             self._each(truncations),
             self._flat_infos(infos),
         )
+
+    def render(self) -> tuple[Any, ...] | None:
+        """The picture of its environment for every agent, with `make_vec(..., render_mode="rgb_array")`."""
+        pictures = self.vec.render()
+        return pictures and tuple(one for one in pictures for _ in range(self.n_agents))
+
+    def set_shaping_weight(self, weight: float) -> None:
+        """Anneal the shaping terms of all environments; it outlives their episodes."""
+        self.vec.set_state(self.vec.replace(self.vec.env_state, shaping_weight=weight))
 
     def _flat(self, value: Array) -> np.ndarray[Any, Any]:
         """(B, n, …) -> (B · n, …), the caller's own to write into."""

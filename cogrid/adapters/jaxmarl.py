@@ -20,7 +20,7 @@ from cogrid.core.rules import Rules
 from cogrid.core.step import functions
 
 ByAgent = dict[str, Array]
-StepResult = tuple[ByAgent, EnvState, ByAgent, ByAgent, dict[str, Array]]
+StepResult = tuple[ByAgent, EnvState, ByAgent, ByAgent, dict[str, Any]]
 
 
 class Box(NamedTuple):
@@ -48,19 +48,24 @@ class Discrete:
 class JaxMARLEnv:
     """`JaxMARLEnv(make(..., backend="jax"))`: an environment for JaxMARL's wrappers and learners.
 
-    Agents are called agent_0, agent_1, …. `reset` and `step` are compiled, and can be used inside of `jit`,
-    `vmap` and `scan`. Infos are those of the pure step, (n, …), so none without `infos=True`. Where JaxMARL
-    asks for the class of a space (CTRolloutManager does), hand in its own:
-    `spaces=jaxmarl.environments.spaces`.
+    Agents are called agent_0, agent_1, …. `reset` and `step` are compiled, and can be used inside `jit`,
+    `vmap` and `scan`. Infos are those of the pure step, (n, …), so none without `infos=True`. Spaces are
+    JaxMARL's own where it is installed.
+
+    With `shaped_reward=True` rewards leave the shaping terms out, and `info["shaped_reward"]` has them by
+    agent, unweighted: JaxMARL's learners for Overcooked anneal them on their own. The environment needs them:
+    `make(..., shaping=1.0)`.
     """
 
-    def __init__(self, env: CoGridEnv, *, spaces: Any = None) -> None:
+    def __init__(self, env: CoGridEnv, *, shaped_reward: bool = False) -> None:
         if env.backend != "jax":
             raise ValueError(
                 f"JaxMARLEnv takes a JAX environment and this one runs on {env.backend}: "
                 "make(..., backend='jax')."
             )
-        spaces = sys.modules[__name__] if spaces is None else spaces
+        if shaped_reward and not env.spec.shaping:
+            raise ValueError("shaped_reward=True needs an environment with shaping: make(..., shaping=1.0).")
+        spaces = _spaces()
         see, rules = observer(env.rules), env.rules
         self.env = env
         self.name = str(env.metadata["name"])
@@ -71,15 +76,15 @@ class JaxMARLEnv:
         }
         self.action_spaces = {a: spaces.Discrete(rules.n_actions) for a in self.agents}
         compiled = rules.backend.compiled
-        self._functions = Functions(*(compiled(one) for one in _pure(rules, env.step_fn)))
+        self._functions = Functions(*(compiled(one) for one in _pure(rules, env.step_fn, shaped_reward)))
 
-    def observation_space(self, agent: str) -> Any:
-        """What the agent sees."""
-        return self.observation_spaces[agent]
+    def observation_space(self, agent: str | None = None) -> Any:
+        """What the agent, or any of them, sees."""
+        return self.observation_spaces[agent or self.agents[0]]
 
-    def action_space(self, agent: str) -> Any:
-        """What the agent can do."""
-        return self.action_spaces[agent]
+    def action_space(self, agent: str | None = None) -> Any:
+        """What the agent, or any of them, can do."""
+        return self.action_spaces[agent or self.agents[0]]
 
     def reset(self, key: Array) -> tuple[ByAgent, EnvState]:
         """The first observations and the state of an episode."""
@@ -115,9 +120,11 @@ class Functions(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def _pure(rules: Rules, step_fn: Callable[..., Any]) -> Functions:
+def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool) -> Functions:
     """The same objects for the same environment, so that compiled code is shared."""
     pure, names = functions(rules), _names(rules)
+    if split:
+        step_fn = _split(rules, step_fn)
 
     def by_agent(values: Array) -> ByAgent:
         return {name: values[i] for i, name in enumerate(names)}
@@ -130,6 +137,8 @@ def _pure(rules: Rules, step_fn: Callable[..., Any]) -> Functions:
         joint = rules.xp.stack([rules.xp.asarray(actions[name]) for name in names])
         state, obs, rewards, done, infos = step_fn(state, joint)
         ends = rules.xp.full(rules.n_agents, done) if state.ended is None else state.ended | done
+        if split:
+            infos = {**infos, "shaped_reward": by_agent(infos["shaped_reward"])}
         return by_agent(obs), state, by_agent(rewards), by_agent(ends) | {"__all__": done}, infos
 
     def step(key: Array, state: EnvState, actions: dict[str, Array], begin: EnvState | None) -> StepResult:
@@ -150,6 +159,30 @@ def _pure(rules: Rules, step_fn: Callable[..., Any]) -> Functions:
         return by_agent(action_mask(rules, state))
 
     return Functions(reset, step, step_env, get_obs, get_avail_actions)
+
+
+def _split(rules: Rules, step_fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The step with rewards without shaping, and the shaping terms' sum in the infos."""
+    reported = functions(rules, infos=True).step  # what nobody reads of its infos is never computed
+    shaping = [reward.name for reward in rules.spec.game.rewards() if reward.shaping]
+
+    def step(state: EnvState, actions: Array) -> Any:
+        plain = state.evolve(weight=rules.xp.zeros_like(state.weight))
+        after, obs, rewards, done, told = reported(plain, actions)
+        shaped = sum((told[f"reward {name}"] for name in shaping), rules.xp.zeros_like(rewards))
+        infos = (told if step_fn is reported else {}) | {"shaped_reward": shaped}
+        return after.evolve(weight=state.weight), obs, rewards, done, infos
+
+    return step
+
+
+def _spaces() -> Any:
+    """The module that has Box and Discrete."""
+    try:
+        from jaxmarl.environments import spaces
+    except ImportError:  # it, or something that it needs
+        return sys.modules[__name__]
+    return spaces
 
 
 def _names(rules: Rules) -> list[str]:

@@ -28,6 +28,7 @@ class Tables(Protocol):
     held: Array  # (poses,) number of the item
     n_walkable: int
     leaves: bool
+    places: Any  # `of(kind)` is where a state of an open board has the cells of that kind
 
     def symbols(self, function: Callable[[Any], Any]) -> Array:
         """A plain function of a thing, as a table over the symbols."""
@@ -53,11 +54,13 @@ class EnvState:
     layout: Array | None  # (*B,) number of the layout, where the spec has several
     ended: Array | None  # (*B, n) bool the agent's own end, where the spec has one
     slots: Array  # (*B, slots) number of the thing in each slot; None where the spec has none
+    places: Array  # (*B, k + 1) cells of counted things on open boards, and whether the board was repaired
     rules: Tables = dataclasses.field(metadata={"static": True}, repr=False)
 
     #: The attributes that, with the key, tell all of a state, in whatever form they are stored.
     told: ClassVar[tuple[str, ...]] = (
         *("cells", "pos", "agent_dir", "held", "time", "done", "shaping_weight", "layout", "ended", "slots"),
+        "places",
     )
 
     def plain(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -81,6 +84,8 @@ class EnvState:
         new.__dict__.update(self.__dict__, **changes)
         return new
 
+    #: Kinds of things that the family's views tell one by one.
+    kinds: ClassVar[tuple[str, ...]] = ()
     #: Views that a family's `write` can turn back into cells.
     writers: ClassVar[tuple[str, ...]] = ()
 
@@ -124,6 +129,13 @@ class EnvState:
         if self.weight is None:
             return self.rules.backend.xp.zeros(self.clock.shape, np.float32)
         return self.weight
+
+    @property
+    def repaired(self) -> Array:
+        """(*B,) bool the board that reset was given had cells that cannot be, and that became wall."""
+        if self.places is None:
+            return self.rules.backend.xp.zeros(self.clock.shape, bool)
+        return self.places[..., -1] > 0
 
     @property
     def rng_key(self) -> Array:
@@ -177,13 +189,13 @@ class EnvState:
 
     def positions_of(self, kind: str) -> Array:
         """(*B, k, 2) row and column of every thing of a kind, −1 where this layout has fewer."""
-        xp, cells = self.rules.backend.xp, self._cells_of(kind)
+        xp, cells = self.rules.backend.xp, self.cells_of(kind)
         width = self.width
         return xp.where(cells[..., None] < 0, -1, xp.stack((cells // width, cells % width), axis=-1))
 
     def read(self, kind: str, function: Callable[[Any], Any], absent: int) -> Array:
         """(*B, k, …) a number, or a tuple of them, of every thing of a kind."""
-        backend, cells = self.rules.backend, self._cells_of(kind)
+        backend, cells = self.rules.backend, self.cells_of(kind)
         there = cells >= 0
         seen = backend.at(self.cells, backend.xp.where(there, cells, 0))  # (*B, k)
         values = backend.lookup(self.rules.symbols(function), seen)
@@ -191,7 +203,10 @@ class EnvState:
             there.reshape(there.shape + (1,) * (values.ndim - there.ndim)), values, absent
         )
 
-    def _cells_of(self, kind: str) -> Array:
+    def cells_of(self, kind: str) -> Array:
+        """(*B, k) the cells of every thing of a kind in reading order, −1 where this board has fewer."""
+        if self.places is not None:
+            return self.places[..., self.rules.places.of(kind)]
         xp, table = self.rules.backend.xp, self.rules.cells_of(kind)
         if self.layout is None:
             return xp.broadcast_to(xp.asarray(table[0]), (*self.clock.shape, table.shape[1]))

@@ -40,8 +40,8 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
     table = np.concatenate(
         [_cells(rules, aim, rows, lanes) for aim in kinds]
     )  # (kinds · 4 · places, rows · lanes)
-    first = [kinds.index(aim) * 4 * rules.n_places for aim in aims]  # (actions,)
-    start = np.add.outer(first, rules.facing.astype(np.int64) * rules.n_places).astype(np.int32).reshape(-1)
+    first = [kinds.index(aim) * 4 * rules.n_spots for aim in aims]  # (actions,)
+    start = np.add.outer(first, rules.facing.astype(np.int64) * rules.n_spots).astype(np.int32).reshape(-1)
 
     def target(state: EnvState, choice: Array) -> Target:
         batch = state.pos.shape[:-1]
@@ -81,7 +81,7 @@ def _unhidden(xp: Any, answers: Array, open_: Array) -> Array:
 
 def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any]:
     """(4 · places, rows · lanes) what is aimed at by facing and place; −1 beyond the board and the reach."""
-    found = np.full((4, rules.n_places, rows, lanes), -1, np.int32)
+    found = np.full((4, rules.n_spots, rows, lanes), -1, np.int32)
     row, column = np.divmod(np.arange(rules.n_cells), rules.width)
     for facing, (down, right) in enumerate(STRIDES):
         for distance in range(aim.reach):
@@ -94,4 +94,4 @@ def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any
                 y, x = row + r, column + c
                 inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
                 found[facing, : rules.n_cells, distance, lane] = np.where(inside, y * rules.width + x, -1)
-    return found.reshape(4 * rules.n_places, rows * lanes)
+    return found.reshape(4 * rules.n_spots, rows * lanes)

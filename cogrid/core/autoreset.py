@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
@@ -11,14 +12,14 @@ from cogrid.core.reset import reset
 from cogrid.core.rules import Rules
 
 
-def renew(rules: Rules, state: EnvState, obs: Array, over: Array) -> tuple[EnvState, Array]:
-    """State and observation with the environments in `over` (*B,) reset from their own keys.
+def renew(rules: Rules, state: EnvState, obs: Array, over: Array, pool: Any = None) -> tuple[EnvState, Array]:
+    """State and observation with the environments in `over` (*B,) reset from their own keys, and the pool.
 
     Episodes end rarely and mostly together, so that the reset is worked out only when there is one.
     """
 
     def renewed() -> tuple[EnvState, Array]:
-        fresh = reset(rules, state.words)
+        fresh = reset(rules, state.words, pool=pool)
         fresh = fresh.evolve(weight=state.weight)  # an annealed weight outlives the episode
         return choose(rules, over, fresh, state), _pick(rules, over, observe(rules, fresh), obs)
 

@@ -69,7 +69,17 @@ def probability(branch: int, answer: tuple[Branch, ...]) -> int:
 
 #: What is drawn for, in the upper eight bits of a draw's number; the lower 24 are the agent, the cell …
 PURPOSES = (
-    *("interact", "tick", "start", "one cell", "tick hand", "hand", "reply", "tick slot", "slot", "return"),
+    "interact",
+    "tick",
+    "start",
+    "one cell",
+    "tick hand",
+    "hand",
+    "reply",
+    "tick slot",
+    "slot",
+    "board",
+    "return",
 )
 
 

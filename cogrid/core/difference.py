@@ -47,6 +47,7 @@ def _told(rules: Rules, state: EnvState) -> Arrays:
     """
     stored = {name: np.asarray(value) for name, value in state.stored().items()}
     own = {"cells": rules.cell_dtype, "pos": rules.pos_dtype, "pose": rules.agent_dtype}
+    own["places"] = rules.pos_dtype
     if rules.slots is not None:
         own["slots"] = rules.slot_dtype
     told = {name: v.astype(np.int64) if v.dtype == own.get(name) else v for name, v in stored.items()}
@@ -105,6 +106,8 @@ def _place(rules: Rules, field: str, index: tuple[int, ...]) -> tuple[str, ...]:
         return ()
     if field == "cells":
         return _cell(rules, index[0])
+    if field == "places":
+        return (f"place {index[0]}",)
     if field == "rng_key":
         return (f"word {index[0]}",)
     if field == "slots" and rules.slots is not None:

@@ -12,6 +12,7 @@ from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import FACINGS, STRIDES
 from cogrid.core.game import Item, Thing
+from cogrid.core.offsets import Offsets, closest, distance, offset_to, scaled
 from cogrid.core.rules import Rules
 
 Numbers = Sequence[float]
@@ -52,7 +53,7 @@ class Agents:
         items = rules.items(self.of_item, np.float32)
         facings = np.eye(4, dtype=np.float32)
         table = np.array([np.concatenate((facing, item)) for facing in facings for item in items], np.float32)
-        offsets = _Offsets(rules)
+        offsets = Offsets(rules)
 
         def agents(state: EnvState) -> Array:
             own = rules.lookup(table, state.pose)  # (*B, n, 4 + labels)
@@ -102,6 +103,11 @@ class Place:
     nearest: tuple[str, ...] = ()
     each: tuple[str, ...] = ()
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What a state of an open board remembers the cells of."""
+        return (*self.nearest, *self.each)
+
     def names(self, rules: Rules) -> list[str]:
         """Position, directions, nearest, each."""
         names = ["row", "column"] + [f"free {name}" for name in FACINGS]
@@ -112,23 +118,52 @@ class Place:
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """One table over layout and cell."""
-        targets = {kind: rules.cells_of(kind) for kind in (*self.nearest, *self.each)}
+        targets = {kind: rules.cells_of(kind) for kind in self.kinds}
         known = {rules.spec.game.kind(thing) for thing in rules.spec.game.legend.values()}
         for kind in targets:
             if kind not in known:
                 raise ValueError(
                     f"Place names the kind {kind!r}, but the legend has {', '.join(sorted(known))}."
                 )
-        size = len(self.names(rules)) * len(rules.boards) * rules.n_places
+        if rules.open:
+            return self._from_places(rules)
+        size = len(self.names(rules)) * len(rules.boards) * rules.n_spots
         rules.check_table("the observation 'features'", size)
         numbers = [self._numbers(rules, layout, targets) for layout in range(len(rules.boards))]
-        table = np.array(numbers, np.float32).reshape(len(rules.boards) * rules.n_places, -1)
+        table = np.array(numbers, np.float32).reshape(len(rules.boards) * rules.n_spots, -1)
 
         def place(state: EnvState) -> Array:
             if state.layout is None:
                 return rules.lookup(table, state.pos)
-            first = state.layout.astype(np.int32)[..., None] * rules.n_places
+            first = state.layout.astype(np.int32)[..., None] * rules.n_spots
             return rules.lookup(table, first + state.pos.astype(np.int32))
+
+        return place
+
+    def _from_places(self, rules: Rules) -> Callable[[EnvState], Array]:
+        """On open boards: free directions of the cells as they are, offsets to the cells that reset found."""
+        xp, lookup, offsets = rules.xp, rules.lookup, Offsets(rules)
+        row, column = np.divmod(np.arange(rules.n_cells), rules.width)
+        where = np.stack((scaled(row, rules.height), scaled(column, rules.width)), axis=-1, dtype=np.float32)
+        strides = rules.ahead
+
+        def place(state: EnvState) -> Array:
+            pos, shape = rules.on_board(state.pos), state.pos.shape
+            ahead = (state.pos[..., None] + lift(strides, state.pos.ndim + 1)).reshape(*shape[:-1], -1)
+            free = (rules.at(state.cells, rules.on_board(ahead)) < rules.n_walkable).astype(np.float32)
+            parts = [lookup(where, pos), free.reshape(*shape, 4)]
+            for kind in self.nearest:
+                cells = state.cells_of(kind)
+                if cells.shape[-1]:
+                    cells = offsets.closest(pos, cells)  # (*B, n, 1)
+                    parts.append(offsets.to(pos, cells).reshape(*shape, -1))
+                else:
+                    parts.append(xp.zeros((*shape, 3), np.float32))
+            for kind in self.each:
+                cells = state.cells_of(kind)[..., None, :]  # (*B, 1, k)
+                parts.append(offsets.to(pos, cells).reshape(*shape, -1))
+            numbers = xp.concatenate(parts, axis=-1)
+            return xp.where(state.away[..., None], np.float32(0), numbers) if rules.leaves else numbers
 
         return place
 
@@ -138,15 +173,15 @@ class Place:
         """(places, numbers), all 0 off the board."""
         cells = np.arange(rules.n_cells)
         row, column = np.divmod(cells, rules.width)
-        numbers = [_scaled(row, rules.height), _scaled(column, rules.width)]
+        numbers = [scaled(row, rules.height), scaled(column, rules.width)]
         open_ = np.zeros((rules.height + 2, rules.width + 2))  # nothing outside of the map is
         open_[1:-1, 1:-1] = (rules.boards[layout] < rules.n_walkable).reshape(rules.height, rules.width)
         numbers += [open_[row + 1 + r, column + 1 + c] for r, c in STRIDES]
         for kind in self.nearest:
-            numbers += _offset_to(rules, cells, _closest(rules, cells, targets[kind][layout]))
+            numbers += offset_to(rules, cells, closest(rules, cells, targets[kind][layout]))
         for kind in self.each:
             for target in targets[kind][layout]:
-                numbers += _offset_to(rules, cells, np.full_like(cells, target))
+                numbers += offset_to(rules, cells, np.full_like(cells, target))
         return _with_parking(rules, np.stack(numbers, axis=-1))
 
 
@@ -157,6 +192,11 @@ class Each:
     kind: str
     labels: tuple[str, ...]
     of_thing: Callable[[Thing], Numbers]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What a state of an open board remembers the cells of."""
+        return (self.kind,)
 
     def names(self, rules: Rules) -> list[str]:
         """One block for each thing."""
@@ -173,7 +213,12 @@ class Each:
         everyone = np.tile(where[0], (rules.n_agents, 1))  # (n, k)
 
         def each(state: EnvState) -> Array:
-            if state.layout is None:
+            if rules.open:
+                found = state.cells_of(self.kind)  # (*B, k)
+                seen = rules.at(state.cells, xp.maximum(found, found.dtype.type(0)))
+                seen = xp.where(found >= 0, seen.astype(np.int32), np.int32(len(values)))
+                seen = seen[..., None, :].repeat(rules.n_agents, axis=-2)
+            elif state.layout is None:
                 seen = rules.pick(state.cells, everyone)  # (*B, n, k)
             else:
                 seen = rules.at(state.cells, rules.lookup(where, state.layout))  # (*B, k)
@@ -212,9 +257,9 @@ class NearestLying:
         ranks = np.zeros((rules.n_cells, far), dtype)  # (cells, far) rank of each lying cell seen from a cell
         offsets = np.zeros((rules.n_cells, far + 1, 3), np.float32)  # by cell and rank
         for cell in range(rules.n_cells):
-            order = np.argsort(_distance(rules, cell, cells), kind="stable")
+            order = np.argsort(distance(rules, cell, cells), kind="stable")
             ranks[cell, order] = np.arange(far)
-            offsets[cell, :far] = np.stack(_offset_to(rules, cell, cells[order]), axis=-1)
+            offsets[cell, :far] = np.stack(offset_to(rules, cell, cells[order]), axis=-1)
         flat = offsets.reshape(-1, 3)
         ranks = _with_parking(rules, ranks, far)  # from off the board, nothing lies anywhere
         first = _with_parking(rules, np.arange(rules.n_cells) * (far + 1)).astype(np.int32)
@@ -230,66 +275,7 @@ class NearestLying:
         return nearest
 
 
-class _Offsets:
-    """Offsets between any two cells, through one number for each pair of differences."""
-
-    def __init__(self, rules: Rules) -> None:
-        self.lookup, self.pick, self.rules = rules.lookup, rules.pick, rules
-        height, width = rules.height, rules.width
-        span = 2 * width - 1
-        row, column = np.divmod(np.arange(height * width), width)
-        self.wide = (row * span + column).astype(np.int32)  # (cells,)
-        self.zero = np.int32((height - 1) * span + width - 1)
-        rows, columns = np.arange(1 - height, height), np.arange(1 - width, width)
-        table = np.zeros((len(rows), span, 2), np.float32)
-        table[..., 0] = _scaled(rows, height)[:, None]
-        table[..., 1] = _scaled(columns, width)
-        self.table = table.reshape(-1, 2)
-
-    def between(self, pos: Array, who: np.ndarray[Any, Any]) -> Array:
-        """(*B, n, k, 2) rows and columns from every agent to those in `who` (n, k), as parts of the board."""
-        wide = self.lookup(self.wide, self.rules.on_board(pos))  # (*B, n)
-        offsets = self.lookup(self.table, self.pick(wide, who) - (wide - self.zero)[..., None])
-        if self.rules.leaves:
-            away = pos >= self.rules.n_cells
-            either = (self.pick(away, who) | away[..., None])[..., None]  # (*B, n, k, 1)
-            offsets = self.rules.xp.where(either, np.float32(0), offsets)
-        return offsets
-
-
 def _with_parking(rules: Rules, values: np.ndarray[Any, Any], off: int = 0) -> np.ndarray[Any, Any]:
     """(cells, …) -> (places, …) with the number `off` for places off the board."""
-    away = np.full((rules.n_places - rules.n_cells, *values.shape[1:]), off, values.dtype)
+    away = np.full((rules.n_spots - rules.n_cells, *values.shape[1:]), off, values.dtype)
     return np.concatenate((values, away))
-
-
-def _scaled(distance: Any, size: int) -> Any:
-    return distance / max(1, size - 1)
-
-
-def _between(rules: Rules, cell: Any, target: Any) -> tuple[Any, Any]:
-    """Rows and columns from cells to others."""
-    (r, c), (tr, tc) = np.divmod(cell, rules.width), np.divmod(target, rules.width)
-    return tr - r, tc - c
-
-
-def _distance(rules: Rules, cell: Any, target: Any) -> Any:
-    rows, columns = _between(rules, cell, target)
-    return abs(rows) + abs(columns)
-
-
-def _closest(rules: Rules, cells: np.ndarray[Any, Any], targets: np.ndarray[Any, Any]) -> Any:
-    """For each cell, the closest of the targets, of equal ones the first; −1 if there are none."""
-    there = targets[targets >= 0]  # in reading order
-    if not there.size:
-        return np.full_like(cells, -1)
-    block = max(1, 2**20 // there.size)  # cells at a time, which bounds the memory
-    parts = [cells[first : first + block, None] for first in range(0, cells.size, block)]
-    return np.concatenate([there[_distance(rules, part, there).argmin(axis=-1)] for part in parts])
-
-
-def _offset_to(rules: Rules, cell: Any, target: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-    """Exists, rows, columns; zeros where the target is −1."""
-    rows, columns = _between(rules, cell, target)
-    numbers = np.ones(target.shape), _scaled(rows, rules.height), _scaled(columns, rules.width)
-    return [np.where(target >= 0, number, 0.0) for number in numbers]

@@ -33,7 +33,9 @@ from cogrid.core.layout import FLOOR, WALL, Layout
 from cogrid.core.look import Look, bare_floor, closed_wall, figure, plate, token
 
 if TYPE_CHECKING:
+    from cogrid.backend.array import Array
     from cogrid.core.features import Feature
+    from cogrid.core.sketch import Sketch
 
 __all__ = (
     "Aim",
@@ -175,6 +177,10 @@ class Game:
         """What a slot answers to an event; None leaves it to the next slot."""
         return None
 
+    def rank(self, slot: str, thing: Thing) -> int:
+        """Of several slots that would answer an event, the one with the least rank does, or the first."""
+        return 0
+
     def tick_slot(self, slot: str, thing: Thing) -> Thing | Reply | Chance:
         """What a slot becomes by itself in one step, after the replies; a `Reply` pays all agents."""
         return thing
@@ -261,6 +267,13 @@ class Game:
     def default_layouts(self) -> tuple[Layout, ...]:
         """The boards to use when the spec names none."""
         return ()
+
+    def generate(self, sketch: Sketch) -> Array:
+        """A board drawn by `reset`, (*B, H, W) codes of letters: the one hook that is written in arrays.
+
+        The layouts bound it: their size, their letters, and how many there are of what is counted one by one.
+        """
+        raise NotImplementedError
 
     def scattered(self) -> tuple[Thing, float] | None:
         """A thing that reset scatters over the floor, and its density."""

@@ -82,5 +82,5 @@ def _tables(rules: Rules) -> Tables:
                 "False for all that it can hold."
             )
     away, spawn = rules.items(game.away, bool)[rules.held], rules.symbols(game.spawn, np.uint32)
-    places = np.arange(rules.n_cells, rules.n_places).astype(rules.pos_dtype)
+    places = np.arange(rules.n_cells, rules.n_spots).astype(rules.pos_dtype)
     return Tables(away, cells.astype(rules.pos_dtype), cells.astype(np.int32), places, spawn)

@@ -29,7 +29,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
         table = np.concatenate((table, _urgent(rules, table)))
     dtype = rules.backend.index_dtype(len(table))
     crop = _crop(rules) if rules.spec.observation == "window" else None
-    outside = np.full(max(1, rules.n_places - rules.n_cells), void, dtype)
+    outside = np.full(max(1, rules.n_spots - rules.n_cells), void, dtype)
     every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
     middle = np.arange(rules.spec.window**2) == rules.spec.window**2 // 2
 
@@ -88,10 +88,10 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
     parts = [quarters] if game.countdown is None else [quarters, [_urgent(rules, part) for part in quarters]]
     table = np.concatenate([part for some in parts for part in some])  # by countdown, facing and symbol
     dtype = rules.backend.index_dtype(len(table))
-    crop, outside = _ahead(rules, view), np.full(max(1, rules.n_places - rules.n_cells), size - 1, dtype)
+    crop, outside = _ahead(rules, view), np.full(max(1, rules.n_spots - rules.n_cells), size - 1, dtype)
     rows, columns = view.shape
     middle = np.arange(rows * columns) == view.ahead * columns + view.side
-    start = (rules.facing.astype(np.int64) * rules.n_places).astype(np.int32)  # (poses,)
+    start = (rules.facing.astype(np.int64) * rules.n_spots).astype(np.int32)  # (poses,)
     slots = _slots(rules, size) if rules.slots is not None else None
     away = _away(rules)
 
@@ -120,7 +120,7 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
 def _ahead(rules: Rules, view: View) -> np.ndarray[Any, Any]:
     """(4 · places, rows · columns) the cells seen, by facing and place; outside, the place after the last."""
     rows, columns = view.shape
-    rules.check_table(f"{view!r}", 4 * rules.n_places * rows * columns)
+    rules.check_table(f"{view!r}", 4 * rules.n_spots * rows * columns)
     ahead, right = view.ahead - np.arange(rows)[:, None], np.arange(columns) - view.side
     row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
     found = []
@@ -128,9 +128,9 @@ def _ahead(rules: Rules, view: View) -> np.ndarray[Any, Any]:
         (down, along), (aside, across) = STRIDES[facing], STRIDES[(facing + 1) % 4]
         y, x = row + ahead * down + right * aside, column + ahead * along + right * across
         inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
-        found.append(_with_parking(rules, np.where(inside, y * rules.width + x, rules.n_places)))
-    cells = np.concatenate(found).reshape(4 * rules.n_places, -1)
-    return cells.astype(rules.backend.index_dtype(rules.n_places + 1))
+        found.append(_with_parking(rules, np.where(inside, y * rules.width + x, rules.n_spots)))
+    cells = np.concatenate(found).reshape(4 * rules.n_spots, -1)
+    return cells.astype(rules.backend.index_dtype(rules.n_spots + 1))
 
 
 def _slots(rules: Rules, size: int) -> Callable[[EnvState, Array], Array]:
@@ -154,18 +154,18 @@ def _slots(rules: Rules, size: int) -> Callable[[EnvState, Array], Array]:
 
 def _crop(rules: Rules) -> np.ndarray[Any, Any]:
     """(places, side²) the cells around a place; outside the map the place after the last."""
-    rules.check_table(f"a window of side {rules.spec.window}", rules.n_places * rules.spec.window**2)
+    rules.check_table(f"a window of side {rules.spec.window}", rules.n_spots * rules.spec.window**2)
     reach = np.arange(rules.spec.window) - rules.spec.window // 2
     row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
     rows, columns = row + reach[:, None], column + reach
     inside = (rows >= 0) & (rows < rules.height) & (columns >= 0) & (columns < rules.width)
-    cells = _with_parking(rules, np.where(inside, rows * rules.width + columns, rules.n_places))
-    return cells.reshape(rules.n_places, -1).astype(rules.backend.index_dtype(rules.n_places + 1))
+    cells = _with_parking(rules, np.where(inside, rows * rules.width + columns, rules.n_spots))
+    return cells.reshape(rules.n_spots, -1).astype(rules.backend.index_dtype(rules.n_spots + 1))
 
 
 def _with_parking(rules: Rules, cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """(cells, …) -> (places, …) the cells seen; from off the board nothing is."""
-    away = np.full((rules.n_places - rules.n_cells, *cells.shape[1:]), rules.n_places)
+    away = np.full((rules.n_spots - rules.n_cells, *cells.shape[1:]), rules.n_spots)
     return np.concatenate((cells, away))
 
 

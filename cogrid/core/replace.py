@@ -10,6 +10,7 @@ import numpy as np
 
 from cogrid.backend.array import Array, brief, lift
 from cogrid.backend.env_state import EnvState, clock_of
+from cogrid.core.boards import check_things
 from cogrid.core.leaving import parking
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
@@ -203,7 +204,7 @@ def _possible(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 def check(rules: Rules, state: EnvState) -> None:
     """Raise a ValueError if this is no state of an episode; looks at what is there to be looked at."""
     concrete = rules.backend.is_concrete
-    if all(map(concrete, (state.cells, state.pos, state.layout))):
+    if all(map(concrete, (state.cells, state.pos, state.layout, state.places))):
         _check_places(rules, state)
     if concrete(state.weight):
         _check_weight(rules, state)
@@ -234,9 +235,8 @@ def _check_clock(rules: Rules, state: EnvState) -> None:
         raise ValueError("all agents have ended, but done is False: set done=True too.")
 
 
-def _check_places(rules: Rules, state: EnvState) -> None:
-    """Every thing where it can be, every agent on a cell of its own."""
-    cells, pos = (np.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (state.cells, state.pos))
+def _check_things(rules: Rules, state: EnvState, cells: np.ndarray[Any, Any]) -> None:
+    """Every thing where its layout can have it."""
     layout = np.zeros(len(cells), int) if state.layout is None else np.asarray(state.layout).reshape(-1)
     which, reach = _possible(rules)
     impossible = ~reach[which[layout], cells]
@@ -248,6 +248,15 @@ def _check_places(rules: Rules, state: EnvState) -> None:
             f"row {row}, column {column} begins as {things[began]!r} "
             f"and can never become {things[cells[batch, cell]]!r}."
         )
+
+
+def _check_places(rules: Rules, state: EnvState) -> None:
+    """Every thing where it can be, every agent on a cell of its own."""
+    cells, pos = (np.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (state.cells, state.pos))
+    if rules.open:
+        check_things(rules, cells, np.asarray(state.places).reshape(len(cells), -1))
+    else:
+        _check_things(rules, state, cells)
     inside = (pos >= 0) & (pos < rules.n_cells)
     stands = inside & (np.take_along_axis(cells, np.where(inside, pos, 0), -1) < rules.n_walkable)
     if rules.leaves:

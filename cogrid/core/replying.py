@@ -34,7 +34,7 @@ def _tables(rules: Rules) -> tuple[Tables, Tables]:
 
 
 def reply(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Events]:
-    """Every event is put to the slots in order, and the first that answers takes it. Then all slots tick."""
+    """Every event is put to the slots, and the first that answers, by rank, takes it. Then all slots tick."""
     assert rules.slots is not None
     xp, n_slots = rules.xp, len(rules.slots.names)
     replies, ticks = _tables(rules)
@@ -43,17 +43,17 @@ def reply(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Even
     paid = []
     for agent in range(rules.n_agents):
         value = xp.zeros_like(slots[0], np.float32)
-        waits = value == 0  # for an answer
+        cases, afters = [], []
         for k in range(n_slots):
             first = (kind[..., agent : agent + 1] * n_slots + k) * len(rules.slots.things)
             case = _drawn(
                 rules, replies, first + slots[k].astype(np.int32), events, "reply", agent * n_slots + k
             )
-            after = rules.lookup(replies.after, case)
-            answers = waits & (after >= 0)
-            slots[k] = xp.where(answers, after, slots[k])
-            value = xp.where(answers, rules.lookup(replies.value, case), value)
-            waits = waits & ~answers
+            cases.append(case)
+            afters.append(rules.lookup(replies.after, case))
+        for k, answers in enumerate(_first(rules, slots, [after >= 0 for after in afters])):
+            slots[k] = xp.where(answers, afters[k], slots[k])
+            value = xp.where(answers, rules.lookup(replies.value, cases[k]), value)
         paid.append(value)
     expired = xp.zeros_like(paid[0])
     for k in range(n_slots):  # one by one: a sum over an axis may add in any order
@@ -62,6 +62,28 @@ def reply(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Even
         slots[k], expired = rules.lookup(ticks.after, case), expired + rules.lookup(ticks.value, case)
     state = state.evolve(slots=xp.concatenate(slots, axis=-1))
     return state, events._replace(replies=xp.concatenate(paid, axis=-1), expired=expired)
+
+
+def _first(rules: Rules, slots: list[Array], answers: list[Array]) -> list[Array]:
+    """Of the slots that answer, (*B, 1) each, the one with the least rank; of equal ones the first."""
+    assert rules.slots is not None
+    ranks, size, found = rules.slots.ranks, len(rules.slots.things), []
+    if ranks is None:
+        waits = ~answers[0]
+        found.append(answers[0])
+        for answer in answers[1:]:
+            found.append(waits & answer)
+            waits = waits & ~answer
+        return found
+    own = [rules.lookup(ranks, np.int32(k * size) + slot.astype(np.int32)) for k, slot in enumerate(slots)]
+    for k, answer in enumerate(answers):
+        first = answer
+        for j in range(len(answers)):
+            if j != k:
+                ahead = own[k] < own[j] if j < k else own[k] <= own[j]
+                first = first & (ahead | ~answers[j])
+        found.append(first)
+    return found
 
 
 def _drawn(rules: Rules, tables: Tables, case: Array, events: Events, purpose: str, number: int) -> Array:

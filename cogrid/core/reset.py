@@ -1,4 +1,4 @@
-"""Reset: a key becomes the first state of an episode."""
+"""Reset: a key, perhaps with a board or a pool to draw from, becomes the first state of an episode."""
 
 from __future__ import annotations
 
@@ -11,15 +11,21 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import STRIDES, UP
+from cogrid.core.boards import read, rooms
 from cogrid.core.chance import odds, realised
 from cogrid.core.layout import FLOOR
 from cogrid.core.leaving import parked, stood
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
+from cogrid.core.sketch import Sketch
 
 
-def reset(rules: Rules, key: Array) -> EnvState:
-    """A fresh state for a key, or for a batch of keys; its own key is the one for the next episode."""
+def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> EnvState:
+    """A fresh state for a key, or for a batch of keys; its own key is the one for the next episode.
+
+    `board` is (*B, H, W) or (H, W) codes of letters; of a `pool`, boards (k, H, W) or a batch of k states,
+    every key draws one.
+    """
     xp, spec = rules.xp, rules.spec
     words = rules.backend.words(key)  # (*B, 2)
     batch = words.shape[:-1]
@@ -27,16 +33,23 @@ def reset(rules: Rules, key: Array) -> EnvState:
     drawn: Array = None
     index = xp.zeros(batch, np.int32)
     facing = xp.full((*batch, rules.n_agents), UP, rules.agent_dtype)
-    if is_random(rules):
+    if is_random(rules) or pool is not None:
         # (*B, 4 or 5, 2) next, layout, starts, scatter, things and hands
         children = rng.split_words(xp, words, 5 if rules.start_draws.numbers.size else 4)
         words = children[..., 0, :]
-        if len(rules.boards) > 1:
-            index = (rng.bits(children[..., 1, :], 1)[..., 0] % np.uint32(len(rules.boards))).astype(np.int32)
-            layout = index
-    cells, pos = rules.lookup(rules.boards, index), rules.lookup(rules.starts, index)
+        if (count := _choices(rules, pool)) > 1:
+            index = (rng.bits(children[..., 1, :], 1)[..., 0] % np.uint32(count)).astype(np.int32)
+            layout = None if rules.open else index
+    if isinstance(pool, EnvState):
+        return _begun_as(rules, pool, index, words)
+    if pool is not None:
+        board = rules.lookup(xp.asarray(pool), index)
+    elif board is None and rules.generates:
+        board = _generated(rules, children[..., 1, :])
+    cells, pos, places = _fixed(rules, index) if board is None else _read(rules, board, batch)
     if spec.random_start:
-        pos, facing = _random_starts(rules, children[..., 2, :], index)
+        free = rooms(rules, cells, pos) if rules.open else rules.lookup(_rooms(rules), index)
+        pos, facing = _random_starts(rules, children[..., 2, :], free)
     if spec.game.scattered() is not None:
         cells = _scatter(rules, children[..., 3, :], cells, pos)
     if rules.start_draws.numbers.size:
@@ -58,6 +71,7 @@ def reset(rules: Rules, key: Array) -> EnvState:
         layout=layout,
         ended=xp.zeros((*batch, rules.n_agents), bool) if rules.ends else None,
         slots=_first_slots(rules, drawn) if rules.slots is not None else None,
+        places=places,
         rules=rules,
     )
 
@@ -66,16 +80,59 @@ def is_random(rules: Rules) -> bool:
     """Whether reset draws anything; if not, every episode begins alike and the key is passed on as it is."""
     spec = rules.spec
     drawn = rules.chance or rules.start_draws.numbers.size > 0 or spec.game.scattered() is not None
-    return drawn or spec.random_start or len(rules.boards) > 1
+    return drawn or rules.generates or spec.random_start or len(rules.boards) > 1
 
 
-def _random_starts(rules: Rules, words: Array, index: Array) -> tuple[Array, Array]:
+def boards_of(rules: Rules, key: Array) -> Array:
+    """(*B, H, W) codes of the boards that a game draws for keys."""
+    return _generated(rules, rng.split_words(rules.xp, rules.backend.words(key), 2)[..., 1, :])
+
+
+def _generated(rules: Rules, words: Array) -> Array:
+    board = rules.spec.game.generate(Sketch(rules, words))
+    return board.reshape(*words.shape[:-1], rules.height, rules.width)
+
+
+def _choices(rules: Rules, pool: Any) -> int:
+    """How many boards or states there are to draw from."""
+    if pool is None:
+        return len(rules.boards)
+    return len(pool.clock if isinstance(pool, EnvState) else pool)
+
+
+def _begun_as(rules: Rules, pool: EnvState, index: Array, words: Array) -> EnvState:
+    """One state of the pool, with chance of its own, and the shaping weight that episodes begin with."""
+    state = pool.evolve(**{name: rules.lookup(value, index) for name, value in pool.stored().items()})
+    weight = exact_weight(rules.spec.shaping)
+    fresh = rules.xp.full(index.shape, weight, np.float32) if rules.spec.shaping else None
+    return state.evolve(words=words, weight=fresh, rules=rules)
+
+
+def _fixed(rules: Rules, index: Array) -> tuple[Array, Array, Array]:
+    """Cells, starts and places of a layout; states of fixed boards need no places."""
+    tables = (rules.boards, rules.starts, *((_places(rules),) if rules.open else ()))
+    return (*(rules.lookup(table, index) for table in tables), None)[:3]
+
+
+def _read(rules: Rules, board: Array, batch: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """Cells, starts and places of a board that was given or drawn, for all of the batch."""
+    cells, pos, places, _ = read(rules, board)
+    return tuple(rules.xp.broadcast_to(part, (*batch, part.shape[-1])) for part in (cells, pos, places))
+
+
+@functools.lru_cache(maxsize=256)
+def _places(rules: Rules) -> np.ndarray[Any, Any]:
+    """(layouts, k + 1) the places of the layouts; none was repaired."""
+    cells = [rules.cells_of(kind) for kind in rules.places.counts]
+    return np.concatenate((*cells, np.zeros((len(rules.boards), 1), int)), axis=-1).astype(rules.pos_dtype)
+
+
+def _random_starts(rules: Rules, words: Array, free: Array) -> tuple[Array, Array]:
     """Agents in order take the free cell of their room with the smallest draw (of equal ones the first)."""
     xp, n, cells = rules.xp, rules.n_agents, rules.n_cells
     draws = rng.bits(words, cells + n)  # (*B, cells + n)
     facing = (draws[..., cells:] % np.uint32(4)).astype(rules.agent_dtype)
     order = draws[..., :cells] >> np.uint32(1)  # leaves room for a number above every draw
-    free = rules.lookup(_rooms(rules), index)  # (*B, n, cells)
     every = np.arange(cells, dtype=np.int32)
     taken: list[Array] = []
     for i in range(n):

@@ -15,7 +15,8 @@ from cogrid.core.answers import Aim
 from cogrid.core.asking import acts, joint_intent, starts_of, ticks_of
 from cogrid.core.chance import Draws, branches, odds
 from cogrid.core.game import Event, Game, Item, Thing
-from cogrid.core.layout import FLOOR
+from cogrid.core.layout import FLOOR, start_cells
+from cogrid.core.places import Places, counted_kinds
 from cogrid.core.slots import slots_of
 from cogrid.core.spec import Spec
 
@@ -40,11 +41,10 @@ class Rules:
         self.action_set = spec.action_set
         self.n_things, self.n_items = len(spec.symbols.things), len(spec.symbols.items)
         self.n_walkable = spec.symbols.n_walkable
-        #: Some hand is off the board: beyond its cells every agent has a place of its own to be away.
-        self.leaves = any(map(spec.game.away, spec.symbols.items))
-        self.n_places = self.n_cells + (self.n_agents if self.leaves else 0)
+        self.leaves = any(map(spec.game.away, spec.symbols.items))  # some hand is off the board
+        self.n_spots = self.n_cells + self.leaves * self.n_agents  # where agents can be: cells, and parking
         self.cell_dtype = backend.index_dtype(self.n_things)
-        self.pos_dtype = backend.index_dtype(self.n_places + (self.width if self.leaves else 0))
+        self.pos_dtype = backend.index_dtype(self.n_spots + (self.width if self.leaves else 0))
         self.row_dtype = backend.index_dtype(len(spec.symbols.lines))
         self._hash = hash((spec, backend.name))
         self._compile_actions()
@@ -149,9 +149,8 @@ class Rules:
             return
         self.joint_left = np.array([symbols.number[o.thing] for _, _, o in rows], self.cell_dtype)
         own = self.items(lambda item: game.strength(item) if acts(game, item) else 0, np.int32)
-        strength = own[self.held]
         joint = np.array([action.name == game.joint for action in self.table_actions])
-        self.strength = np.where(joint[:, None], strength, 0).astype(np.int32).reshape(-1)  # (choices,)
+        self.strength = np.where(joint[:, None], own[self.held], 0).astype(np.int32).reshape(-1)  # (choices,)
         block, intent = self.n_items * self.n_things, symbols.intents.index(joint_intent(game))
         happens = (self.verb[self.first_joint : self.first_meeting].reshape(-1, block) > 0).any(axis=0)
         self.useful[intent * block : (intent + 1) * block] |= happens
@@ -167,13 +166,17 @@ class Rules:
         self.ticked = np.array([symbols.number[thing] for thing in after], self.cell_dtype)
 
     def _compile_boards(self) -> None:
-        legend, number = self.spec.game.legend, self.spec.symbols.number
-        boards = [[number[legend[c]] for row in board for c in row] for board in self.spec.boards]
+        game, number = self.spec.game, self.spec.symbols.number
+        boards = [[number[game.legend[c]] for row in board for c in row] for board in self.spec.boards]
         self.boards = np.array(boards, self.cell_dtype)  # (layouts, cells)
         self._check_border()
-        game = self.spec.game
+        #: Boards are data: any cell can hold what any letter can become, and states remember what is where.
+        self.open, self.generates = self.spec.open, type(game).generate is not Game.generate
+        kinds = counted_kinds(game) if self.open else ()
+        self.places = Places({kind: self.cells_of(kind).shape[1] for kind in kinds})
         self.ticking = self.cells_where(lambda thing: ticks_of(game, thing)[0][0][0] != thing)  # (k,) cells
-        self.starts = np.array([self._starts(k) for k in range(len(boards))], self.pos_dtype)  # (layouts, n)
+        starts = [start_cells(one, self.width, self.n_agents) for one in self.spec.layout]
+        self.starts = np.array(starts, self.pos_dtype)  # (layouts, n)
 
     def _compile_chance(self) -> None:
         """What is drawn in a step, and what at its start."""
@@ -208,7 +211,8 @@ class Rules:
         self.lively = bool(self.chancy.size or self.picks or self.live_hands)
         self.drawn_outcomes = bool(acts.size)
         begins = [symbols.number[t] for t in symbols.begins if starts_of(game, t) != branches(t)]
-        self.starting = np.flatnonzero(np.isin(self.boards, begins).any(axis=0))  # (k,) cells
+        somewhere = np.isin(self.boards, begins).any(axis=0) | (self.open and bool(begins))
+        self.starting = np.flatnonzero(somewhere)  # (k,) cells
         self.first_hands = odds(symbols.hands)
         self.handed = any(item is not None for item in self.first_hands.values)
         by_chance = self.first_hands.n_branches > 1
@@ -220,20 +224,13 @@ class Rules:
         """No cell of the outer edge may ever open: a step off the map would read another row."""
         edge = np.ones((self.height, self.width), bool)
         edge[1:-1, 1:-1] = False
-        opening = self.cells_where(self.spec.game.walkable)
+        opening = self._holding(self.spec.game.walkable)
         for cell in opening[edge.reshape(-1)[opening]]:
             row, column = divmod(int(cell), self.width)
             raise ValueError(
                 f"the outer edge can open at row {row}, column {column}: "
                 "close the border with something that no agent can ever stand on."
             )
-
-    def _starts(self, layout: int) -> list[int]:
-        """The digits' cells; agents beyond them take the free floor cells in reading order."""
-        marked = [r * self.width + c for r, c in self.spec.layout[layout].starts]
-        letters = "".join(self.spec.boards[layout])
-        free = [cell for cell, letter in enumerate(letters) if letter == FLOOR and cell not in marked]
-        return (marked + free)[: self.n_agents]
 
     def on_board(self, places: Array) -> Array:
         """Cells to read: for places off the board the last one, a closed corner that nobody can reach."""
@@ -262,6 +259,10 @@ class Rules:
 
     def cells_where(self, test: Callable[[Thing], bool]) -> np.ndarray[Any, Any]:
         """The cells that can ever hold a thing that passes the test, in any of the layouts."""
+        found = self._holding(test)
+        return np.arange(self.n_cells) if self.open and found.size else found
+
+    def _holding(self, test: Callable[[Thing], bool]) -> np.ndarray[Any, Any]:
         passing = np.zeros(self.n_things, bool)
         for symbol in np.unique(self.boards):
             passing[symbol] = any(map(test, self.reachable(symbol)))
@@ -271,9 +272,8 @@ class Rules:
         """Everything that a cell can become when its layout begins with this symbol."""
         symbols, game = self.spec.symbols, self.spec.game
         thing = symbols.things[symbol]
-        begins = (
-            [thing, *(begun for begun, _ in starts_of(game, thing))] if thing in symbols.begins else [thing]
-        )
+        begins = [thing]
+        begins += [begun for begun, _ in starts_of(game, thing)] if thing in symbols.begins else []
         if (scattered := game.scattered()) is not None and thing == game.legend[FLOOR]:
             begins.append(scattered[0])
         return frozenset().union(*map(symbols.reachable, begins))

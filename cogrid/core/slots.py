@@ -34,6 +34,7 @@ class Slots:
     ticks: Odds  # of replies, ordered by slot and thing
     replies: Odds  # of replies or None, ordered by kind of event, slot and thing
     kinds: np.ndarray[Any, Any]  # (rows,) int32 the kind of a row's event; 0 is none that anybody answers
+    ranks: np.ndarray[Any, Any] | None  # (slots · things,) int32; None where all have the same
 
     @functools.cached_property
     def number(self) -> dict[Thing, int]:
@@ -74,7 +75,16 @@ def slots_of(spec: Spec) -> Slots | None:
     ]
     tick = odds([ticks.get(pair, branches(Reply(pair[1]))) for pair in pairs])
     answer = odds([case for kind in kinds for case in kind])
-    return Slots(tuple(named), tuple(things), starts, tick, answer, np.array(numbers, np.int32))
+    ranks = np.array([game.rank(*pair) for pair in pairs], np.int32)
+    return Slots(
+        tuple(named),
+        tuple(things),
+        starts,
+        tick,
+        answer,
+        np.array(numbers, np.int32),
+        ranks if (ranks != ranks[0]).any() else None,
+    )
 
 
 def _events(spec: Spec) -> list[Event | None]:

@@ -18,7 +18,8 @@ VERSION = 1
 
 def fingerprint(rules: Rules) -> str:
     """Names the spec: equal specs have equal fingerprints, in every process."""
-    return hashlib.sha256(repr(rules.spec).encode()).hexdigest()[:16]
+    text = repr(rules.spec) + (" of any board" if rules.spec.any_board else "")
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def to_plain(rules: Any, state: EnvState) -> dict[str, Any]:
@@ -59,10 +60,12 @@ def _shapes(rules: Rules) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         "shaping_weight": (one, np.float32),
         "rng_key": ((2,), np.uint32),
     }
-    if len(rules.boards) > 1:
+    if len(rules.boards) > 1 and not rules.open:
         shapes["layout"] = (one, np.int32)
     if rules.slots is not None:
         shapes["slots"] = ((len(rules.slots.names),), rules.slot_dtype)
+    if rules.open:
+        shapes["places"] = ((rules.places.size + 1,), rules.pos_dtype)
     if rules.ends:
         shapes["ended"] = (each, bool)
     return {name: (shape, np.dtype(dtype)) for name, (shape, dtype) in shapes.items()}
@@ -73,7 +76,7 @@ def _stored(rules: Rules, values: Mapping[str, Any]) -> dict[str, Any]:
     shapes = _shapes(rules)
     if not isinstance(values, Mapping) or set(values) != set(shapes):
         raise ValueError(f"the snapshot is damaged: its fields are not {', '.join(shapes)}.")
-    arrays: dict[str, Any] = {"layout": None, "ended": None, "slots": None}
+    arrays: dict[str, Any] = {"layout": None, "ended": None, "slots": None, "places": None}
     for name, (shape, dtype) in shapes.items():
         try:
             exact = not shape or len(values[name]) == shape[0]  # before it is copied, however long it is

@@ -12,7 +12,7 @@ from cogrid.backend.array import brief, is_choice
 from cogrid.core.actions import ACTION_SETS, FURTHER, Action
 from cogrid.core.game import Game, checked_integer, checked_number
 from cogrid.core.hooks import check_hooks
-from cogrid.core.layout import FLOOR, MAX_ALL_CELLS, Layout
+from cogrid.core.layout import FLOOR, MAX_ALL_CELLS, WALL, Layout
 from cogrid.core.symbols import Symbols, close
 
 OBSERVATIONS = ("features", "lossless", "window", "none")
@@ -34,6 +34,8 @@ class Spec:
     window: int = 5  # side of the window observation, odd
     shaping: float = 0.0  # weight of the shaping terms at reset; 0 leaves them out
     random_start: bool = False  # any floor cell of the agent's own room, any facing
+    # Left out of the text, and so of the fingerprint, of specs that exist.
+    any_board: bool = dataclasses.field(default=False, repr=False)  # reset takes boards; layouts bound them
 
     def __post_init__(self) -> None:
         """Check every field, so that a spec that exists is a valid one."""
@@ -41,8 +43,9 @@ class Spec:
         checked_integer("max_steps", self.max_steps, 1, MAX_TIME)
         checked_integer("window", self.window, 1, 127)
         object.__setattr__(self, "shaping", checked_number("shaping", self.shaping, -MAX_WEIGHT, MAX_WEIGHT))
-        if not isinstance(self.random_start, bool):
-            raise TypeError(f"random_start={brief(self.random_start)} is neither True nor False.")
+        for name in ("random_start", "any_board"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name}={brief(getattr(self, name))} is neither True nor False.")
         if self.window % 2 == 0:
             raise ValueError(
                 f"window={self.window} is even: the side of a window is odd, the agent in its middle."
@@ -56,12 +59,17 @@ class Spec:
                 f"{type(self.game).__name__} has no planes for observation={self.observation!r}."
             )
         given = self.game.default_layouts() if self.layout == () else self.layout
-        object.__setattr__(self, "layout", _layouts(self.game, given))
+        object.__setattr__(self, "layout", layouts_of(self.game, given))
         self._check_sizes()
         walkable = {letter for letter, thing in self.game.legend.items() if self.game.walkable(thing)}
         for layout in self.layout:
             layout.check(self.game.legend, walkable)
             self._check_room(layout)
+        if self.open and WALL not in self.game.legend:
+            raise ValueError(
+                f"{type(self.game).__name__} has no wall, which open boards are padded with: add {WALL!r} to "
+                "its legend."
+            )
 
     def _check_actions(self) -> None:
         names = [action.name for action in self.actions]
@@ -117,11 +125,21 @@ class Spec:
         """Columns of the map, the largest layout's."""
         return max(layout.width for layout in self.layout)
 
+    @property
+    def open(self) -> bool:
+        """Whether boards are data: given to reset, or drawn by the game."""
+        return self.any_board or type(self.game).generate is not Game.generate
+
+    @property
+    def letters(self) -> frozenset[str]:
+        """The letters that boards of this spec have."""
+        found = frozenset("".join(row for board in self.boards for row in board))
+        return found | {FLOOR, WALL} if self.open else found
+
     @functools.cached_property
     def symbols(self) -> Symbols:
         """All things and items that can occur."""
-        letters = frozenset("".join(row for board in self.boards for row in board))
-        return close(self.game, letters, self.num_agents)
+        return close(self.game, self.letters, self.num_agents)
 
     @functools.cached_property
     def boards(self) -> tuple[tuple[str, ...], ...]:
@@ -174,7 +192,8 @@ def _changed(old: Any, new: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != getattr(old, name)}
 
 
-def _layouts(game: Game, given: str | Layout | Iterable[str | Layout]) -> tuple[Layout, ...]:
+def layouts_of(game: Game, given: str | Layout | Iterable[str | Layout]) -> tuple[Layout, ...]:
+    """Layouts by name, as ASCII text or as they are."""
     if isinstance(given, (str, Layout)):
         given = (given,)
     if not isinstance(given, Iterable):

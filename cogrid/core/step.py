@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from cogrid.core.joining import join
 from cogrid.core.leaving import leave
 from cogrid.core.movement import move
 from cogrid.core.observation import observe
+from cogrid.core.pool import checked_board, checked_pool
 from cogrid.core.replying import reply
 from cogrid.core.report import first_report, report
 from cogrid.core.reset import reset
@@ -76,7 +77,7 @@ def draw(rules: Rules, state: EnvState) -> Events:
 class Functions(NamedTuple):
     """The pure functions of an environment."""
 
-    reset: Callable[[Array], tuple[EnvState, Array]]
+    reset: Callable[..., tuple[EnvState, Array]]
     step: Callable[[EnvState, Array], StepResult]
     observe: Callable[[EnvState], Array]
     report: Callable[[EnvState], dict[str, Array]]
@@ -86,9 +87,13 @@ class Functions(NamedTuple):
 def functions(rules: Rules, infos: bool = False) -> Functions:
     """`reset_fn` and `step_fn`; the same objects for the same rules, so that compiled code is shared."""
 
-    def reset_fn(key: Array) -> tuple[EnvState, Array]:
-        """A key, or a batch of keys, becomes the first state and observation of an episode."""
-        state = reset(rules, key)
+    def reset_fn(key: Array, board: Array = None, pool: Any = None) -> tuple[EnvState, Array]:
+        """A key, or a batch of keys, becomes the first state and observation of an episode.
+
+        `board` is codes of letters, one board for each key or one for all; of a `pool` of boards (k, H, W)
+        or of states, a batch of k, every key draws one.
+        """
+        state = reset(rules, key, checked_board(rules, key, board), checked_pool(rules, pool))
         return state, observe(rules, state)
 
     def step_fn(state: EnvState, actions: Array) -> StepResult:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import inspect
 import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cogrid.backend.array import brief
@@ -71,11 +73,20 @@ def make(
     tile_size: int | None = None,
     infos: bool = False,
     shadow: bool | None = None,
+    agent_names: str | Sequence[str] | None = None,
     **overrides: Any,
 ) -> CoGridEnv:
     """One environment with PettingZoo's parallel API; overrides change its spec."""
-    spec = spec_of(id, overrides, ("backend", "infos", "render_mode", "shadow", "tile_size"))
-    return CoGridEnv(spec, backend, render_mode=render_mode, tile_size=tile_size, infos=infos, shadow=shadow)
+    spec = spec_of(id, overrides, _keywords(make))
+    return CoGridEnv(
+        spec,
+        backend,
+        render_mode=render_mode,
+        tile_size=tile_size,
+        infos=infos,
+        shadow=shadow,
+        agent_names=agent_names,
+    )
 
 
 def make_vec(
@@ -84,10 +95,28 @@ def make_vec(
     backend: str = "numpy",
     *,
     autoreset: str = "same-step",
+    render_mode: str | None = None,
+    tile_size: int | None = None,
     infos: bool = False,
     shadow: bool | None = None,
+    pool: Any = None,
     **overrides: Any,
 ) -> VectorEnv:
-    """A batch of environments that reset themselves; overrides change their spec."""
-    spec = spec_of(id, overrides, ("autoreset", "backend", "infos", "num_envs", "shadow"))
-    return VectorEnv(spec, num_envs, backend, autoreset=autoreset, infos=infos, shadow=shadow)
+    """A batch of environments that reset themselves, from a pool if given; overrides change their spec."""
+    spec = spec_of(id, overrides, _keywords(make_vec))
+    return VectorEnv(
+        spec,
+        num_envs,
+        backend,
+        autoreset=autoreset,
+        render_mode=render_mode,
+        tile_size=tile_size,
+        infos=infos,
+        shadow=shadow,
+        pool=pool,
+    )
+
+
+def _keywords(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The keywords that `make` and `make_vec` take for themselves."""
+    return tuple(name for name in inspect.signature(function).parameters if name not in ("id", "overrides"))

@@ -16,6 +16,7 @@ from cogrid.render.raster import Pixels, colour, draw
 from cogrid.render.tiles import MAX_TILE, tiles_of, views_of
 
 TILE = 32  # pixels a side, unless told otherwise
+RENDER_FPS = 8  # steps a second, unless told otherwise
 
 
 def picture(rules: Rules, state: EnvState, tile_size: int = TILE, score: Any = None) -> Pixels:

@@ -109,3 +109,24 @@ if HAS_JAX:
         _, state = env.reset(jax.random.key(0))
         *_, dones, _ = env.step_env(jax.random.key(0), state, moves(INTERACT, NOOP))
         assert [bool(dones[name]) for name in (*env.agents, "__all__")] == [True, False, False]
+
+    def test_shaping_apart_from_the_rewards() -> None:
+        """Rewards and the weighted shaping add up to what the environment itself pays."""
+        env, whole = JaxMARLEnv(shared(ROOM, "jax", **OPTIONS), shaped_reward=True), adapted()
+        _, state = env.reset(jax.random.key(1))
+        taken = {"agent_pos": [[1, 1], [1, 3]], "agent_dir": [2, 3]}  # agent 0 faces the onions
+        state = env.env.replace(state, **taken, agent_inv=[[env.env.type_ids["onion"]], [-1]])
+        state = env.env.replace(state, agent_pos=[[1, 2], [1, 3]], agent_dir=[3, 3], shaping_weight=0.5)
+        _, after, rewards, _, infos = env.step(jax.random.key(0), state, moves(INTERACT, NOOP))
+        _, _, paid, _, told = whole.step(jax.random.key(0), state, moves(INTERACT, NOOP))
+        assert {name: float(value) for name, value in infos["shaped_reward"].items()} == {
+            "agent_0": 3.0,
+            "agent_1": 0.0,
+        }
+        assert [float(rewards[a]) for a in env.agents] == [0.0, 0.0]
+        assert [float(paid[a]) for a in env.agents] == [1.5, 0.0]
+        assert (told, [*infos]) == ({}, ["shaped_reward"])
+        assert float(after.shaping_weight) == 0.5
+        assert env.action_space().n == 7
+        with pytest.raises(ValueError, match="needs an environment with shaping"):
+            JaxMARLEnv(shared(ROOM, "jax"), shaped_reward=True)

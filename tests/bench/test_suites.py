@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.measure.measures import MEASURES
 from bench.suites import ALL_MODES, KITCHENS, SWEEP, chunk, full, quick, select
-from tests.support import KITCHENS as REGISTERED
+from tests.support import CLASSIC
 
 
 def test_the_quick_suite_is_one_kitchen_and_the_toy_in_all_modes() -> None:
@@ -14,7 +14,7 @@ def test_the_quick_suite_is_one_kitchen_and_the_toy_in_all_modes() -> None:
 
 def test_the_full_suite_has_every_kitchen_measure_and_size() -> None:
     cases = full()
-    assert set(KITCHENS) == set(REGISTERED)
+    assert set(KITCHENS) == set(CLASSIC)
     for id in KITCHENS:
         modes = [(c.mode, c.batch) for c in cases if c.id == id and c.workload == "cooperative"]
         assert modes == list(ALL_MODES)

@@ -7,7 +7,7 @@ import pytest
 
 import cogrid
 from cogrid.benchmarks.workloads import LANES, checksum, spread, start_keys, tape
-from tests.support import KITCHENS, NOOP
+from tests.support import CLASSIC, NOOP
 
 ROOM = cogrid.make("Overcooked-CrampedRoom-V0").spec
 ARENA = cogrid.make("Arena-V0").spec
@@ -35,7 +35,7 @@ def test_tapes_are_constant_and_differ_by_seed_and_lane() -> None:
     assert (played[:, 0] != played[:, 1]).any()
 
 
-@pytest.mark.parametrize("id", KITCHENS)
+@pytest.mark.parametrize("id", CLASSIC)
 def test_cooperative_tapes_deliver(id: str) -> None:
     env = cogrid.make(id, max_steps=1000)
     state, _ = env.reset_fn(start_keys(42, 4))

@@ -28,10 +28,15 @@ RUNS = {
     "tests-minimums": ("pytest",),
     "tests-slow": ("pytest",),
     "oracles": ("pytest",),
+    "oracles-full": ("pytest",),
     "distributed": ("pytest",),
     "examples(numpy)": ("pytest",),
     "examples(jax-cpu)": ("pytest",),
     "browser": ("pytest",),
+    "clients(torch)": ("pytest",),
+    "clients(jaxmarl)": ("pytest",),
+    "clients(rllib)": ("pytest",),
+    "clients(benchmarl)": ("pytest",),
     "lint": ("ruff", "mypy"),
     "workflows": ("zizmor", "check-jsonschema", "pytest"),
 }
@@ -81,8 +86,17 @@ def test_tests_leave_out_only_what_another_session_runs(tmp_path: Path) -> None:
         assert nox("-s", session, *HERE, PATH=path).returncode == 0
     runs = [line.split() for line in calls(tmp_path / "bin") if line.startswith("pytest")]
     ignored = {word.removeprefix("--ignore=") for word in runs[0] if word.startswith("--ignore=")}
+    ignored.remove("tests/clients")  # the next test's
     assert ignored == {word for run in runs[1:] for word in run if word.startswith("tests/")}
     assert all((ROOT / path).exists() for path in ignored)
+
+
+def test_every_client_is_run_by_one_session(tmp_path: Path) -> None:
+    path = stubs(tmp_path / "bin", dict.fromkeys(TOOLS, 0))
+    assert nox("-s", "clients", *HERE, PATH=path).returncode == 0
+    runs = [line.split() for line in calls(tmp_path / "bin") if line.startswith("pytest")]
+    files = sorted(word for run in runs for word in run if word.startswith("tests/"))
+    assert files == sorted(str(one.relative_to(ROOT)) for one in (ROOT / "tests/clients").glob("test_*.py"))
 
 
 @pytest.mark.parametrize(("session", "code"), [("mutants", 0), ("mutants", 1), ("docs", 1)])
@@ -218,3 +232,27 @@ def test_inner_exit_code_of_a_gpu_benchmark_reaches_the_shell(tmp_path: Path) ->
     )
     done = nox("-s", "bench-gpu(cuda12)", *HERE, PATH=path, COGRID_LIBCUDA=driver(tmp_path))
     assert done.returncode == 7
+
+
+# Compiling for GPUs
+
+
+@pytest.mark.parametrize("session", ["gpu-compile(cuda12)", "gpu-compile-full(cuda13)"])
+def test_without_the_compiler_one_sentence_and_69(session: str, tmp_path: Path) -> None:
+    done = nox("-s", session, "--envdir", str(tmp_path), **OFFLINE)
+    assert done.returncode == 69
+    variant = session.partition("(")[2].rstrip(")")
+    assert done.stderr.count(f"No compiler for {variant}: jax-{variant}-pjrt and nvidia-cuda-nvcc") == 1
+
+
+@pytest.mark.parametrize("code", [0, 20, 69])
+def test_compiling_for_gpus_passes_what_it_is_given_and_its_exit_code(tmp_path: Path, code: int) -> None:
+    path = stubs(tmp_path / "bin", {"python": code})
+    (tmp_path / "bin/python").write_text(
+        f'#!/bin/sh\necho "python $*" >> {tmp_path}/bin/calls\n'
+        f'case "$*" in *jaxlib*) echo 0.10.2;; *"-m bench"*) exit {code};; esac\n',
+        encoding="utf-8",
+    )
+    done = nox("-s", "gpu-compile(cuda12)", *HERE, "--", "--only", "scan", PATH=path)
+    assert done.returncode == code
+    assert calls(tmp_path / "bin")[-1] == "python -m bench gpu --only scan"

@@ -15,10 +15,10 @@ from cogrid.core.game import Game, Outcome
 from cogrid.core.layout import Layout
 from cogrid.core.spec import Spec
 from cogrid.testing import check_env
-from tests.support import BACKENDS, IDS
+from tests.support import BACKENDS, EVERY_ID, marks
 
 ROOM = "Overcooked-CrampedRoom-V0"
-VARIANTS = [(id, {}) for id in IDS]
+VARIANTS = [pytest.param(id, {}, marks=marks(id), id=id) for id in EVERY_ID]
 VARIANTS += [(ROOM, {"observation": kind, "random_start": True}) for kind in ("lossless", "window", "none")]
 VARIANTS += [
     (ROOM, {"cook_start": "interact", "shaping": 0.3, "layout": [ROOM.split("-")[1], "CounterCircuit"]})

@@ -12,7 +12,7 @@ import pytest
 import cogrid
 from cogrid import replay
 from cogrid.core.chance import Chance
-from cogrid.core.features import Agents, Faced
+from cogrid.core.features import Agents, Faced, Place
 from cogrid.core.game import (
     Aim,
     BySlot,
@@ -62,6 +62,13 @@ class Everything(Game):
 
     def start(self, thing: Any) -> Any:
         return Chance(("grass", 2), ("apple", 1)) if thing == "grass" else thing
+
+    def generate(self, sketch: Any) -> Any:
+        xp, grass, board = sketch.xp, sketch.code("."), sketch.layout()
+        board = xp.where(board == sketch.code("B"), grass, board)
+        for letter in "BBa":
+            board = xp.where(sketch.pick(board == grass), sketch.code(letter), board)
+        return board
 
     def near(self) -> Any:
         return Near(lambda thing: thing == "apple", most=3, radius=2)
@@ -146,7 +153,8 @@ class Everything(Game):
     def features(self) -> Any:
         cold = Agents(("cold",), lambda item: (float(isinstance(item, tuple)),))
         faced = Faced(("dirt",), lambda thing: (float(thing == "dirt"),))
-        return cold, faced, SlotFeature("customer", ("steps",), lambda thing: (thing[1] / 9,))
+        places = Place(nearest=("exit",), each=("boulder",))
+        return cold, faced, places, SlotFeature("customer", ("steps",), lambda thing: (thing[1] / 9,))
 
     def paint(self, thing: Any) -> Mapping[str, int]:
         return {"apple": int(thing == "apple")}
@@ -175,6 +183,7 @@ def test_both_backends_alone_and_in_a_batch() -> None:
     assert min((seen["reward customers"] == value).sum() for value in (3.0, -1.0)) >= 5
     assert (seen["reward dirt"] < 0).sum() > 100
     assert seen["ended"].any(axis=-1).sum() > 20
+    assert len(np.unique(seen["places"][0], axis=0)) == BATCH  # everyone a board of its own
 
 
 def test_features() -> None:
@@ -211,13 +220,23 @@ def test_snapshot_replay_and_shadow() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_vectors(backend: str) -> None:
-    """A vector's environments are those of its keys alone, and begin their next episodes by themselves."""
+    """A vector's environments are those of its keys alone, and begin their next episodes by themselves.
+
+    First on boards that the game draws, then with states of a pool.
+    """
     short = SPEC.override(max_steps=9)
-    vec = cogrid.VectorEnv(short, 3, backend)
+    pool = made(short, backend).reset_fn(keys(5, 2))[0]
+    vec = cogrid.VectorEnv(short, 3, backend, shadow=HAS_JAX)
     obs, _ = vec.reset(seed=4)
     for joint in busy(SPEC, OFTEN)[:20, :3].clip(0, 8):
         obs, *_ = vec.step(joint)
     assert np.asarray(obs).shape == (3, 3, 5, 5, 4)
+    vec.reset(options={"pool": pool})
+    known = {bytes(one) for one in np.asarray(pool.places)}
+    for joint in busy(SPEC, OFTEN)[:20, :3].clip(0, 8):
+        vec.step(joint)
+        assert {bytes(one) for one in np.asarray(vec.env_state.places)} <= known
+    assert vec.shadow is None or (vec.shadow.mismatches, vec.shadow.comparisons) == (0, 126)
 
 
 if HAS_JAX:

@@ -259,3 +259,39 @@ def test_wrong_slots_are_refused() -> None:
     state, _ = plain.reset_fn(keys(0, 1)[0])
     with pytest.raises(ValueError, match="states of this spec have no 'slots'"):
         plain.replace(state, slots=np.zeros(1, int))
+
+
+@dataclass(frozen=True)
+class Ranked(Diner):
+    """The order with the most time left answers first, and a recipe before all of them."""
+
+    def rank(self, slot: str, thing: Any) -> int:
+        return -1 if slot == "recipe" else -thing[2] if thing[0] == "order" else 0
+
+    def rewards(self) -> Any:
+        return (Replies("orders"),)
+
+
+@each_backend
+@pytest.mark.parametrize("orders", [(3, 5), (5, 3), (4, 4)])
+def test_the_least_rank_answers_first(backend: str, orders: tuple[int, int]) -> None:
+    """The later of two orders; of equal ones the first. Then the recipe, which is a little less urgent."""
+    spec = Spec(Ranked(), BOARD)
+    env = made(spec, backend)
+    number, things = env.rules.slots.number, env.rules.slots.things
+    first = 0 if orders[0] >= orders[1] else 1
+    red = [("order", "red", left) for left in orders]
+    for soups, answered in ((1, [first]), (2, [first, 1 - first])):
+        state = env.replace(
+            fresh(spec, backend),
+            agent_pos=np.array([(1, 2), (2, 2)]),
+            agent_dir=np.array([UP, 1]),
+            held=np.array(
+                [env.spec.symbols.item_number[item] for item in ("red", "red" if soups > 1 else None)]
+            ),
+            slots=np.array([number[thing] for thing in (*red, "red")]),
+        )
+        state, rewards, _, _ = after(spec, backend, state, "interact", "interact")
+        left = [things[k][0] for k in np.asarray(state.slots)[:2]]
+        assert left == ["pause" if k in answered else "order" for k in (0, 1)]
+        assert rewards.tolist() == [10.0 * soups] * 2

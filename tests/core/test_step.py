@@ -10,7 +10,7 @@ import pytest
 import cogrid
 from bench.measure.counters import equations
 from cogrid.backend import rng
-from tests.support import BACKENDS, HAS_JAX, KITCHENS, NOOP, assert_same, keys
+from tests.support import BACKENDS, CLASSIC, HAS_JAX, NOOP, assert_same, keys
 
 ROOM = "Overcooked-CrampedRoom-V0"
 
@@ -61,7 +61,7 @@ if HAS_JAX:
         traced = jax.make_jaxpr(jax.vmap(env.jax_step))(state, np.zeros((4, 2), np.int32))
         assert 50 < equations(traced.jaxpr) <= MOST_EQUATIONS
 
-    @pytest.mark.parametrize("id", KITCHENS)
+    @pytest.mark.parametrize("id", CLASSIC)
     def test_no_wide_numbers(id: str) -> None:
         env = cogrid.make(id, "jax")
         state, _ = env.jax_reset(rng.key(0))

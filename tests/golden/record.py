@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.golden.trajectory import (
     FOLDER,
     READY_TICK,
+    RECORDED,
     Episode,
     Recording,
     counts_of,
@@ -21,7 +22,6 @@ from tests.golden.trajectory import (
     to_text,
 )
 from tests.oracles.canonical import (
-    COOK_STARTS,
     HORIZON,
     KITCHENS,
     Kitchen,
@@ -57,7 +57,8 @@ Played = tuple[Episode, list[KitchenState]]
 
 def record(kitchen: Kitchen, cook_start: str) -> Recording:
     """The first games, of many tries with numbered seeds, in which enough happens."""
-    oracle = OvercookedOracle(kitchen, cook_start)
+    is_file = kitchen.name not in KITCHENS
+    oracle = OvercookedOracle.of_file(kitchen) if is_file else OvercookedOracle(kitchen, cook_start)
     cases = _cases(oracle, kitchen, cook_start)
     for seed in range(TRIES):
         played = _games(oracle, kitchen, cook_start, seed) + cases
@@ -119,16 +120,17 @@ def recorded_text(kitchen: Kitchen, cook_start: str) -> str:
 
 
 def main() -> None:
+    names = {kitchen.name for kitchen, _ in RECORDED}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where to write (default: %(default)s)")
     parser.add_argument(
-        "--kitchen", choices=sorted(KITCHENS), action="append", help="only this kitchen; repeatable"
+        "--kitchen", choices=sorted(names), action="append", help="only this kitchen; repeatable"
     )
     arguments = parser.parse_args()
-    for name in arguments.kitchen or KITCHENS:
-        for cook_start in COOK_STARTS:
-            path = arguments.folder / file_of(KITCHENS[name], cook_start).name
-            path.write_text(recorded_text(KITCHENS[name], cook_start), encoding="utf-8")
+    for kitchen, cook_start in RECORDED:
+        if kitchen.name in (arguments.kitchen or names):
+            path = arguments.folder / file_of(kitchen, cook_start).name
+            path.write_text(recorded_text(kitchen, cook_start), encoding="utf-8")
             print(f"{path.name}: {path.stat().st_size} bytes")
 
 

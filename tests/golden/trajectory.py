@@ -14,6 +14,7 @@ import numpy as np
 
 from tests.oracles.canonical import (
     ACTION_LETTERS,
+    COOK_STARTS,
     FACING_LETTERS,
     KITCHENS,
     Cell,
@@ -27,8 +28,14 @@ from tests.oracles.canonical import (
     soup_name,
 )
 from tests.oracles.events import happened
+from tests.oracles.lineage import LINEAGE
 
 FOLDER = Path(__file__).parent
+#: The kitchens and cook rules with a recording; the files of overcooked_ai have but one rule.
+RECORDED = tuple((kitchen, rule) for kitchen in KITCHENS.values() for rule in COOK_STARTS) + tuple(
+    (LINEAGE[name], "interact")
+    for name in ("counter_circuit", "forced_coordination_tomato", "soup_coordination", "scenario3")
+)
 ITEM_LETTERS = {"onion": "o", "tomato": "t", "dish": "d"}
 ITEM_NAMES = {letter: name for name, letter in ITEM_LETTERS.items()}
 STATE_FIELDS = ("positions", "facings", "held", "counters", "pots")
@@ -143,7 +150,7 @@ def _episode_lines(episode: Episode) -> dict[str, Any]:
 
 def load(path: Path) -> Recording:
     content = json.loads(path.read_text(encoding="utf-8"))
-    kitchen = KITCHENS[content["kitchen"]]
+    kitchen = (KITCHENS | LINEAGE)[content["kitchen"]]
     episodes = tuple(_parse_episode(kitchen, entry) for entry in content["episodes"])
     return Recording(kitchen, content["cook_start"], content["counts"], episodes)
 

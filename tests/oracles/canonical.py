@@ -16,6 +16,7 @@ JointAction = tuple[int, ...]
 UP, DOWN, LEFT, RIGHT, INTERACT, TOGGLE, NOOP = range(7)
 ACTION_LETTERS = "udlrit."
 FACING_LETTERS = ">v<^"  # 0 right, 1 down, 2 left, 3 up
+UP_FACING = 3
 OFFSETS = ((0, 1), (1, 0), (0, -1), (-1, 0))  # by facing
 FACING_OF_MOVE = {UP: 3, DOWN: 1, LEFT: 2, RIGHT: 0}
 MOVE_OF_FACING = {facing: move for move, facing in FACING_OF_MOVE.items()}
@@ -44,7 +45,8 @@ class Kitchen:
     env_id: str
     rows: tuple[str, ...]
     recipes: tuple[Recipe, ...] = (Recipe(("onion",) * POT_SIZE),)
-    classic: bool = True  # one of the five registered kitchens, not an own layout
+    classic: bool = True  # made by its id alone, not an own layout
+    begin: KitchenState | None = None  # where an episode does not begin with empty hands and pots
 
     def cook_time(self, ingredients: Sequence[str]) -> int:
         times = {recipe.ingredients: recipe.time for recipe in self.recipes}
@@ -151,10 +153,12 @@ class Implementation(Protocol):
 
 
 def start_state(kitchen: Kitchen) -> KitchenState:
-    """Both agents at their starts, facing up, hands and pots empty."""
+    """All agents at their starts, facing up, hands and pots empty, where the kitchen says nothing else."""
+    if kitchen.begin is not None:
+        return kitchen.begin
     n = len(kitchen.starts)
     pots = tuple((cell, ((), -1)) for cell in kitchen.pot_cells)
-    return KitchenState(kitchen.starts, (3,) * n, (None,) * n, (), pots, 0)
+    return KitchenState(kitchen.starts, (UP_FACING,) * n, (None,) * n, (), pots, 0)
 
 
 def soup_name(ingredients: Sequence[str]) -> str:

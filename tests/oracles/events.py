@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from tests.oracles.canonical import (
     FACING_OF_MOVE,
     INTERACT,
@@ -21,8 +23,11 @@ INGREDIENTS = ("onion", "tomato")
 def happened(kitchen: Kitchen, before: KitchenState, joint: JointAction, after: KitchenState) -> list[str]:
     """The names of everything that happened; a name occurs once per agent or once per pair."""
     done = deeds(kitchen, before, joint, after)
-    found = [deed for deed in done if deed] + _movement(kitchen, before, joint)
-    return found + (_together(kitchen, before, done) if set(joint) == {INTERACT} else [])
+    found = [deed for deed in done if deed]
+    for i, j in combinations(range(len(joint)), 2):
+        found += _movement(kitchen, before, joint, i, j)
+        found += _together(kitchen, before, done, i, j) if joint[i] == joint[j] == INTERACT else []
+    return found
 
 
 def deeds(
@@ -60,10 +65,10 @@ def _at_pot(held: str | None, holds: str | None, pot: Pot, pot_after: Pot) -> st
     return "plating" if held == "dish" else None
 
 
-def _movement(kitchen: Kitchen, before: KitchenState, joint: JointAction) -> list[str]:
+def _movement(kitchen: Kitchen, before: KitchenState, joint: JointAction, i: int, j: int) -> list[str]:
     """Contests, swaps, follows and bumps of two agents."""
-    targets = [_target(kitchen, cell, action) for cell, action in zip(before.positions, joint, strict=True)]
-    (here, there), (to, other_to) = before.positions, targets
+    here, there = before.positions[i], before.positions[j]
+    to, other_to = target(kitchen, here, joint[i]), target(kitchen, there, joint[j])
     if (to, other_to) == (there, here):
         return ["swap"]
     moving = to != here and other_to != there
@@ -74,24 +79,27 @@ def _movement(kitchen: Kitchen, before: KitchenState, joint: JointAction) -> lis
     return ["bump"] if to == other_to else []
 
 
-def _target(kitchen: Kitchen, cell: Cell, action: int) -> Cell:
+def target(kitchen: Kitchen, cell: Cell, action: int) -> Cell:
     """Where an agent wants to stand, other agents aside."""
     if action not in FACING_OF_MOVE:
         return cell
     d_row, d_col = OFFSETS[FACING_OF_MOVE[action]]
-    target = cell[0] + d_row, cell[1] + d_col
-    return target if kitchen.letters[target] == " " else cell
+    ahead = cell[0] + d_row, cell[1] + d_col
+    return ahead if kitchen.letters[ahead] == " " else cell
 
 
-def _together(kitchen: Kitchen, before: KitchenState, done: tuple[str | None, ...]) -> list[str]:
+def _together(
+    kitchen: Kitchen, before: KitchenState, done: tuple[str | None, ...], i: int, j: int
+) -> list[str]:
     """What two agents do together when both interact."""
-    cell, other = before.faced(0), before.faced(1)
+    cell, other = before.faced(i), before.faced(j)
     letter = kitchen.letters[cell]
-    found = ["double delivery"] if done == ("delivery", "delivery") else []
+    found = ["double delivery"] if done[i] == done[j] == "delivery" else []
     if cell != other or letter not in "PX":
         return found
     if letter == "X":
         return ["both at one counter"]
     items, timer = dict(before.pots)[cell]
-    racing = all(item in INGREDIENTS for item in before.held) and timer < 0 and len(items) == POT_SIZE - 1
+    hands = before.held[i], before.held[j]
+    racing = all(item in INGREDIENTS for item in hands) and timer < 0 and len(items) == POT_SIZE - 1
     return ["both at one pot"] + ["race for the last slot"] * racing

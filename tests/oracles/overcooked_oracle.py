@@ -48,15 +48,23 @@ THEIR_ACTION = {
 }
 
 
+OWN_FACINGS, OTHER_FACINGS = (2, 3, 4, 5), (6, 7, 8, 9)  # planes
+
+
 class OvercookedOracle:
     """One kitchen under one cook rule; their positions are (x, y), ours (row, column)."""
 
-    def __init__(self, kitchen: Kitchen, cook_start: str) -> None:
-        # The kitchen is always built from our own text: their file `counter_circuit` is another kitchen,
+    def __init__(self, kitchen: Kitchen, cook_start: str, mdp: OvercookedGridworld | None = None) -> None:
+        # A classic kitchen is always built from our own text: their file `counter_circuit` is another one,
         # and `mdp.copy()` would drop the cook rule.
         self.kitchen = kitchen
         options = {"old_dynamics": cook_start == "auto", **_orders(kitchen)}
-        self.mdp = OvercookedGridworld.from_grid(list(kitchen.rows), options)
+        self.mdp = mdp or OvercookedGridworld.from_grid(list(kitchen.rows), options)
+
+    @classmethod
+    def of_file(cls, kitchen: Kitchen, **changes: Any) -> OvercookedOracle:
+        """The kitchen as the package's own layout file has it."""
+        return cls(kitchen, "interact", OvercookedGridworld.from_layout_name(kitchen.name, **changes))
 
     def step(self, states: Sequence[KitchenState], actions: Sequence[JointAction]) -> list[Outcome]:
         Recipe.configure(self.mdp.recipe_config)  # class-global: another kitchen may have been stepped before
@@ -78,10 +86,23 @@ class OvercookedOracle:
         return Outcome(self.from_theirs(after), (score,) * len(joint), shaped, self._encode(after))
 
     def _encode(self, theirs: OvercookedState) -> np.ndarray:
-        planes = np.stack(self.mdp.lossless_state_encoding(theirs, horizon=HORIZON))  # (n, W, H, 26)
+        planes = self._lossless(theirs)  # (n, W, H, 26)
         narrow = planes.astype(np.uint8)
         assert (narrow == planes).all()
         return narrow.swapaxes(1, 2)
+
+    def _lossless(self, theirs: OvercookedState) -> np.ndarray:
+        """Their encoding is of two players: asked as if there were two, only those of others are missing."""
+        n, self.mdp.num_players = self.mdp.num_players, 2
+        try:
+            planes = np.stack(self.mdp.lossless_state_encoding(theirs, horizon=HORIZON))
+        finally:
+            self.mdp.num_players = n
+        if n > 2:
+            own, others = [0, *OWN_FACINGS], [1, *OTHER_FACINGS]
+            whole = planes[..., own].sum(axis=0)  # (W, H, 5) of everybody
+            planes[..., others] = whole - planes[..., own]
+        return planes
 
     def to_theirs(self, state: KitchenState) -> OvercookedState:
         agents = zip(state.positions, state.facings, state.held, strict=True)

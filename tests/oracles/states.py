@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import combinations_with_replacement, permutations, product
+from typing import Any
 
 from tests.oracles.canonical import (
     FACING_OF_MOVE,
@@ -38,11 +39,35 @@ def random_cases(kitchen: Kitchen, cook_start: str, count: int, rng: random.Rand
     return [(state, biased_action(kitchen, state, rng)) for state in states]
 
 
+def station_cases(kitchen: Kitchen, cook_start: str, count: int, rng: random.Random) -> list[Case]:
+    """Random states in which one agent interacts with a pot or a serving and holds what fits."""
+    cases: list[Case] = []
+    while len(cases) < count:
+        state, agent = random_state(kitchen, cook_start, rng), rng.randrange(len(kitchen.starts))
+        cell, facing = rng.choice(stands_at(kitchen, rng.choice("PPPS")))
+        if cell in state.positions[:agent] + state.positions[agent + 1 :]:
+            continue
+        fits = [soup_name(mix) for mix in _mixtures(kitchen, _soup_sizes(cook_start))]
+        if kitchen.letters[neighbour(cell, MOVE_OF_FACING[facing])] == "P":
+            fits = [None, "dish", *_ingredients(kitchen)]
+        state = replace(
+            state,
+            positions=_with(state.positions, agent, cell),
+            facings=_with(state.facings, agent, facing),
+            held=_with(state.held, agent, rng.choice(fits)),
+        )
+        cases.append((state, _with(biased_action(kitchen, state, rng), agent, INTERACT)))
+    return cases
+
+
+def _with(values: tuple[Any, ...], agent: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:agent], value, *values[agent + 1 :])
+
+
 def random_state(kitchen: Kitchen, cook_start: str, rng: random.Random) -> KitchenState:
     """Any legal state: distinct floor cells of any room, anything in hands, on counters and in pots."""
-    stands = rng.choices((_anywhere, _at_stations, _side_by_side, _at_one_cell), (3, 5, 3, 2))[0](
-        kitchen, rng
-    )
+    draw = rng.choices((_anywhere, _at_stations, _side_by_side, _at_one_cell), (3, 5, 3, 2))[0]
+    stands = _as_many(kitchen, draw(kitchen, rng), rng)
     counters = sorted(kitchen.cells("X"))
     share = rng.choice((0.0, 0.05, 0.2, 0.9))  # of the counters that hold something
     lying = [(cell, _item(kitchen, cook_start, rng)) for cell in counters if rng.random() < share]
@@ -76,6 +101,16 @@ def _action(kitchen: Kitchen, state: KitchenState, agent: int, rng: random.Rando
 # Where agents stand.
 
 
+def _as_many(kitchen: Kitchen, two: list[Stand], rng: random.Random) -> list[Stand]:
+    """For as many agents as the kitchen has: one of the two, or both and some anywhere else."""
+    more = len(kitchen.starts) - len(two)
+    if more <= 0:
+        return two[: len(kitchen.starts)]
+    taken = {cell for cell, _ in two}
+    cells = rng.sample([cell for cell in kitchen.cells(" ") if cell not in taken], more)
+    return rng.sample([*two, *((cell, rng.randrange(4)) for cell in cells)], len(kitchen.starts))
+
+
 def _anywhere(kitchen: Kitchen, rng: random.Random) -> list[Stand]:
     cells = rng.sample(kitchen.cells(" "), 2)
     return [(cell, rng.randrange(4)) for cell in cells]
@@ -83,7 +118,8 @@ def _anywhere(kitchen: Kitchen, rng: random.Random) -> list[Stand]:
 
 def _at_stations(kitchen: Kitchen, rng: random.Random) -> list[Stand]:
     """Both in front of something they can use; the kind is drawn first, so that rare ones come often."""
-    letters = sorted(set(kitchen.letters.values()) - {" "})
+    there = sorted(set(kitchen.letters.values()) - {" "})
+    letters = [letter for letter in there if stands_at(kitchen, letter)]
     while True:
         first, second = (rng.choice(stands_at(kitchen, rng.choice(letters))) for _ in range(2))
         if first[0] != second[0]:

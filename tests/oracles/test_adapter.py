@@ -8,7 +8,6 @@ import pytest
 
 pytest.importorskip("jaxmarl")
 
-from jaxmarl.environments import spaces
 from jaxmarl.environments.overcooked.overcooked import Overcooked
 from jaxmarl.wrappers.baselines import CTRolloutManager, LogWrapper
 
@@ -65,7 +64,7 @@ def test_log_wrapper_counts_returns_and_lengths() -> None:
 
 def test_rollout_manager_of_the_q_learners() -> None:
     """Traced, not run: that takes its time, and what it computes is its own."""
-    env = JaxMARLEnv(shared(ROOM, "jax", **OPTIONS), spaces=spaces)
+    env = JaxMARLEnv(shared(ROOM, "jax", **OPTIONS))
     manager = CTRolloutManager(env, batch_size=B)
     key = jax.random.key(0)
     _, state = jax.eval_shape(manager.batch_reset, key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,11 +24,10 @@ from tests.oracles.canonical import (
     Kitchen,
     KitchenState,
     Outcome,
-    differences,
     start_state,
 )
 from tests.oracles.engine import Engine
-from tests.oracles.events import deeds, happened
+from tests.oracles.events import deeds
 from tests.oracles.jaxmarl_oracle import JaxmarlOracle
 from tests.oracles.overcooked_oracle import OvercookedOracle
 from tests.oracles.play import play
@@ -43,6 +42,7 @@ from tests.oracles.states import (
     telling_cases,
     together_cases,
 )
+from tests.oracles.transitions import assert_often, assert_same, columns, count, stepped, transitions
 from tests.support import BACKENDS
 
 STATES = 6000
@@ -61,8 +61,6 @@ kitchens = pytest.mark.parametrize("kitchen", KITCHENS.values(), ids=KITCHENS)
 classic_kitchens = pytest.mark.parametrize("kitchen", CLASSIC, ids=[kitchen.name for kitchen in CLASSIC])
 cook_starts = pytest.mark.parametrize("cook_start", COOK_STARTS)
 
-Transition = tuple[KitchenState, JointAction, Outcome]
-
 
 @kitchens
 @cook_starts
@@ -78,21 +76,21 @@ def test_the_start_is_overcookeds(kitchen: Kitchen, cook_start: str, backend: st
 @cook_starts
 def test_injected_states_step_as_overcookeds(kitchen: Kitchen, cook_start: str) -> None:
     cases = _cases(kitchen, cook_start)
-    expected = _step(OvercookedOracle(kitchen, cook_start), cases)
+    expected = stepped(OvercookedOracle(kitchen, cook_start), cases)
     for backend in BACKENDS:
-        _assert_same(backend, expected, Engine(kitchen, cook_start, backend).step(*_columns(cases)))
-    _assert_often(_count(kitchen, expected), _wanted_counts(kitchen, cook_start))
+        assert_same(backend, expected, Engine(kitchen, cook_start, backend).step(*columns(cases)))
+    assert_often(count(kitchen, expected), _wanted_counts(kitchen, cook_start))
 
 
 @kitchens
 @cook_starts
 def test_played_episodes_are_overcookeds(kitchen: Kitchen, cook_start: str) -> None:
     starts, actions, outcomes = _episodes(OvercookedOracle(kitchen, cook_start), kitchen, cook_start)
-    expected = list(_transitions(starts, actions, outcomes))
+    expected = list(transitions(starts, actions, outcomes))
     for backend in BACKENDS:
         got = Engine(kitchen, cook_start, backend).run(starts, actions)  # injects nothing but the starts
-        _assert_same(backend, expected, [outcome for row in got for outcome in row])
-    _assert_often(_count(kitchen, expected), OFTEN_PLAYED)
+        assert_same(backend, expected, [outcome for row in got for outcome in row])
+    assert_often(count(kitchen, expected), OFTEN_PLAYED)
 
 
 @kitchens
@@ -102,7 +100,7 @@ def test_dish_shaping_is_aimed_at(kitchen: Kitchen, cook_start: str) -> None:
     cases = list(dish_cases(kitchen, cook_start, random.Random(3)))
     oracle = OvercookedOracle(kitchen, cook_start)
     assert len(telling_cases(oracle, cases)) >= 30
-    expected = _step(oracle, cases)
+    expected = stepped(oracle, cases)
     counts = Counter(
         (agent, deed, outcome.shaped[agent] == known_differences.DISH_POINTS)
         for before, joint, outcome in expected
@@ -118,22 +116,22 @@ def test_dish_shaping_is_aimed_at(kitchen: Kitchen, cook_start: str) -> None:
 @classic_kitchens
 def test_injected_states_step_as_jaxmarls(kitchen: Kitchen) -> None:
     cases = _cases(kitchen, "auto")
-    theirs = _step(JaxmarlOracle(kitchen), cases)
-    ours = Engine(kitchen, "auto", BACKENDS[0]).step(*_columns(cases))
+    theirs = stepped(JaxmarlOracle(kitchen), cases)
+    ours = Engine(kitchen, "auto", BACKENDS[0]).step(*columns(cases))
     translated, counts = _as_jaxmarl_has_it(kitchen, cases, ours)
-    _assert_same("as JaxMARL has it", theirs, translated)
-    _assert_often(counts, {difference.name: 5 for difference in known_differences.JAXMARL})
+    assert_same("as JaxMARL has it", theirs, translated)
+    assert_often(counts, {difference.name: 5 for difference in known_differences.JAXMARL})
 
 
 @classic_kitchens
 def test_played_episodes_are_jaxmarls(kitchen: Kitchen) -> None:
     starts, actions, outcomes = _episodes(JaxmarlOracle(kitchen), kitchen, "auto")
-    theirs = list(_transitions(starts, actions, outcomes))
+    theirs = list(transitions(starts, actions, outcomes))
     ours = Engine(kitchen, "auto", BACKENDS[0]).run(starts, actions)
     cases = [(before, joint) for before, joint, _ in theirs]
     translated, _ = _as_jaxmarl_has_it(kitchen, cases, [outcome for row in ours for outcome in row])
-    _assert_same("as JaxMARL has it", theirs, translated)
-    _assert_often(_count(kitchen, theirs), OFTEN_PLAYED)
+    assert_same("as JaxMARL has it", theirs, translated)
+    assert_often(count(kitchen, theirs), OFTEN_PLAYED)
 
 
 def _cases(kitchen: Kitchen, cook_start: str) -> list[Case]:
@@ -154,26 +152,6 @@ def _episodes(
     return starts, *play(game, kitchen, starts, HORIZON, noises, rng)
 
 
-def _transitions(
-    starts: Sequence[KitchenState],
-    actions: Sequence[Sequence[JointAction]],
-    outcomes: Sequence[Sequence[Outcome]],
-) -> Iterator[Transition]:
-    befores = starts
-    for joints, afters in zip(actions, outcomes, strict=True):
-        yield from zip(befores, joints, afters, strict=True)
-        befores = [outcome.state for outcome in afters]
-
-
-def _columns(cases: Sequence[Case]) -> tuple[list[KitchenState], list[JointAction]]:
-    return [state for state, _ in cases], [joint for _, joint in cases]
-
-
-def _step(game: Implementation, cases: Sequence[Case]) -> list[Transition]:
-    states, joints = _columns(cases)
-    return list(zip(states, joints, game.step(states, joints), strict=True))
-
-
 def _as_jaxmarl_has_it(
     kitchen: Kitchen, cases: Sequence[Case], ours: Sequence[Outcome]
 ) -> tuple[list[Outcome], Counter[str]]:
@@ -189,31 +167,9 @@ def _as_jaxmarl_has_it(
     return translated, counts
 
 
-def _assert_same(who: str, expected: Sequence[Transition], got: Sequence[Outcome]) -> None:
-    """Fail with the number of differences in each field, and the first of each."""
-    counts, first = Counter[str](), {}
-    for i, ((before, joint, want), have) in enumerate(zip(expected, got, strict=True)):
-        for found in differences(want, have):
-            field = found.partition(":")[0]
-            counts[field] += 1
-            first.setdefault(field, f"transition {i}: {before}, actions {joint}:\n{found}")
-    if counts:
-        pytest.fail("\n".join((f"{who} differs: {dict(counts)}", *first.values())), pytrace=False)
-
-
-def _count(kitchen: Kitchen, transitions: Iterable[Transition]) -> Counter[str]:
-    steps = ((before, joint, outcome.state) for before, joint, outcome in transitions)
-    return Counter(name for step in steps for name in happened(kitchen, *step))
-
-
 def _wanted_counts(kitchen: Kitchen, cook_start: str) -> dict[str, int]:
     """The counts to ask of a kitchen: not every kitchen has a cell that two agents can face."""
     wanted = OFTEN | (SHARED_POT if shared_cells(kitchen, "P") else {})
     wanted |= SHARED_COUNTER if shared_cells(kitchen, "X") else {}
     wanted |= DOUBLE_DELIVERY if len({cell for cell, _ in stands_at(kitchen, "S")}) > 1 else {}
     return wanted | ({"start": 100} if cook_start == "interact" else {})
-
-
-def _assert_often(counts: Counter[str], wanted: dict[str, int]) -> None:
-    rare = {name: counts[name] for name, least in wanted.items() if counts[name] < least}
-    assert not rare, f"too rare to mean anything: {rare} of {dict(counts)}, wanted {wanted}"

@@ -7,12 +7,13 @@ import pytest
 pytest.importorskip("overcooked")
 
 from tests.golden.record import recorded_text
-from tests.golden.trajectory import file_of
-from tests.oracles.canonical import COOK_STARTS, KITCHENS, Kitchen
+from tests.golden.trajectory import RECORDED, file_of
+from tests.oracles.canonical import Kitchen
 
 
-@pytest.mark.parametrize("kitchen", KITCHENS.values(), ids=KITCHENS)
-@pytest.mark.parametrize("cook_start", COOK_STARTS)
+@pytest.mark.parametrize(
+    ("kitchen", "cook_start"), RECORDED, ids=[f"{kitchen.name}-{rule}" for kitchen, rule in RECORDED]
+)
 def test_recordings_are_current(kitchen: Kitchen, cook_start: str) -> None:
     path = file_of(kitchen, cook_start)
     current = path.read_text(encoding="utf-8") == recorded_text(kitchen, cook_start)

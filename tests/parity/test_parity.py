@@ -10,16 +10,21 @@ import numpy as np
 import pytest
 
 import cogrid
-from tests.support import BACKENDS, IDS, KITCHENS, assert_same, busy_actions, keys, read_only
+from tests.support import BACKENDS, EVERY_ID, IDS, KITCHENS, assert_same, busy_actions, keys, marks, read_only
 
 STEPS, BATCH = 400, 32
 KINDS = ("features", "lossless", "window", "none")
 CASES = [(id, kind) for id in IDS for kind in KINDS if (id, kind) != ("Arena-V0", "features")]
+#: What the samples stand for, with the kinds in turn.
+CASES += [(id, KINDS[n % len(KINDS)]) for n, id in enumerate(id for id in EVERY_ID if id not in IDS)]
 
 
 def groups(cases: list[tuple[str, str]]) -> list[Any]:
     """One xdist group a layout, so that each compiles on one worker only."""
-    return [pytest.param(*case, marks=pytest.mark.xdist_group(f"parity:{case[0]}")) for case in cases]
+    return [
+        pytest.param(*case, marks=marks(case[0], pytest.mark.xdist_group(f"parity:{case[0]}")))
+        for case in cases
+    ]
 
 
 def make(id: str, kind: str, backend: str) -> Any:

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 from cogrid.backend.array import brief, is_choice
 from cogrid.core.features import Feature
-from cogrid.core.game import Game, Item, Outcome, Reward, Thing, checked_integer, checked_number
+from cogrid.core.game import AnyReward, Game, Item, Outcome, Thing, checked_integer, checked_number
 from cogrid.core.layout import FLOOR, WALL, Layout
 from cogrid.core.look import Look
 from cogrid.core.symbols import MAX_SYMBOLS
-from cogrid.envs.overcooked import features, layouts, looks, rewards
+from cogrid.envs.overcooked import features, layouts, lineage_layouts, looks, rewards
 from cogrid.envs.overcooked.objects import (
     DISH,
     INGREDIENTS,
@@ -58,7 +58,9 @@ class Kitchen(Game):
             "S": Serving(),
         }
     )
-    layouts: ClassVar[Mapping[str, Layout]] = layouts.LAYOUTS
+    layouts: ClassVar[Mapping[str, Layout]] = MappingProxyType(
+        {**layouts.LAYOUTS, **layouts.OLDER_LAYOUTS, **lineage_layouts.LAYOUTS}
+    )
     planes: ClassVar[tuple[str, ...]] = features.PLANES
     countdown: ClassVar[tuple[str, int] | None] = ("urgent", 40)
     state_type: ClassVar[type[KitchenState]] = KitchenState
@@ -156,7 +158,7 @@ class Kitchen(Game):
         """Cooks wear hats."""
         return looks.cook(agent)
 
-    def rewards(self) -> tuple[Reward, ...]:
+    def rewards(self) -> tuple[AnyReward, ...]:
         """Deliveries, and the classic shaping."""
         return rewards.REWARDS
 

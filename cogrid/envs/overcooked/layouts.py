@@ -1,4 +1,4 @@
-"""The five classic kitchens."""
+"""The five classic kitchens, and one of the older CoGrid."""
 
 from __future__ import annotations
 
@@ -60,3 +60,18 @@ _TEXTS = (
 )
 
 LAYOUTS: Mapping[str, Layout] = MappingProxyType({name: Layout(name, text) for name, text in _TEXTS})
+
+#: What the older CoGrid has besides.
+OLDER_LAYOUTS: Mapping[str, Layout] = MappingProxyType(
+    {
+        "CrampedMixedKitchen": Layout(
+            "CrampedMixedKitchen",
+            """
+            XPXPX
+            O1 2T
+            X   X
+            XDSXX
+            """,
+        )
+    }
+)

@@ -17,6 +17,7 @@ from cogrid.envs.overcooked.objects import Pot
 class KitchenState(EnvState):
     """Adds views of the pots, in reading order; a pot that this layout lacks is at −1."""
 
+    kinds: ClassVar[tuple[str, ...]] = ("pot",)
     writers: ClassVar[tuple[str, ...]] = ("pot_contents", "pot_timer")
 
     @property

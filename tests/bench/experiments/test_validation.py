@@ -17,7 +17,7 @@ from cogrid.core.rules import compile_rules
 from cogrid.core.spec import OBSERVATIONS
 from cogrid.envs.registry import spec_of
 from cogrid.shadow import Mismatch, ShadowReport
-from tests.support import HAS_JAX, IDS
+from tests.support import EVERY_ID, HAS_JAX
 
 ARENA = "Arena-V0"
 
@@ -38,7 +38,7 @@ def fake(comparisons: int = 10, wrong: bool = False, ratio: float | None = 2.0) 
 def test_everything_is_played_in_a_soak() -> None:
     runs = list(planned(validation.SIZES["soak"], everything=True))
     kitchens = {
-        (id, kind) for id in IDS if id != ARENA for kind in ("features", "lossless", "window", "none")
+        (id, kind) for id in EVERY_ID if id != ARENA for kind in ("features", "lossless", "window", "none")
     }
     assert set(scenes(everything=True)) == kitchens | {
         (ARENA, kind) for kind in ("lossless", "window", "none")
@@ -55,7 +55,7 @@ def test_everything_is_played_in_a_soak() -> None:
 
 def test_a_smoke_run_has_every_id_and_every_kind() -> None:
     found = scenes(everything=False)
-    assert [id for id, _ in found] == list(IDS)
+    assert [id for id, _ in found] == list(EVERY_ID)
     assert {kind for _, kind in found} == set(OBSERVATIONS)
 
 

@@ -1,0 +1,95 @@
+"""Compiling for a GPU that is not there: the optimised program, the runtime's plan, and the registers."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench.measure.gpu.hlo import Program, read
+from bench.measure.gpu.targets import ptxas
+
+_THUNK = re.compile(r"^(\s*)(\d+): (\w+)")
+_METADATA = re.compile(r'profile_annotation: "([^"]*)"\s+thunk_id: (\d+)')
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
+
+
+class Assembled(msgspec.Struct, frozen=True):
+    """What NVIDIA's assembler says of the kernels: the most registers of one, and all spilled bytes."""
+
+    registers: int
+    spill_bytes: int
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """A program as a GPU would run it; what this version of XLA does not tell is None."""
+
+    program: Program
+    temp_bytes: int
+    outside: frozenset[str] | None  # the launches that are in no CUDA graph
+    assembled: Assembled | None
+
+
+def compiled(lowered: Any) -> Compiled:
+    """Compile what `jax.jit(…).lower(…)` gave, and read all that the compiler wrote down about it."""
+    with tempfile.TemporaryDirectory(prefix="cogrid-gpu-") as folder:
+        done = lowered.compile(compiler_options={"xla_dump_to": folder})
+        files = {path.name.split(".", 2)[-1]: path for path in Path(folder).iterdir()}
+        return Compiled(
+            program=read(done.as_text()),
+            temp_bytes=int(done.memory_analysis().temp_size_in_bytes),
+            outside=_outside(files),
+            assembled=_assembled(sorted(Path(folder).glob("*.ptx"))),
+        )
+
+
+def _outside(files: dict[str, Path]) -> frozenset[str] | None:
+    plan, names = files.get("thunk_sequence_after_thunk_passes.txt"), files.get("thunk_metadata.txt")
+    if plan is None or names is None:
+        return None
+    return outside_graphs(plan.read_text(), names.read_text())
+
+
+def outside_graphs(plan: str, metadata: str) -> frozenset[str]:
+    """The instructions that the runtime starts one by one; the plan numbers them, the metadata names them."""
+    names = {int(number): name for name, number in _METADATA.findall(metadata)}
+    return frozenset(names[number] for number, inside in _thunks(plan) if not inside and number in names)
+
+
+def _thunks(plan: str) -> Iterator[tuple[int, bool]]:
+    """Every numbered line, and whether it is indented below a command buffer, which is a CUDA graph."""
+    graph: int | None = None
+    for line in plan.splitlines():
+        if match := _THUNK.match(line):
+            indent = len(match[1])
+            if graph is not None and indent <= graph:
+                graph = None
+            if match[3] == "kCommandBuffer":
+                graph = indent if graph is None else graph
+            else:
+                yield int(match[2]), graph is not None
+        elif line.strip():  # "condition:" and "body:" of a loop that is itself in no graph
+            graph = graph if graph is not None and len(line) - len(line.lstrip()) > graph else None
+
+
+def _assembled(files: list[Path]) -> Assembled | None:
+    program = ptxas()
+    if program is None or not files:
+        return None
+    told = ""
+    for file in files:
+        command = [str(program), "-v", "--gpu-name", _architecture(file), "-o", "/dev/null", str(file)]
+        told += subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    spills = sum(int(stores) + int(loads) for stores, loads in _SPILLS.findall(told))
+    return Assembled(max(map(int, _REGISTERS.findall(told)), default=0), spills)
+
+
+def _architecture(file: Path) -> str:
+    match = re.search(r"^\.target (\w+)", file.read_text(), re.M)
+    return match[1] if match else "sm_80"

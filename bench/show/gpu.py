@@ -1,0 +1,78 @@
+"""What was compiled for GPUs and not run: a line for each program, its counters per step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tabulate import tabulate
+
+from bench.measure.gpu import counting
+from bench.measure.gpu.targets import Target
+from bench.records import Row
+from bench.units import engineering, size
+
+COLUMNS = (
+    *("program", "GPU", "kernels a step", "bytes per environment", "modelled steps/s", "in CUDA graphs"),
+    *(
+        "open loops",
+        "conditionals",
+        "host transfers",
+        "64 bits",
+        "collectives",
+        "registers",
+        "spills",
+        "temporary",
+    ),
+)
+MODEL = (
+    "Nothing was run. Modelled: a kernel takes its bytes at the memory's bandwidth, at least "
+    f"{engineering(counting.IN_GRAPH, 's')} in a CUDA graph and {engineering(counting.ALONE, 's')} outside; "
+    f"an open loop, or a conditional outside of graphs, {engineering(counting.WAIT, 's')} more. Open loops "
+    "have no trip count and are taken to run once, conditionals to take the branch of False."
+)
+
+
+def table(rows: Sequence[Row], style: str = "simple") -> str:
+    lines = [cells(row) for row in rows]
+    return f"{tabulate(lines, COLUMNS, style, disable_numparse=True)}\n\n{MODEL}"
+
+
+def cells(row: Row) -> list[str]:
+    target, _, program = row.case.measure.rpartition("-")
+    name = f"{row.case.environment} {program}@{row.case.batch}"
+    if not row.is_ok:
+        return [name, target, "–", f"{row.status}: {row.error}", *[""] * (len(COLUMNS) - 4)]
+    counters, steps = row.counters, row.case.steps
+    one = [
+        str(counters[key])
+        for key in ("open_loops", "conditionals", "host_transfers", "wide_values", "collectives")
+    ]
+    return [
+        name,
+        target,
+        f"{counters['kernels'] / steps:.1f}",
+        f"{bytes_per_environment(row):.0f}",
+        engineering(row.numbers.median),
+        _share(counters),
+        *one,
+        str(counters.get("registers", "")),
+        size(counters["spill_bytes"])
+        if counters.get("spill_bytes")
+        else "0"
+        if "spill_bytes" in counters
+        else "",
+        size(counters["temp_bytes"]),
+    ]
+
+
+def bytes_per_environment(row: Row) -> float:
+    """Bytes that a step moves for each environment; the counters are those of one device."""
+    devices = Target.of(row.case.measure.rpartition("-")[0]).number
+    return row.counters["bytes"] * devices / row.case.steps / row.case.batch
+
+
+def _share(counters: dict[str, int]) -> str:
+    if "outside_graphs" not in counters:
+        return ""
+    inside = counters["kernels"] - counters["outside_graphs"]
+    return "all" if inside == counters["kernels"] else f"{100 * inside / counters['kernels']:.1f} %"

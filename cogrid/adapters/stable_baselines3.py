@@ -1,0 +1,126 @@
+"""A Stable-Baselines3 VecEnv in which each agent is a sub-environment, and a callback to anneal shaping."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecEnv
+
+from cogrid.adapters.gymnasium import AgentVectorEnv
+from cogrid.vector import VectorEnv
+
+
+class AgentVecEnv(VecEnv):
+    """`AgentVecEnv(make_vec(...))`: agent a of environment e is sub-environment e · n + a.
+
+    All agents learn one policy. Episodes are reported in `infos[i]["episode"]` as SB3's Monitor does it, so
+    no monitor is needed. An agent that ends early waits, without effect and reward, for the others.
+    """
+
+    def __init__(self, vec: VectorEnv) -> None:
+        if vec.autoreset != "same-step":
+            raise ValueError(
+                f"Stable-Baselines3 resets in the same step and this vector environment uses "
+                f"autoreset={vec.autoreset!r}: leave make_vec's autoreset= out."
+            )
+        self.agents = AgentVectorEnv(vec)
+        self._actions: Any = None
+        self._begun = time.time()
+        space = self.agents.single_observation_space
+        super().__init__(self.agents.num_envs, space, self.agents.single_action_space)
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seeds of the next reset: environment e has seed + e, for all of its agents."""
+        if seed is None:
+            seed = int(np.random.SeedSequence().generate_state(1)[0])
+        self._seeds = [seed + i // self.agents.n_agents for i in range(self.num_envs)]
+        return self._seeds
+
+    def reset(self) -> Any:
+        """Begin all episodes."""
+        seeds = self._seeds[:: self.agents.n_agents]
+        obs, infos = self.agents.reset(seed=None if None in seeds else seeds)
+        self.reset_infos = self._listed(infos)
+        self._reset_seeds()
+        self._reset_options()
+        return obs
+
+    def step_async(self, actions: Any) -> None:
+        """Take the actions, (num_envs,)."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
+        """Make the step; finished environments have been reset in `obs`."""
+        obs, rewards, terminated, truncated, infos = self.agents.step(self._actions)
+        done = terminated | truncated
+        listed = self._listed(infos)
+        for i in np.flatnonzero(done):
+            totals = infos["totals"]
+            passed = round(time.time() - self._begun, 6)
+            listed[i]["episode"] = {"r": float(totals["r"][i]), "l": int(totals["l"][i]), "t": passed}
+            listed[i]["terminal_observation"] = infos["final_obs"][i]
+            listed[i]["TimeLimit.truncated"] = bool(truncated[i] and not terminated[i])
+        return obs, rewards, done, listed
+
+    def _listed(self, infos: dict[str, Any]) -> list[dict[str, Any]]:
+        """What the infos tell of each step, by sub-environment."""
+        ends = ("totals", "final_obs", "final_info")
+        told = {k: v for k, v in infos.items() if not k.startswith("_") and k not in ends}
+        return [{name: value[i] for name, value in told.items()} for i in range(self.num_envs)]
+
+    def close(self) -> None:
+        """Nothing is held open."""
+        self.agents.close()
+
+    def get_images(self) -> Sequence[Any]:
+        """A picture of every sub-environment, with `make_vec(..., render_mode="rgb_array")`."""
+        return self.agents.render() or [None] * self.num_envs
+
+    # What SB3 asks of single environments: there are none, so the vector environment answers for all.
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """The vector environment's attribute, once for each index."""
+        return [getattr(self.agents, attr_name) for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Refused: there is no single environment that would have it."""
+        raise AttributeError(
+            f"{attr_name!r} cannot be set: sub-environments are agents of one batch; give it to make_vec."
+        )
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Call a method of the vector environment, once."""
+        result = getattr(self.agents, method_name)(*method_args, **method_kwargs)
+        return [result for _ in self._get_indices(indices)]
+
+    def env_is_wrapped(
+        self, wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]], indices: Iterable[int] | None = None
+    ) -> list[bool]:
+        """Episodes are reported as by a Monitor; nothing else wraps the agents."""
+        return [wrapper_class.__name__ == "Monitor" for _ in self._get_indices(indices)]
+
+
+class AnnealShaping(BaseCallback):
+    """Takes the weight of the shaping terms from `start` to 0, linearly over so many timesteps.
+
+    The environment needs shaping to begin with: `make_vec(..., shaping=1.0)`.
+    """
+
+    def __init__(self, timesteps: int, start: float = 1.0, verbose: int = 0) -> None:
+        super().__init__(verbose)
+        self.timesteps, self.start = timesteps, start
+
+    def _on_rollout_start(self) -> None:
+        weight = self.start * max(0.0, 1.0 - self.num_timesteps / self.timesteps)
+        self.training_env.env_method("set_shaping_weight", weight)
+        self.logger.record("rollout/shaping_weight", weight)
+
+    def _on_step(self) -> bool:
+        return True

@@ -1,0 +1,77 @@
+"""Sketch: what a game's `generate` draws a board with, the same bits on both backends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cogrid.backend import rng
+from cogrid.backend.array import Array, lift
+from cogrid.core.chance import PURPOSES, SCALE, one_of
+from cogrid.core.layout import DIGITS
+from cogrid.core.rules import Rules
+
+
+class Sketch:
+    """Draws, letters and masks for one board or a batch of them: *B leads every shape.
+
+    Boards are flat, (*B, cells) in reading order. Every draw is one block of the engine's generator, numbered
+    in the order of the calls, so that equal keys give equal boards on both backends, in a batch and alone.
+    """
+
+    def __init__(self, rules: Rules, words: Array) -> None:
+        self.xp = rules.xp
+        self.height, self.width, self.n_agents = rules.height, rules.width, rules.n_agents
+        self.batch: tuple[int, ...] = words.shape[:-1]
+        rows, columns = np.divmod(np.arange(rules.n_cells, dtype=np.int32), rules.width)
+        self.rows, self.columns = (lift(each, words.ndim) for each in (rows, columns))  # (1…, cells)
+        self._rules, self._words, self._drawn = rules, words, 0
+        self._codes = {letter: code for code, letter in enumerate((*rules.spec.game.legend, *DIGITS))}
+
+    def code(self, letter: str) -> np.int32:
+        """The code of a letter of the legend, or of a digit."""
+        return np.int32(self._codes[letter])
+
+    def layout(self) -> Array:
+        """(*B, cells) the first layout of the spec, its starts included."""
+        rows = self._rules.spec.layout[0].padded(self.height, self.width, digits=True)
+        codes = np.array([self._codes[letter] for row in rows for letter in row], np.int32)
+        return self.xp.broadcast_to(self.xp.asarray(codes), (*self.batch, codes.size))
+
+    def full(self, letter: str) -> Array:
+        """(*B, cells) a board of one letter."""
+        return self.xp.full((*self.batch, self.height * self.width), self.code(letter), np.int32)
+
+    def draws(self, count: int) -> Array:
+        """(*B, count) uint32 below 2²⁴."""
+        first = PURPOSES.index("board") * SCALE + self._drawn
+        self._drawn += count
+        numbers = np.arange(first, first + count, dtype=np.uint32)
+        return rng.draws(self._words, self.xp.zeros(self.batch, np.uint32), numbers)
+
+    def below(self, limit: int | Array, count: int = 1) -> Array:
+        """(*B, count) int32, numbers below a limit of at most 2¹⁵, a number or (*B, 1), each as likely."""
+        limit = self.xp.asarray(limit, np.uint32)
+        return one_of(self.draws(count), limit).astype(np.int32)
+
+    def pick(self, mask: Array) -> Array:
+        """(*B, cells) bool: one of the cells of the mask, each as likely; none where the mask is empty."""
+        ranks = mask.cumsum(axis=-1, dtype=np.int32)  # from 1 on
+        return mask & (ranks == self.below(ranks[..., -1:]) + 1)
+
+    def settle(self, change: Callable[[Array], Array], value: Array) -> Array:
+        """Apply `change` until nothing changes any more, at most as often as there are cells."""
+        return self._rules.backend.settle(change, value, self.height * self.width)
+
+    def beside(self, mask: Array) -> Array:
+        """(*B, cells) bool: the cells with a cell of the mask above, below, left or right of them."""
+        return self._around(mask, ((-1, 0), (1, 0), (0, -1), (0, 1)))
+
+    def shifted(self, mask: Array, rows: int, columns: int) -> Array:
+        """(*B, cells) bool: the cells from which so many rows down and columns to the right the mask is."""
+        return self._around(mask, ((rows, columns),))
+
+    def _around(self, mask: Array, offsets: tuple[tuple[int, int], ...]) -> Array:
+        board = mask.reshape(*mask.shape[:-1], self.height, self.width).astype(np.int8)
+        return self._rules.backend.around(board, offsets).reshape(mask.shape) > 0

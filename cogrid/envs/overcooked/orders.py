@@ -1,0 +1,117 @@
+"""The order queue: orders come by chance, each with a clock; a soup answers the oldest that matches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cogrid.core.chance import Chance
+from cogrid.core.features import Feature
+from cogrid.core.game import AnyReward, Event, Replies, Reply, Thing, checked_integer, checked_number
+from cogrid.core.slots import SlotFeature
+from cogrid.core.symbols import MAX_SYMBOLS
+from cogrid.envs.overcooked import features
+from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.objects import ONION, TOMATO, Serving, Soup
+from cogrid.envs.overcooked.rewards import REWARDS
+
+#: The slot that takes a soup which nobody has ordered.
+NOBODY = "nobody"
+
+
+class Order(NamedTuple):
+    """A soup that is waited for, and for how many steps more."""
+
+    soup: tuple[str, ...]
+    left: int
+
+
+@dataclass(frozen=True)
+class OrderKitchen(Kitchen):
+    """Up to `max_orders` open orders, each with a clock: what is served answers the oldest that matches."""
+
+    orders: tuple[tuple[str, ...], ...] | None = (("onion",) * 3, ("tomato",) * 3)  # each as likely
+    max_orders: int = 2  # that are open at a time
+    order_gap: int = 25  # steps until a free place has a new order, on average
+    order_time: int = 100  # steps until an order expires
+    expiry_cost: float = 20.0  # to every agent, when an order expires
+    wrong_cost: float = 20.0  # to every agent, for a soup that no open order asks for
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        checked_integer("max_orders", self.max_orders, 1, 8)
+        checked_integer("order_gap", self.order_gap, 1, 10**6)
+        checked_integer("order_time", self.order_time, 1, MAX_SYMBOLS)
+        for name in ("expiry_cost", "wrong_cost"):
+            object.__setattr__(self, name, checked_number(name, getattr(self, name), 0.0, 1e6))
+        if not self.orders:
+            raise ValueError(f"orders={self.orders!r} names no soup that can be ordered: give at least one.")
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The names of the order's slots."""
+        return tuple(f"order {k + 1}" for k in range(self.max_orders))
+
+    def slots(self) -> Mapping[str, Thing | Chance]:
+        """No order is open at first."""
+        return dict.fromkeys((*self.places, *([NOBODY] if self.wrong_cost else [])), None)
+
+    def reply(self, slot: str, thing: Thing, event: Event) -> Reply | None:
+        """A served soup answers an order for it."""
+        if event.verb != "deliver" or not isinstance(event.held, Soup):
+            return None
+        if slot == NOBODY:
+            return Reply(None, -self.wrong_cost)
+        soup = event.held.items
+        return Reply(None, self.value_of(soup)) if isinstance(thing, Order) and thing.soup == soup else None
+
+    def rank(self, slot: str, thing: Thing) -> int:
+        """The oldest order first."""
+        return thing.left if isinstance(thing, Order) else self.order_time + 1
+
+    def tick_slot(self, slot: str, thing: Thing) -> Thing | Chance:
+        """Clocks run; a free place has a new order by chance, also one whose order has just expired."""
+        if isinstance(thing, Order) and thing.left > 1:
+            return Order(thing.soup, thing.left - 1)
+        if slot == NOBODY:
+            return thing
+        cost = self.expiry_cost if thing is not None else 0.0
+        assert self.orders
+        new = [(Reply(Order(soup, self.order_time), -cost), 1) for soup in self.orders]
+        none = [(Reply(None, -cost), (self.order_gap - 1) * len(new))] if self.order_gap > 1 else []
+        return Chance(*none, *new)
+
+    def rewards(self) -> tuple[AnyReward, ...]:
+        """Orders instead of deliveries, and the classic shaping."""
+        return (Replies("orders"), *(term for term in REWARDS if term.shaping))
+
+    def features(self) -> tuple[Feature, ...]:
+        """Of each order also which soup it is, and how much of its time is left."""
+        names = tuple(",".join(soup) for soup in self.orders or ())
+        shown = tuple(SlotFeature(slot, (*names, "time left"), self._numbers) for slot in self.places)
+        return (*super().features(), *shown)
+
+    def _numbers(self, thing: Thing) -> tuple[float, ...]:
+        soup, left = thing if isinstance(thing, Order) else ((), 0)
+        return (*(float(soup == one) for one in self.orders or ()), left / self.order_time)
+
+    @property
+    def planes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those of the classic game, and of each order what is in it and its time, where soups are served."""
+        return (*features.PLANES, *(f"{slot} {what}" for slot in self.places for what in _SHOWN))
+
+    def shows(self, thing: Thing) -> bool:
+        """Orders are seen at the servings."""
+        return isinstance(thing, Serving)
+
+    def paint_slot(self, slot: str, thing: Thing) -> Mapping[str, int]:
+        """How many onions and tomatoes, and how many steps are left."""
+        if not isinstance(thing, Order):
+            return {}
+        seen = thing.soup.count(ONION), thing.soup.count(TOMATO), min(thing.left, 255)
+        return {f"{slot} {what}": value for what, value in zip(_SHOWN, seen, strict=True)}
+
+
+_SHOWN = ("onions", "tomatoes", "time left")

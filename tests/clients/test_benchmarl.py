@@ -1,0 +1,15 @@
+"""BenchMARL: the recipe of docs/with-your-learner.md runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.clients.support import run_section
+
+pytest.importorskip("benchmarl")
+
+
+def test_the_page(tmp_path: Path) -> None:
+    assert int(run_section("BenchMARL", tmp_path).split()[-1]) == 400
