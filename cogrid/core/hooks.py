@@ -19,6 +19,7 @@ _NEEDS: Mapping[str, str] = MappingProxyType(
         "most_strength": "joint",
         "reply": "slots",
         "tick_slot": "slots",
+        "rank": "slots",
         "shows": "slots",
         "paint_slot": "slots",
         "spawn": "away",
@@ -39,7 +40,7 @@ def check_hooks(game: Game) -> None:
     for name in dict.fromkeys(name for one in own for name in _public(one)):
         if name in options or hasattr(Game, name):
             continue
-        if meant := difflib.get_close_matches(name, _public(Game), 1, 0.8):
+        if meant := difflib.get_close_matches(name, _public(Game), 1, 0.85):
             raise TypeError(
                 f"{name_}.{name} is no hook of a game: call it {meant[0]!r} if you mean that one, "
                 f"or {'_' + name!r} if it is a helper."
