@@ -33,7 +33,7 @@ def make(id: str, kind: str, backend: str) -> Any:
     if id in KITCHENS:
         options |= {"shaping": 0.3, "random_start": True, "cook_time": 5}
         options["num_agents"] = 2 if kind in ("features", "lossless") else 4
-    else:
+    elif id == "Arena-V0":
         options |= {"num_agents": 8, "map_size": 8}
     return cogrid.make(id, backend, **options)
 
@@ -66,7 +66,7 @@ def tally(before: Any, infos: Any, after: Any, verbs: tuple[str, ...]) -> Counte
     moved, bumped = np.asarray(infos["moved"]), np.asarray(infos["bumped"])
     both_moved = moved[:, :, None] & moved[:, None, :]  # (B, n, n)
     counts["follow"] += int(((new[:, :, None] == old[:, None, :]) & both_moved).sum())
-    ahead = old + np.asarray(before.rules.ahead)[np.asarray(after.agent_dir)]
+    ahead = before.rules.on_board(old + np.asarray(before.rules.ahead)[np.asarray(after.agent_dir)])
     onto_floor = np.take_along_axis(np.asarray(after.cells), ahead, -1) < before.rules.n_walkable
     stopped = bumped & onto_floor
     pairs = stopped[:, :, None] & stopped[:, None, :] & ~np.eye(old.shape[1], dtype=bool)

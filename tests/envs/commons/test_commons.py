@@ -14,6 +14,7 @@ from cogrid.envs.commons.game import CleanUp, Harvest
 from cogrid.envs.commons.policies import ScriptedPlayers
 from cogrid.envs.commons.specs import SPECS
 from cogrid.policies import policy_of
+from cogrid.testing import check_env
 from tests.core.worlds import after, bounds, drawn, fresh, made, parity, picture
 from tests.support import BACKENDS, keys
 
@@ -294,6 +295,14 @@ def test_parity(spec: Any) -> None:
     counts, seen = parity(spec, BACKENDS, ("zap", *spec.game.actions))
     assert min(counts.values()) >= 20, counts
     assert (seen["away"][:-1] & ~seen["away"][1:]).sum() >= 20
+
+
+@pytest.mark.parametrize("kind", ["window", "lossless", "features"])
+def test_conformance(kind: str) -> None:
+    """The window turns; JAX sees the same in all kinds."""
+    spec = CLEANING.override(observation=kind)
+    backends = BACKENDS if kind == "window" else ("numpy",)
+    assert check_env(spec, backends).hooks["away"] > 0
 
 
 def test_options_out_of_range() -> None:
