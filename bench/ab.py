@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from bench.compare.ab_statistics import FIRST_PAIRS, ROUNDS, SECOND_PAIRS, Judge
 from bench.measure.plan import Plan
 from bench.processes.checkout import checkout_of
 from bench.processes.pair import CaseSamples, Checkout, Pair
+from bench.processes.setting import NONE as NO_SETTING
+from bench.processes.setting import Setting
 from bench.processes.turns import noise_of
 from bench.records import Comparison, Measurement, Result, Row
 from bench.runner import row_of
@@ -26,26 +29,36 @@ from cogrid.core.profiling import VARIABLE as PROFILING
 NOT_SLOWED: Mapping[str, float] = MappingProxyType({})
 
 
-def run(result: Result, path: Path, sha: str, progress: Progress) -> None:
-    """Compare what is planned with the commit; the file is written when all is judged."""
+def run(result: Result, path: Path, sha: str, progress: Progress, setting: Setting = NO_SETTING) -> None:
+    """Compare what is planned with the commit, or with this checkout without the setting.
+
+    The file is written when all is judged.
+    """
     cases = [parameters.case for parameters in result.configuration.planned]
-    with checkout_of(sha) as base:
-        found = compare(base, cases, progress)
+    with contextlib.nullcontext(ROOT) if setting.text else checkout_of(sha) as base:
+        found = compare(base, cases, progress, setting=setting)
     result.rows = [ab_row(samples, result.configuration.plan, len(cases)) for samples in found]
     results.write(path, result)
 
 
 def compare(
-    base: Path, cases: Sequence[Case], progress: Progress, slow: Mapping[str, float] = NOT_SLOWED
+    base: Path,
+    cases: Sequence[Case],
+    progress: Progress,
+    slow: Mapping[str, float] = NOT_SLOWED,
+    setting: Setting = NO_SETTING,
 ) -> list[CaseSamples]:
     """A first look at every case, and a second one, with fresh processes, at those that seem to differ.
 
     `slow` makes head slower by a factor in the cases that it names, for the self-check.
     """
-    found = [CaseSamples(case) for case in cases]
+    found = [CaseSamples(case, setting.applied(case)) for case in cases]
     with tempfile.TemporaryDirectory(prefix="cogrid-ab-") as folder:
-        named = (("base", base), ("head", ROOT))
-        checkouts = [Checkout(name, place, _environment(Path(folder) / name)) for name, place in named]
+        named = (("base", base, NO_SETTING), ("head", ROOT, setting))
+        checkouts = [
+            Checkout(name, place, {**_environment(Path(folder) / name), **own.env})
+            for name, place, own in named
+        ]
 
         def look(chosen: Sequence[CaseSamples], number: int, total: int, name: str) -> None:
             progress.start(f"{name} look, pair {number + 1} of {total}, {len(chosen)} cases", number, total)
@@ -92,7 +105,7 @@ def _environment(cache: Path) -> dict[str, str]:
 def ab_row(samples: CaseSamples, plan: Plan, cases: int) -> Row:
     seconds = samples.alone + [head for pair in samples.first + samples.second for _, head in pair]
     failure = samples.failure or (None if seconds else ("failed", "it was never measured."))
-    agents = samples.case.spec.num_agents
+    agents = samples.head_case.spec.num_agents
     if failure or not samples.head:
         status, error = failure or ("failed", "it was never prepared.")
         measurement = Measurement(agents=agents, status=status, error=error)
@@ -105,7 +118,7 @@ def ab_row(samples: CaseSamples, plan: Plan, cases: int) -> Row:
             noise=noise_of(samples.noise),
             checksum=samples.head.checksum,
         )
-    return replace(row_of(samples.case, plan, measurement), ab=_comparison(samples, cases))
+    return replace(row_of(samples.head_case, plan, measurement), ab=_comparison(samples, cases))
 
 
 def _comparison(samples: CaseSamples, cases: int) -> Comparison:

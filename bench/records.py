@@ -25,8 +25,7 @@ Stamp = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
-#: Seconds of base and head in every round of every pair of processes.
-Pairs = list[list[tuple[float, float]]]
+Pairs = list[list[tuple[float, float]]]  # seconds of base and head, for every round of every pair
 
 
 class Record(msgspec.Struct, forbid_unknown_fields=True):
@@ -129,8 +128,8 @@ class Measurement(Record):
     noise: dict[str, float] = msgspec.field(default_factory=dict)
     checksum: Hex16 | None = None
     parts: dict[str, float] = msgspec.field(default_factory=dict)
-    # How often each verb happened in the steps that were compared with NumPy.
-    verbs: dict[str, int] = msgspec.field(default_factory=dict)
+    part_means: dict[str, float] = msgspec.field(default_factory=dict)
+    verbs: dict[str, int] = msgspec.field(default_factory=dict)  # how often in the steps that were compared
     shadow: ShadowCheck | None = None
 
 
@@ -217,9 +216,10 @@ class Git(Record):
 
 
 class Against(Record):
-    revision: str
+    revision: str  # or the checkout itself without a setting
     sha: str
     head: str | None
+    setting: str = ""  # of head
 
 
 class Configuration(Record):

@@ -63,12 +63,17 @@ def standard(arena: Options = TOY) -> list[Case]:
     ]
 
 
-def profile(ids: Sequence[str], batch: int) -> list[Case]:
+#: An environment to profile, and overrides of its spec.
+Configuration = tuple[str, Options]
+PROFILED: tuple[Configuration, ...] = ((CRAMPED, {}), (ARENA, TOY), (ARENA, WINDOWED))
+
+
+def profile(configurations: Sequence[Configuration], batch: int) -> list[Case]:
     """The phases of a step and the parts of the flat observation, in all modes that differ in them."""
     ways = (("numpy-single", 1), ("numpy-batch", batch), ("jax-single", 1), ("jax-vmap", batch))
     return [
-        Case(id, mode, n, measure=measure)
-        for id in ids
+        Case(id, mode, n, measure=measure, options=options(**overrides))
+        for id, overrides in configurations
         for measure in ("profile", *(["features"] if id in KITCHENS else []))
         for mode, n in ways
     ]
@@ -91,7 +96,7 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(CRAMPED, mode, measure="import") for mode in ("numpy-single", "jax-single")),
         *(Case(CRAMPED, mode, n, measure="compile") for mode, n in (("jax-single", 1), ("jax-vmap", 1024))),
         *(Case(CRAMPED, "jax-vmap", 1024, measure="compile", options=options(observation=k)) for k in kinds),
-        *profile([CRAMPED], 1024),
+        *profile([(CRAMPED, {})], 1024),
         *training(),
         # How much a scan gains from longer chunks.
         *(Case(CRAMPED, "jax-scan", 10_000, steps) for steps in (1, 4, 16, 64)),
@@ -107,6 +112,13 @@ def training(short: bool = False) -> list[Case]:
     batch, steps = (16, 16) if short else (64, 128)
     kinds = ((), options(observation="lossless"))
     return [Case(CRAMPED, "jax-scan", batch, steps, measure="train", options=kind) for kind in kinds]
+
+
+def overridden(cases: Sequence[Case], overrides: Options) -> list[Case]:
+    """The cases with some options of their spec changed."""
+    return [
+        dataclasses.replace(case, options=options(**{**dict(case.options), **overrides})) for case in cases
+    ]
 
 
 def gpu(variant: str, everything: bool = False) -> list[Case]:

@@ -54,6 +54,8 @@ class Mutant(NamedTuple):
 GAME = "cogrid/envs/overcooked/game.py"
 TERMS = "cogrid/envs/overcooked/rewards.py"
 SIGHT = "cogrid/envs/overcooked/features.py"
+ORDERS = "cogrid/envs/overcooked/orders.py"
+LINEAGE = "cogrid/envs/overcooked/lineage.py"
 REWARDS = "cogrid/core/rewards.py"
 MOVEMENT = "cogrid/core/movement.py"
 INTERACTION = "cogrid/core/interaction.py"
@@ -189,6 +191,12 @@ WRONG_RULES = (
     ),
     Mutant("own and other planes exchanged", SIGHT, '"own" if own else "other"', '"other" if own else "own"'),
     Mutant("north and south exchanged", SIGHT, 'UP: "north", DOWN: "south"', 'UP: "south", DOWN: "north"'),
+    Mutant("the newest order is answered", ORDERS, "return thing.left if", "return -thing.left if"),
+    Mutant("a soup that nobody ordered is free", ORDERS, "Reply(None, -self.wrong_cost)", "Reply(None, 0.0)"),
+    Mutant("an order waits a step longer", ORDERS, "thing.left > 1:", "thing.left > 0:"),
+    Mutant("expired orders are free", ORDERS, "self.expiry_cost if thing is not None else 0.0", "0.0"),
+    Mutant("onions are ordered twice as often", ORDERS, "*none, *new)", "*none, new[0], *new)"),
+    Mutant("tomatoes are worth as much as onions", LINEAGE, "tomatoes * t for", "tomatoes * o for"),
     Mutant("urgent one step early", GAME, '("urgent", 40)', '("urgent", 41)'),
     Mutant("a cooking pot looks ready", SIGHT, '"soup ready": int(timer == 0)', '"soup ready": 1'),
 )
@@ -382,6 +390,7 @@ WRONG_HOOKS = (
         "(pose - pose)[..., me]",
     ),
     Mutant("every slot answers", REPLYING, "found.append(waits & answer)", "found.append(answer)"),
+    Mutant("the greatest rank answers", REPLYING, "ahead = own[k] < own[j] if", "ahead = own[k] > own[j] if"),
     Mutant("replies change no slot", REPLYING, "slots[k] = xp.where(answers, afters[k], slots[k])", "pass"),
     Mutant("what expires is free", REWARDS, "return points + events.expired if", "return points if"),
     Mutant(

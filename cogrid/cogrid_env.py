@@ -107,7 +107,8 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         self._see = self.rules.backend.compiled(self._functions.observe)
         self._report = self.rules.backend.compiled(self._functions.report)
         self._timing: dict[str, int] | None = None
-        if profiling.wanted() and backend == "numpy":
+        self._timing_asked = profiling.wanted()
+        if self._timing_asked and backend == "numpy":
             timed, self._timing = profiling.timed_step()
             self._step = functools.partial(timed, self.rules, infos=infos)
         self._shadow_option, self._shadow = shadow, Shadow(spec, backend) if wanted(shadow) else None
@@ -173,9 +174,9 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
     def step_timing(self) -> dict[str, int] | None:
         """Nanoseconds of each phase of the last `step`, 0 before the first; None unless `COGRID_PROFILING=1`.
 
-        Always None on JAX: a compiled step has no phases to time from outside; use `python -m bench profile`.
+        Raises on JAX: a compiled step has no phases to time from outside; use `python -m bench profile`.
         """
-        return None if self._timing is None else dict(self._timing)
+        return profiling.read(self._timing_asked, self._timing)
 
     @property
     def shadow(self) -> ShadowReport | None:

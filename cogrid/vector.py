@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode
 from cogrid.backend import rng
 from cogrid.backend.array import Array, as_array, brief, is_choice
 from cogrid.backend.env_state import EnvState
+from cogrid.core import profiling
 from cogrid.core.answers import checked_flag
 from cogrid.core.autoreset import renew
 from cogrid.core.observation import observer
@@ -87,7 +88,13 @@ class VectorEnv:
         pure = functions(self.rules, infos)
         self._begin = self.rules.backend.compiled(pure.reset)
         self._report = self.rules.backend.compiled(pure.report)
-        self._advance = self.rules.backend.compiled(_stepper(self.rules, autoreset, infos))
+        self._timing: dict[str, int] | None = None
+        self._timing_asked = profiling.wanted()
+        if self._timing_asked and backend == "numpy":
+            timed, self._timing = profiling.timed_step()
+            self._advance = _stepper(self.rules, autoreset, infos, timed)
+        else:
+            self._advance = self.rules.backend.compiled(_stepper(self.rules, autoreset, infos))
         self._shadow_option, self._shadow = shadow, Shadow(spec, backend) if wanted(shadow) else None
         if self._shadow is not None:
             build = functools.partial(_stepper, autoreset=autoreset, infos=infos)
@@ -124,6 +131,11 @@ class VectorEnv:
     def counters(self) -> tuple[str, ...]:
         """Names of the last axis of the counts in the infos."""
         return counters(self.rules)
+
+    @property
+    def step_timing(self) -> dict[str, int] | None:
+        """Nanoseconds of each phase of the last `step`, as an environment of `make` tells them."""
+        return profiling.read(self._timing_asked, self._timing)
 
     @property
     def shadow(self) -> ShadowReport | None:
@@ -279,7 +291,7 @@ def _revive(
 
 
 @functools.lru_cache(maxsize=256)
-def _stepper(rules: Rules, autoreset: str, infos: bool) -> Callable[..., Any]:
+def _stepper(rules: Rules, autoreset: str, infos: bool, step: profiling.Step = step) -> Callable[..., Any]:
     """State, totals and actions -> the first two, and all that a step reports; pure."""
     next_report = functions(rules, infos).report  # what is possible in the renewed state
 

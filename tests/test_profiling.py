@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import itertools
 import pickle
@@ -84,10 +85,32 @@ def test_each_environment_has_its_own_times(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_only_numpy_has_phases(monkeypatch, backend) -> None:
-    env = profiled(monkeypatch, ROOM, backend=backend)
-    ordinary = env.rules.backend.compiled(functions(env.rules, False).step)
-    assert (env.step_timing is None) == (env._step is ordinary) == (backend == "jax")
+@pytest.mark.parametrize("make", [cogrid.make, functools.partial(cogrid.make_vec, num_envs=2)])
+def test_only_numpy_has_phases(monkeypatch, backend, make) -> None:
+    assert make(ROOM, backend=backend).step_timing is None
+    with monkeypatch.context() as patch:
+        patch.setenv(VARIABLE, "1")
+        env = make(ROOM, backend=backend)
+    if backend == "numpy":
+        assert env.step_timing == dict.fromkeys(PHASES, 0)
+        return
+    with pytest.raises(ValueError, match=r"a compiled JAX step has no phases .* `python -m bench profile`"):
+        env.step_timing  # noqa: B018  # reading it raises
+
+
+@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+def test_a_vector_tells_its_phases_and_plays_the_same_game(monkeypatch, autoreset) -> None:
+    plain = cogrid.make_vec(ROOM, 3, autoreset=autoreset, max_steps=4)
+    monkeypatch.setenv(VARIABLE, "1")
+    timed = cogrid.make_vec(ROOM, 3, autoreset=autoreset, max_steps=4)
+    for env in (plain, timed):
+        env.reset(seed=0)
+        for action in range(6):
+            env.step(np.full((3, 2), action))
+    assert_same(timed.env_state, plain.env_state)
+    assert plain.step_timing is None
+    assert list(timed.step_timing) == PHASES
+    assert sum(timed.step_timing.values()) > 0
 
 
 def test_the_variable_is_read_once(monkeypatch) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import cogrid
 from bench import suites
@@ -20,6 +22,7 @@ from bench.records import Against, Configuration, Result
 from bench.storage import results
 from bench.storage.machine import version_of
 from cogrid.benchmarks.case import Case
+from cogrid.core.spec import OBSERVATIONS
 from cogrid.shadow import VARIABLE as SHADOW
 
 LARGEST = 2**63 - 1  # what a result file holds
@@ -48,10 +51,58 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layout", action="append", metavar="NAME", help="only this environment; repeatable")
     parser.add_argument("--backend", choices=("numpy", "jax"))
     parser.add_argument("--batch", type=at_least(1), metavar="N", help="environments of the batched cases")
+    add_overrides(parser)
+
+
+def add_overrides(parser: argparse.ArgumentParser) -> None:
+    """What changes the environments themselves."""
+    parser.add_argument("--observation", choices=OBSERVATIONS, help="of all environments")
+    text = "any option of the environments: cook_time=5, observation=lossless; repeatable"
+    parser.add_argument("--set", type=setting, action="append", metavar="NAME=VALUE", default=[], help=text)
     toy, arena = suites.TOY, parser.add_argument_group("the toy arena")
     arena.add_argument("--agents", type=at_least(1), default=toy["num_agents"], help="default: %(default)s")
     arena.add_argument("--map-size", type=at_least(1), default=toy["map_size"], help="default: %(default)s")
     arena.add_argument("--density", type=float, default=toy["density"], help="default: %(default)s")
+
+
+def add_sampling(parser: argparse.ArgumentParser) -> None:
+    plan, default = Plan(), "default: %(default)s"
+    group = parser.add_argument_group(
+        "sampling, in steps of one environment (by default what fills the time)"
+    )
+    group.add_argument("--rounds", type=at_least(1), default=plan.samples, help=f"samples; {default}")
+    group.add_argument(
+        "--iterations", type=at_least(0), default=plan.iterations, help="of a sample, at least"
+    )
+    group.add_argument(
+        "--warmup", type=at_least(0), default=plan.warmup_iterations, help="before the samples"
+    )
+
+
+def plan_of(options: argparse.Namespace) -> Plan:
+    return Plan(options.rounds, iterations=options.iterations, warmup_iterations=options.warmup)
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """NAME=VALUE; the value is JSON, or text where it is none."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
+    try:
+        found = json.loads(value)
+    except ValueError:
+        found = value
+    return name, tuple(found) if isinstance(found, list) else found
+
+
+def arena_of(options: argparse.Namespace) -> dict[str, Any]:
+    return {"num_agents": options.agents, "map_size": options.map_size, "density": options.density}
+
+
+def overrides_of(options: argparse.Namespace) -> dict[str, Any]:
+    """What --observation and --set ask for."""
+    seen = {"observation": options.observation} if options.observation else {}
+    return {**seen, **dict(options.set)}
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
@@ -93,10 +144,11 @@ def short(path: Path) -> str:
 
 
 def selected(options: argparse.Namespace, suite: suites.Suite) -> list[Case]:
-    arena = {"num_agents": options.agents, "map_size": options.map_size, "density": options.density}
+    arena = arena_of(options)
     _refuse_unknown(options)
     with cogrid_errors():
-        chosen = suites.select(suite(arena), options.only, options.layout, options.backend, options.batch)
+        cases = suites.overridden(suite(arena), overrides_of(options))
+        chosen = suites.select(cases, options.only, options.layout, options.backend, options.batch)
         chosen = suites.checked(trainable(chosen) if options.backend else installed(chosen))
     if arena != suites.TOY and not any(case.id == suites.ARENA for case in chosen):
         raise UsageError("--agents, --map-size and --density are for the toy arena, which is not selected.")

@@ -1,4 +1,7 @@
-"""Measure the phases of a step and the parts of the flat observation."""
+"""Measure the phases of a step and the parts of the flat observation.
+
+Without --layout: a kitchen, the toy arena and an arena of 16 agents that see a window, side by side.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,46 @@ import argparse
 
 import cogrid
 from bench import suites
-from bench.commands.options import add_file, at_least, cogrid_errors, installed, new_result
+from bench.commands.options import (
+    add_file,
+    add_overrides,
+    add_sampling,
+    arena_of,
+    at_least,
+    cogrid_errors,
+    installed,
+    new_result,
+    overrides_of,
+    plan_of,
+)
 from bench.commands.run import exit_code, measure
-from bench.measure.plan import Plan
 from bench.show import tables
 
-EXAMPLE = "python -m bench profile --layout CounterCircuit --layout Arena --batch 4096"
+EXAMPLE = "python -m bench profile --layout Arena --agents 20 --map-size 40 --observation window"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--layout", action="append", metavar="NAME", help="default: CrampedRoom; repeatable")
+    parser.add_argument("--layout", action="append", metavar="NAME", help="only this one; repeatable")
     parser.add_argument("--batch", type=at_least(1), default=1024, help="default: %(default)s")
+    add_overrides(parser)
+    add_sampling(parser)
     add_file(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    known = cogrid.registered()
-    asked = options.layout or [suites.CRAMPED]
-    ids = [next((id for id in known if name.lower() in id.lower()), name) for name in asked]
     with cogrid_errors():
-        chosen = suites.checked(installed(suites.profile(ids, options.batch)))
-    path, result = new_result("profile", chosen, Plan(), options)
+        cases = suites.profile(configurations(options), options.batch)
+        chosen = suites.checked(installed(suites.overridden(cases, overrides_of(options))))
+    path, result = new_result("profile", chosen, plan_of(options), options)
     measure(path, result)
     print(tables.profile(result))
     return exit_code(result)
+
+
+def configurations(options: argparse.Namespace) -> list[suites.Configuration]:
+    """What is asked for by name, else the usual ones; the toy arena in the sizes that were given."""
+    known, arena = cogrid.registered(), arena_of(options)
+    if not options.layout:
+        return [(id, arena if overrides is suites.TOY else overrides) for id, overrides in suites.PROFILED]
+    ids = [next((id for id in known if name.lower() in id.lower()), name) for name in options.layout]
+    return [(id, arena if id == suites.ARENA else {}) for id in ids]

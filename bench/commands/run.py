@@ -14,13 +14,16 @@ from pathlib import Path
 from bench import ab, runner, suites
 from bench.commands.options import (
     add_file,
+    add_sampling,
     add_selection,
     add_strict,
     at_least,
     cogrid_errors,
     new_result,
+    plan_of,
     refuse_shadow,
     selected,
+    setting,
     short,
 )
 from bench.compare import findings
@@ -28,6 +31,7 @@ from bench.compare.ab_statistics import ROUNDS
 from bench.exit_codes import Code, NoDevice, UsageError, worst
 from bench.measure.plan import Plan
 from bench.processes import checkout
+from bench.processes.setting import NONE, Setting
 from bench.records import Against, Result
 from bench.show import diff, tables
 from bench.show.progress import Progress
@@ -42,19 +46,12 @@ EXAMPLE = "python -m bench run --layout CrampedRoom --backend jax --tag before"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
-    parser.add_argument("--against", metavar="REV", help="compare with this revision, by turns (A/B)")
-    group = parser.add_argument_group(
-        "sampling, in steps of one environment (by default what fills the time)"
-    )
-    plan, default = Plan(), "default: %(default)s"
-    group.add_argument("--rounds", type=at_least(1), default=plan.samples, help=f"samples; {default}")
-    group.add_argument(
-        "--iterations", type=at_least(0), default=plan.iterations, help="of a sample, at least"
-    )
-    group.add_argument(
-        "--warmup", type=at_least(0), default=plan.warmup_iterations, help="before the samples"
-    )
-    group.add_argument("--seed", type=at_least(0), default=42, help=f"of the action tapes; {default}")
+    ab = parser.add_mutually_exclusive_group()
+    ab.add_argument("--against", metavar="REV", help="compare with this revision, by turns (A/B)")
+    text = "compare this checkout with a setting and without it: NPROC=1, xla_cpu_…=true, cook_time=5"
+    ab.add_argument("--setting", type=setting_of, metavar="NAME=VALUE", help=text)
+    parser.add_argument("--seed", type=at_least(0), default=42, help="of the tapes; default: %(default)s")
+    add_sampling(parser)
     add_file(parser)
     parser.add_argument("--resume", action="store_true", help="finish the newest file that lacks rows")
     parser.add_argument("--require-platform", metavar="NAME", help="exit 69 unless JAX runs on it")
@@ -65,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.require_platform and (found := machine.system().platform) != options.require_platform:
         raise NoDevice(f"the platform is {found}, and {options.require_platform} was required.")
-    if options.against:
+    if options.against or options.setting:
         return _against(options)
     with cogrid_errors():
         if wanted() and machine.version_of("jax") is None:
@@ -81,10 +78,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _planned(options: argparse.Namespace) -> tuple[Path, Result]:
-    plan = Plan(options.rounds, iterations=options.iterations, warmup_iterations=options.warmup)
     suite = suites.full if options.full else suites.quick
     chosen = [dataclasses.replace(case, seed=options.seed) for case in selected(options, suite)]
-    return new_result("full" if options.full else "quick", chosen, plan, options)
+    return new_result("full" if options.full else "quick", chosen, plan_of(options), options)
 
 
 def measure(path: Path, result: Result) -> None:
@@ -117,24 +113,36 @@ def judged(result: Result, earlier: Baselines, strict: bool) -> Code:
 
 
 def _against(options: argparse.Namespace) -> int:
-    refuse_shadow("--against")
-    sha = checkout.sha_of(options.against)
-    if other := sorted(_given(options) & {"resume", "full", "baseline", *SAMPLING}):
-        raise UsageError(f"--against compares in one go and in its own rhythm: leave out --{other[0]}.")
-    chosen = selected(options, lambda arena: _ab_suite(arena, bool(options.only)))
+    own: Setting = options.setting or NONE
+    asked, base = ("--setting", f"without {own.text}") if own.text else ("--against", options.against)
+    refuse_shadow(asked)
     head = machine.git_state()
-    against = Against(revision=options.against, sha=sha, head=head.sha if head else None)
-    path, result = new_result("ab", chosen, Plan(ROUNDS), options, against)
+    now = head.sha if head else None
+    sha = (now or "") if own.text else checkout.sha_of(base)
+    if other := sorted(_given(options) & {"resume", "full", "baseline", *SAMPLING}):
+        raise UsageError(f"{asked} compares in one go and in its own rhythm: leave out --{other[0]}.")
+    chosen = selected(options, lambda arena: _ab_suite(arena, bool(options.only)))
+    with cogrid_errors():
+        suites.checked([own.applied(case) for case in chosen])
+    path, result = new_result("ab", chosen, Plan(ROUNDS), options, Against(base, sha, now, own.text))
     with Progress() as progress:
-        ab.run(result, path, sha, progress)
+        ab.run(result, path, sha, progress, own)
     if machine.git_state() != result.git:
         raise UsageError(f"the checkout changed during the comparison, so {short(path)} mixes revisions.")
     comparisons = [row.ab for row in result.rows if row.ab]
     if all(one.verdict == "new" for one in comparisons):
-        raise UsageError(f"{options.against} runs none of the cases: {comparisons[0].why_new}")
+        raise UsageError(f"{base} runs none of the cases: {comparisons[0].why_new}")
     print(f"bench: results are in {short(path)}", file=sys.stderr)
     print(tables.machine(result))
-    return judged(result, Baselines(), options.strict)
+    if own.text:
+        print(f"Slower or faster with {own.text} than without it:")
+    code = judged(result, Baselines(), options.strict)
+    # What a setting costs is an answer, and not a fault.
+    return Code.FINE if own.text and code == Code.REGRESSION else code
+
+
+def setting_of(text: str) -> Setting:
+    return Setting(*setting(text), text)
 
 
 def _ab_suite(arena: suites.Options, with_training: bool) -> list[Case]:

@@ -132,17 +132,26 @@ def _timing(head: Result, row: Row, timings: Sequence[Result]) -> Finding:
     refused = [refusal(base, before, head, row) for base, before in pairs]
     if ("mismatch", WRONG) in refused:
         return _finding(row, "mismatch", f"mismatch: {WRONG}")
-    fitting = [before for (_, before), (verdict, _) in zip(pairs, refused, strict=True) if not verdict]
+    fitting = [
+        (before, verdict)
+        for (_, before), (verdict, _) in zip(pairs, refused, strict=True)
+        if verdict in ("", "unstable")
+    ]
     if not row.is_ok:
-        return _without_numbers(row, fitting)
+        return _without_numbers(row, [before for before, verdict in fitting if not verdict])
     numbers = {"after": row.numbers.median, "unit": row.unit}
+    if fitting:
+        before, shaky = min(fitting, key=lambda one: one[1])  # a steady one if there is one
+        ratio = time_ratio(before, row)
+        numbers |= {"ratio": ratio, "before": before.numbers.median}
+        if doubt := row.doubt or (f"{before.doubt} before" if shaky else ""):
+            text = f"{_because('unstable', doubt)}; {pace(ratio.median)} is doubtful"
+            return _finding(row, "unstable", text, **numbers)
+        verdict = verdict_of(ratio)
+        text = f"same within {percent(MARGIN)}" if verdict == "same" else _text(verdict, ratio)
+        return _finding(row, verdict, text, **numbers)
     if doubt := row.doubt:
         return _finding(row, "unstable", _because("unstable", doubt), **numbers)
-    if fitting:
-        ratio = time_ratio(fitting[0], row)
-        verdict, before = verdict_of(ratio), fitting[0].numbers.median
-        text = f"same within {percent(MARGIN)}" if verdict == "same" else _text(verdict, ratio)
-        return _finding(row, verdict, text, ratio=ratio, before=before, **numbers)
     none = ("new", "no earlier row") if timings else ("not comparable", "no earlier times")
     verdict, why = next(iter(refused), none)
     return _finding(row, verdict, _because(verdict, why), **numbers)
@@ -238,10 +247,10 @@ def _pair_finding(row: Row, ab: Comparison) -> Finding:
 
 
 def means(findings: Iterable[Finding]) -> dict[str, tuple[float, int]]:
-    """By backend, the geometric mean of the ratios of times, and of how many."""
+    """By backend, the geometric mean of the ratios of times, and of how many; without doubtful ones."""
     ratios: dict[str, list[float]] = {}
     for finding in findings:
-        if finding.ratio:
+        if finding.ratio and finding.verdict != "unstable":
             ratios.setdefault(finding.backend, []).append(finding.ratio.median)
     return {name: (statistics.geometric_mean(ratios[name]), len(ratios[name])) for name in sorted(ratios)}
 

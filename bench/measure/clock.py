@@ -118,11 +118,6 @@ def in_turns(work: Pass) -> Iterator[Callable[[], float]]:
         yield turn
 
 
-def per_call(function: Callable[[], Any], *, seconds: float = 0.3) -> Samples:
-    """As many samples of a function as fill the seconds, and at least five."""
-    return take(Pass(function), max(5, round(seconds / SAMPLE_SECONDS)))
-
-
 def each_call(work: Pass, count: int, warmup: Length = WARMUP) -> list[float]:
     """The seconds of every single one of `count` calls, for percentiles."""
     with guarded(work.transfers):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from bench.measure.clock import Length, Pass, Samples, each_call, per_call
+from bench.measure.clock import Length, Pass, Samples, each_call
 from bench.measure.plan import Measured, Plan
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
@@ -22,10 +23,10 @@ from cogrid.core.profiling import PHASES, VARIABLE, timed_step, woven
 from cogrid.core.rules import Rules
 from cogrid.core.spec import Spec
 
-MIDDLE = 64  # steps after which a game has its hands full
-SECONDS = 0.3  # on the clock for each part
-STEPS = 200  # of NumPy, of which the medians are taken
-SAMPLES = 5  # of the whole, of NumPy's single steps: every fifth belongs to one
+MIDDLE = 64  # steps after which a game has its hands full; --warmup says another number
+STEPS = 200  # of NumPy, of which means and medians are taken
+
+PLAN = Plan()
 
 
 class Parts(NamedTuple):
@@ -35,8 +36,9 @@ class Parts(NamedTuple):
     are compiled apart, so that their sum may exceed the whole: the compiler fuses across phases.
     """
 
-    seconds: Mapping[str, float]
+    seconds: Mapping[str, float]  # medians
     wholes: list[float]  # samples
+    means: Mapping[str, float] = {}
 
     @property
     def whole(self) -> float:
@@ -48,35 +50,50 @@ class Parts(NamedTuple):
 
 
 def table(columns: Mapping[str, Parts]) -> list[list[str]]:
-    """Rows for printing: a header, the parts of all columns, their sum and the whole; µs, and the share."""
+    """Rows for printing: a header, the parts of all columns, their sum (the step) and the whole call."""
     names = dict.fromkeys(name for parts in columns.values() for name in parts.seconds)
-    rows = [["", *columns]]
-    rows += [[name, *(_cell(p, p.seconds.get(name)) for p in columns.values())] for name in names]
-    rows.append(["sum", *(_cell(p, p.total) for p in columns.values())])
-    rows.append(["whole", *(_cell(p, p.whole) for p in columns.values())])
+    found = list(columns.values())
+    rows = [["", *(f"{title}\n{HEADER}" for title in columns)]]
+    rows += [[name, *(_cell(p, p.seconds.get(name), p.means.get(name)) for p in found)] for name in names]
+    rows.append(["step", *(_cell(p, p.total, sum(p.means.values()) or None) for p in found)])
+    wholes = (_cell(p, p.whole, statistics.fmean(p.wholes)) for p in found)
+    rows.append(["wall", *wholes])
     return rows
 
 
-def _cell(parts: Parts, seconds: float | None) -> str:
-    return "" if seconds is None else f"{seconds * 1e6:.1f} µs {seconds / parts.whole:4.0%}"
+HEADER = "median µs   mean µs   step   wall"
 
 
-def numpy_phases(case: Case) -> Parts:
-    """The median of each phase over `STEPS` steps: of `env.step` for one environment, else of a batch."""
+def _cell(parts: Parts, median: float | None, mean: float | None) -> str:
+    """Microseconds, and the shares of the medians: of the sum of the parts, and of the whole call."""
+    if median is None:
+        return ""
+    shown = f"{mean * 1e6:.1f}" if mean is not None else "–"
+    return f"{median * 1e6:9.1f} {shown:>9} {median / parts.total:6.0%} {median / parts.whole:6.0%}"
+
+
+def numpy_phases(case: Case, plan: Plan = PLAN) -> Parts:
+    """Of each phase, over `STEPS` or `iterations`: of `env.step` for one environment, else of a batch."""
     with _profiling():
         env = CoGridEnv(_endless(case.spec))
-    state, actions = _middle(env, case, STEPS + 1)
+    steps = math.ceil(plan.iterations / case.batch) or STEPS
+    state, actions = _middle(env, case, plan, steps + 1)
     one = case.mode.endswith("single")
-    return _single(env, state, actions) if one else _batch(env.rules, state, actions)
+    turn, timing = _single(env, state, actions) if one else _batch(env.rules, state, actions)
+    return _timed_parts(turn, timing, steps, plan.samples)
 
 
-def _single(env: CoGridEnv, state: EnvState, actions: Array) -> Parts:
+Turn = Callable[[], Any]
+Timing = Callable[[], Mapping[str, int]]
+
+
+def _single(env: CoGridEnv, state: EnvState, actions: Array) -> tuple[Turn, Timing]:
     env.set_state(state)
     turns = iter([dict(enumerate(joint.tolist())) for joint in actions])
-    return _median(lambda: env.step(next(turns)), lambda: env.step_timing or {}, len(actions) - 1)
+    return lambda: env.step(next(turns)), lambda: env.step_timing or {}
 
 
-def _batch(rules: Rules, state: EnvState, actions: Array) -> Parts:
+def _batch(rules: Rules, state: EnvState, actions: Array) -> tuple[Turn, Timing]:
     step, timing = timed_step()
     turns = iter(actions)
 
@@ -84,10 +101,10 @@ def _batch(rules: Rules, state: EnvState, actions: Array) -> Parts:
         nonlocal state
         state = step(rules, state, next(turns))[0]
 
-    return _median(turn, lambda: timing, len(actions) - 1)
+    return turn, lambda: timing
 
 
-def _median(turn: Callable[[], Any], timing: Callable[[], Mapping[str, int]], steps: int) -> Parts:
+def _timed_parts(turn: Turn, timing: Timing, steps: int, samples: int) -> Parts:
     """The median is not moved by a neighbour that takes the core away in a few of the steps."""
     taken: dict[str, list[int]] = {name: [] for name in PHASES}
 
@@ -99,22 +116,24 @@ def _median(turn: Callable[[], Any], timing: Callable[[], Mapping[str, int]], st
     wholes = each_call(Pass(turn, note), steps, warmup=Length(0.0, 1))
     note()
     medians = {name: statistics.median(times[2:]) / 1e9 for name, times in taken.items()}
-    return Parts(medians, [statistics.median(wholes[k::SAMPLES]) for k in range(min(SAMPLES, steps))])
+    means = {name: statistics.fmean(times[2:]) / 1e9 for name, times in taken.items()}
+    count = min(samples, steps)
+    return Parts(medians, [statistics.median(wholes[k::count]) for k in range(count)], means)
 
 
-def jax_phases(case: Case) -> Parts:
+def jax_phases(case: Case, plan: Plan = PLAN) -> Parts:
     """Each phase compiled apart and fed what it gets in the middle of a game; the whole step as one."""
     import jax
 
     env, over = CoGridEnv(_endless(case.spec), "jax"), _over(case)
-    state, actions = _middle(env, case, 1)
+    state, actions = _middle(env, case, plan, 1)
     joint = jax.device_put(actions[0])
     inputs = jax.jit(over(lambda *arguments: _inputs(env.rules, *arguments)))(state, joint)
     parts = {}
     for phase, function in _functions(env.rules).items():
         if phase in inputs:  # not every game has all
-            parts[phase] = _compiled_seconds(over(function), inputs[phase]).median
-    return Parts(parts, _compiled_seconds(over(env.jax_step), (state, joint)).seconds)
+            parts[phase] = _compiled_seconds(over(function), inputs[phase], case, plan)
+    return _sampled(parts, _compiled_seconds(over(env.jax_step), (state, joint), case, plan))
 
 
 def _inputs(rules: Rules, state: EnvState, actions: Array) -> dict[str, tuple[Any, ...]]:
@@ -144,21 +163,25 @@ def _functions(rules: Rules) -> dict[str, Callable[..., Any]]:
     return found
 
 
-def feature_parts(case: Case) -> Parts:
+def feature_parts(case: Case, plan: Plan = PLAN) -> Parts:
     """Each part of the flat observation alone, and the whole observation."""
     env = CoGridEnv(_endless(case.spec).override(observation="features"), case.backend)
     rules, parts = env.rules, env.spec.game.features()
-    state, _ = _middle(env, case, 1)
+    state, _ = _middle(env, case, plan, 1)
 
     def took(function: Callable[[EnvState], Array]) -> Samples:
         if case.backend == "jax":
-            return _compiled_seconds(_over(case)(function), (state,))
-        return per_call(lambda: function(state), seconds=SECONDS)
+            return _compiled_seconds(_over(case)(function), (state,), case, plan)
+        return plan.take(Pass(lambda: function(state)), case.batch)
 
-    timed = {
-        label: took(part.compile(rules)).median for label, part in zip(_labels(parts), parts, strict=True)
-    }
-    return Parts(timed, took(lambda state: observe(rules, state)).seconds)
+    timed = {label: took(part.compile(rules)) for label, part in zip(_labels(parts), parts, strict=True)}
+    return _sampled(timed, took(lambda state: observe(rules, state)))
+
+
+def _sampled(parts: Mapping[str, Samples], whole: Samples) -> Parts:
+    medians = {name: taken.median for name, taken in parts.items()}
+    means = {name: statistics.fmean(taken.seconds) for name, taken in parts.items()}
+    return Parts(medians, whole.seconds, means)
 
 
 def _labels(parts: tuple[Any, ...]) -> list[str]:
@@ -172,11 +195,13 @@ def _labels(parts: tuple[Any, ...]) -> list[str]:
     return labels
 
 
-def _compiled_seconds(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Samples:
+def _compiled_seconds(
+    function: Callable[..., Any], arguments: tuple[Any, ...], case: Case, plan: Plan
+) -> Samples:
     import jax
 
     compiled = jax.jit(function).lower(*arguments).compile()
-    return per_call(lambda: compiled(*arguments), seconds=SECONDS)
+    return plan.take(Pass(lambda: compiled(*arguments)), case.batch)
 
 
 def _over(case: Case) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -192,16 +217,17 @@ def _endless(spec: Spec) -> Spec:
     return spec.override(max_steps=MAX_STEPS)
 
 
-def _middle(env: CoGridEnv, case: Case, steps: int) -> tuple[EnvState, Array]:
+def _middle(env: CoGridEnv, case: Case, plan: Plan, steps: int) -> tuple[EnvState, Array]:
     """A state in the middle of a game, single or a batch, and the actions of the next steps."""
-    lanes = tape(env.spec, case.workload, MIDDLE + steps, case.lanes, case.seed)  # (steps, lanes, n)
+    before = plan.warmup_iterations or MIDDLE
+    lanes = tape(env.spec, case.workload, before + steps, case.lanes, case.seed)  # (steps, lanes, n)
     actions = lanes[:, 0] if case.mode.endswith("single") else spread(lanes, case.batch, axis=1)
     compiled = env.rules.backend.compiled
     step = compiled(env.step_fn)
     state, _ = compiled(env.reset_fn)(env.rules.backend.key(keys(case)))
-    for joint in actions[:MIDDLE]:
+    for joint in actions[:before]:
         state = step(state, joint)[0]
-    return state, actions[MIDDLE:]
+    return state, actions[before:]
 
 
 @contextlib.contextmanager
@@ -219,10 +245,10 @@ def _profiling() -> Iterator[None]:
 
 
 def profile(case: Case, plan: Plan) -> Measured:
-    found = (numpy_phases if case.backend == "numpy" else jax_phases)(case)
-    return Measured("s", found.wholes, parts=found.seconds)
+    found = (numpy_phases if case.backend == "numpy" else jax_phases)(case, plan)
+    return Measured("s", found.wholes, parts=found.seconds, part_means=found.means)
 
 
 def features(case: Case, plan: Plan) -> Measured:
-    found = feature_parts(case)
-    return Measured("s", found.wholes, parts=found.seconds)
+    found = feature_parts(case, plan)
+    return Measured("s", found.wholes, parts=found.seconds, part_means=found.means)

@@ -35,5 +35,6 @@ class Measured(NamedTuple):
     memory: Mapping[str, int | None] = {}
     noise: Mapping[str, float] = {}
     checksum: str | None = None
-    parts: Mapping[str, float] = {}
+    parts: Mapping[str, float] = {}  # seconds, medians
+    part_means: Mapping[str, float] = {}
     verbs: Mapping[str, int] = {}  # how often each happened in the steps that were compared with NumPy

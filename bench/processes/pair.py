@@ -48,8 +48,9 @@ class Checkout(NamedTuple):
 
 
 class CaseSamples:
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, head_case: Case | None = None) -> None:
         self.case = case
+        self.head_case = head_case or case  # another one where an option of it is compared
         self.first: Pairs = []
         self.second: Pairs = []
         self.alone: list[float] = []  # seconds of head, where base cannot run the case
@@ -79,7 +80,7 @@ class CaseSamples:
             return
         self.base = self.base or base
         before, after = self.base.checksum, self.head.checksum
-        if before != after:
+        if before != after and self.head_case == self.case:
             reason = f"its trajectory {after} is not base's {before}: the game has changed."
             self.failure = ("mismatch", reason)
 
@@ -103,11 +104,11 @@ class Pair:
 
     def measure(self, samples: CaseSamples, pairs: Pairs, slow: float, rounds: int) -> None:
         """Rounds of one case, after its first check; what goes wrong becomes a part of the samples."""
-        request = {"parameters": samples.case.parameters(), "checked": not samples.head}
+        request = {"checked": not samples.head}
         # What base could not run once stays new: it is not asked again.
-        asked = [(1, {**request, "slow": slow})]
+        asked = [(1, {**request, "parameters": samples.head_case.parameters(), "slow": slow})]
         if not samples.new:
-            asked.insert(0, (0, {**request, "slow": 1.0}))
+            asked.insert(0, (0, {**request, "parameters": samples.case.parameters(), "slow": 1.0}))
         answers = list(self._pool.map(lambda one: self._ask(*one), asked))
         samples.note(answers[0] if len(answers) > 1 else None, answers[-1])
         if samples.failure is None:

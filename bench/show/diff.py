@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from bench.compare.findings import COMPARED, VERDICTS, Finding, codes, means
+from bench.compare.findings import COMPARED, MARGIN, VERDICTS, Finding, codes, means
 from bench.compare.intervals import Interval
 from bench.exit_codes import worst
 from bench.show import github
-from bench.units import engineering, more, pace
+from bench.units import engineering, more, pace, percent
 
 COLUMNS = ("case", "verdict", "time", "before", "now", "counters", "note")
 FORMATS = ("terminal", "github", "json")
@@ -52,15 +52,23 @@ def span(ratio: Interval | None) -> str:
 
 
 def averages(findings: Sequence[Finding]) -> str:
+    """The means by backend; those of times from another hour with what to make of them."""
     found = means(findings).items()
-    return "\n".join(f"{name}: {pace(mean)} in the geometric mean of {n}" for name, (mean, n) in found)
+    lines = [f"{name}: {pace(mean)} in the geometric mean of {n}" for name, (mean, n) in found]
+    if lines and any(finding.before for finding in findings):
+        lines.append(f"(The machine's own hours differ that much: less than {percent(MARGIN)} says nothing.)")
+    return "\n".join(lines)
 
 
 def headline(findings: Sequence[Finding]) -> str:
+    """In words: what is slower first, nothing that did not happen but for that."""
     counted = Counter(finding.verdict for finding in findings)
-    others = [verdict for verdict in VERDICTS if verdict not in COMPARED and counted[verdict]]
-    parts = [f"{counted[verdict]} {verdict}" for verdict in (*COMPARED, *others)]
-    return f"{', '.join(parts)}; {counters(findings)}."
+    others = [verdict for verdict in VERDICTS if verdict not in (*COMPARED, "unstable")]
+    parts = [f"{counted[verdict]} {verdict}" for verdict in (*COMPARED[1:], *others) if counted[verdict]]
+    slower = f"{counted['slower']} slower" if counted["slower"] else "Nothing slower"
+    noisy = f"{counted['unstable']} of {len(findings)} rows too noisy to compare"
+    clauses = [", ".join([slower, *parts]), noisy if counted["unstable"] else "", counters(findings)]
+    return f"{'; '.join(filter(None, clauses))}."
 
 
 def counters(findings: Sequence[Finding]) -> str:

@@ -19,6 +19,10 @@ from cogrid.shadow import VARIABLE
 SPEED = ("case", "steps/s", "±", "agent steps/s", "one environment", "vs numpy-single", "memory", "note")
 TIME = ("case", "median", "p95", "p99", "parts", "note")
 SHADOW = ("case", "beside", "comparisons", "mismatches", "time of the case : beside")
+PROFILE_NOTE = (
+    "step: share of the sum of the parts; wall: share of the whole call. NumPy's parts are timed inside the "
+    "call, so they sum to less; JAX's are compiled apart, so they may sum to more."
+)
 PROFILES = {"profile": "phases of a step", "features": "parts of the flat observation"}
 
 
@@ -90,28 +94,29 @@ def machine(result: Result) -> str:
 def headline(result: Result) -> str:
     rows = result.rows
     counts = {status: sum(row.status == status for row in rows) for status in ("failed", "out of memory")}
-    unstable = sum(row.doubt == "unstable" for row in rows)
+    noisy = sum(bool(row.doubt) for row in rows)
     wrong = sum(row.status == "mismatch" for row in rows)
     agree = "all checksums agree" if not wrong else f"{wrong} with WRONG RESULTS"
     troubled = "".join(f", {count} {status}" for status, count in counts.items() if count)
-    return f"{len(rows)} measured{troubled}, {unstable} unstable; {agree}."
+    return f"{len(rows)} measured{troubled}{f', {noisy} too noisy to compare' if noisy else ''}; {agree}."
 
 
 def profile(result: Result) -> str:
-    """Phases of the step and parts of the observation: configurations side by side, each part's share."""
+    """Phases of the step and parts of the observation by mode: configurations side by side."""
     parts = [machine(result)]
-    for measure, title in PROFILES.items():
-        rows = [row for row in result.rows if row.case.measure == measure]
+    groups: dict[str, list[Row]] = {}
+    for row in sorted(result.rows, key=lambda row: list(PROFILES).index(row.case.measure)):
+        title = f"{PROFILES[row.case.measure]}, {row.case.mode}@{row.case.batch}"
+        groups.setdefault(title, []).append(row)
+    for title, rows in groups.items():
         columns = {
-            f"{row.case.environment}\n{row.case.mode}@{row.case.batch}": Parts(row.parts, row.samples)
-            for row in rows
-            if row.is_ok
+            row.case.environment: Parts(row.parts, row.samples, row.part_means) for row in rows if row.is_ok
         }
         if columns:
             header, *lines = phases_table(columns)
-            parts.append(f"{title}\n{_table(lines, header)}")
+            parts.append(f"{title}\n\n{_table(lines, header)}")
         parts += [f"{row.name}: {in_short(row)}" for row in rows if not row.is_ok]
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, PROFILE_NOTE])
 
 
 def parts_of(row: Row) -> str:

@@ -42,6 +42,16 @@ def wanted() -> bool:
     return value == "1"
 
 
+def read(asked: bool, timing: dict[str, int] | None) -> dict[str, int] | None:
+    """What `step_timing` tells: a copy, or None where nobody asked; raises where no phase can be timed."""
+    if asked and timing is None:
+        raise ValueError(
+            "step_timing is for NumPy: a compiled JAX step has no phases to time from outside; "
+            "`python -m bench profile` compiles them apart."
+        )
+    return None if timing is None else dict(timing)
+
+
 def woven(wrap: Callable[[str, Phase], Phase]) -> Step:
     """The step with `wrap(phase, function)` in place of each phase.
 

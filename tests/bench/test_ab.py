@@ -19,6 +19,7 @@ from bench.exit_codes import Code, UsageError
 from bench.measure.plan import Plan
 from bench.processes import pair
 from bench.processes.pair import CaseSamples, Checkout
+from bench.processes.setting import NONE, Setting
 from bench.processes.worker import WorkerFailed
 from bench.records import Comparison, Row
 from bench.storage import results
@@ -82,6 +83,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
     def run(
         times: Callable[[str, str], float],
         answers: Callable[[str, Answer], Answer | WorkerFailed] = lambda side, request: {},
+        setting: Setting = NONE,
     ) -> tuple[list[CaseSamples], list[str]]:
         def start(side: Checkout) -> Any:
             def prepare(request: Answer) -> Answer | WorkerFailed:
@@ -94,7 +96,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
 
         monkeypatch.setattr(Checkout, "start", start)
         progress = Quiet()
-        return ab.compare(Path("/base"), [ONE, TWO], progress, {}), progress.looks  # type: ignore[arg-type]
+        return ab.compare(Path("/base"), [ONE, TWO], progress, {}, setting), progress.looks  # type: ignore[arg-type]
 
     return run
 
@@ -222,6 +224,49 @@ def test_a_side_that_dies_fails_its_case_alone(play: Play, dying: str) -> None:
     assert (first.status, second.status) == ("out of memory", "ok")
     assert first.error == f"{dying} stopped: killed."
     assert compared(found[1]).verdict == "same"
+
+
+# Settings
+
+
+def test_an_option_is_head_s_alone_and_may_play_another_game(play: Play) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def answer(side: str, request: Answer) -> Answer:
+        asked.append((side, request["parameters"]["options"]))
+        return {"checksum": ("0" if side == "base" else "1") * 16}
+
+    found, _ = play(lambda side, mode: 0.003, answer, Setting("cook_time", 5, "cook_time=5"))
+    assert {(side, str(options)) for side, options in asked} == {("base", "{}"), ("head", "{'cook_time': 5}")}
+    assert [compared(taken).verdict for taken in found] == ["same", "same"]
+    assert row(found[0]).name == "CrampedRoom numpy-single ×8 cook_time=5"
+
+
+def test_a_variable_must_not_change_the_game(play: Play) -> None:
+    def answer(side: str, request: Answer) -> Answer:
+        return {"checksum": ("0" if side == "base" else "1") * 16}
+
+    found, _ = play(lambda side, mode: 0.003, answer, Setting("NPROC", 2, "NPROC=2"))
+    assert [taken.failure and taken.failure[0] for taken in found] == ["mismatch", "mismatch"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "env"),
+    [
+        (Setting("NPROC", 2, "NPROC=2"), {"NPROC": "2"}),
+        (Setting("JAX_FLAG", True, "JAX_FLAG=a=b"), {"JAX_FLAG": "a=b"}),
+        (Setting("xla_fast", True, "xla_fast=true"), {"XLA_FLAGS": "--before --xla_fast=true"}),
+        (Setting("--xla_fast", True, "--xla_fast=true"), {"XLA_FLAGS": "--before --xla_fast=true"}),
+        (Setting("cook_time", 5, "cook_time=5"), {}),
+        (NONE, {}),
+    ],
+)
+def test_settings_of_a_process(
+    setting: Setting, env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--before")
+    assert setting.env == env
+    assert (setting.applied(ONE) == ONE) == (setting.name != "cook_time")
 
 
 def test_code_of_another_tree_is_refused() -> None:

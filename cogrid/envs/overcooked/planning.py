@@ -109,8 +109,13 @@ class Plan:
     def _meet_from_hand(self, need: Need) -> bool:
         """Give the need to the nearest cook who holds what it takes."""
         holders = [a for a in self.free if self.scene.held[a] == need.item is not None]
-        offers = [(self._walk(a, c) + rest, a, c) for a in holders for c, rest in self._goals(a, need)]
-        steps, agent, goal = min(offers, default=(FAR, 0, 0))
+        hops = hops_to(self.floor, need.targets, self.rooms)
+        offers = [
+            (hops[self.room[a]], self._walk(a, c) + rest, a, c)
+            for a in holders
+            for c, rest in self._goals(a, need)
+        ]
+        _, steps, agent, goal = min(offers, default=(FAR, FAR, 0, 0))
         if steps < FAR:
             self._send(agent, goal, need.when)
         return steps < FAR
@@ -161,10 +166,29 @@ class Plan:
         over = [c for c in floor.counters if room in floor.rooms[c]]
         over = [c for c in over if min(hops.get(r, FAR) for r in floor.rooms[c]) < hops[room]]
         free = [c for c in over if self.scene.things[c] == Counter(None)]
-        if need.when >= LATER and len(free) < 2:  # the last one is for what is needed now
+        last_is_kept = need.when >= LATER or (
+            self._soups_come(room, over) and not isinstance(need.item, Soup)
+        )
+        if last_is_kept and len(over) > 1 and len(free) < 2:  # for what is needed now, and for soups
             return []
         self.clogged.update(() if free else over)
+        if not free and all(self._comes(room, c) for c in over):  # who waits here waits for itself
+            return []
         return [(c, min(AWAY, steps_between(floor, c, need.targets))) for c in free or over]
+
+    def _soups_come(self, room: int, counters: list[int]) -> bool:
+        """Whether soups are handed over some counters into this room."""
+        hops = hops_to(self.floor, self.floor.servings, self.rooms)
+        others = {r for c in counters for r in self.floor.rooms[c] & self.rooms} - {room}
+        return room in hops and any(hops.get(r, 0) > hops[room] for r in others)
+
+    def _comes(self, room: int, counter: int) -> bool:
+        """Whether what lies on a counter is for this room rather than for the others that reach it."""
+        item = self.floor.game.lying(self.scene.things[counter])
+        targets = self.floor.servings if isinstance(item, Soup) else tuple(self.floor.pots)
+        hops = hops_to(self.floor, targets, self.rooms)
+        others = self.floor.rooms[counter] & self.rooms - {room}
+        return hops.get(room, FAR) <= min((hops.get(r, FAR) for r in others), default=FAR)
 
     def _place_to_put(self, agent: int) -> int | None:
         """A free counter, rather not one between two rooms; without one, a pot takes any ingredient."""

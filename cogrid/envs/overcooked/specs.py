@@ -27,19 +27,21 @@ def _lineage(layout: Layout) -> Spec:
 CLASSIC: Mapping[str, Spec] = MappingProxyType(
     {f"Overcooked-{name}-V0": Spec(Kitchen(), (layout,)) for name, layout in LAYOUTS.items()}
 )
-_LINEAGE = {
-    lineage_id(name): _lineage(layout) for name, layout in {**LINEAGE_LAYOUTS, **BEGUN_LAYOUTS}.items()
-}
+_LINEAGE: Mapping[str, Spec] = MappingProxyType(
+    {lineage_id(name): _lineage(layout) for name, layout in {**LINEAGE_LAYOUTS, **BEGUN_LAYOUTS}.items()}
+)
 
 # What the older CoGrid has besides.
 _ROOM, _HALVES = LAYOUTS["CrampedRoom"], LAYOUTS["AsymmetricAdvantages"]
-_OLDER = {
-    "Overcooked-CrampedMixedKitchen-V0": Spec(OrderKitchen(), (OLDER_LAYOUTS["CrampedMixedKitchen"],)),
-    "Overcooked-CrampedRoom-SingleAgent-V0": Spec(Kitchen(), (_ROOM,), num_agents=1),
-    "Overcooked-CrampedRoom-LocalView-V0": Spec(Kitchen(), (_ROOM,), observation="lossless"),
-    "Overcooked-AsymmetricAdvantages-PartialObs-V0": Spec(
-        Kitchen(), (_HALVES,), observation="window", window=3
-    ),
-}
+_OLDER: Mapping[str, Spec] = MappingProxyType(
+    {
+        "Overcooked-CrampedMixedKitchen-V0": Spec(OrderKitchen(), (OLDER_LAYOUTS["CrampedMixedKitchen"],)),
+        "Overcooked-CrampedRoom-SingleAgent-V0": Spec(Kitchen(), (_ROOM,), num_agents=1),
+        "Overcooked-CrampedRoom-LocalView-V0": Spec(Kitchen(), (_ROOM,), observation="lossless"),
+        "Overcooked-AsymmetricAdvantages-PartialObs-V0": Spec(
+            Kitchen(), (_HALVES,), observation="window", window=3
+        ),
+    }
+)
 
 SPECS: Mapping[str, Spec] = MappingProxyType({**CLASSIC, **_OLDER, **_LINEAGE})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import ROOT
+from bench import ROOT, suites
+from bench.commands import profile
+from bench.commands.options import overrides_of
 from bench.commands.parser import GROUPS, name, parse
 from bench.measure import training
 from bench.storage import results
@@ -50,9 +53,9 @@ def test_a_profile_has_configurations_side_by_side(
         for mode in modes
     ]
     assert {case.batch for case in measured} == {1, 64}
-    assert out.count("phases of a step") == out.count("parts of the flat observation") == 1
-    assert "interact  50.0 µs  25%" in out
-    assert "sum       150.0 µs  75%" in out
+    assert out.count("phases of a step, ") == out.count("parts of the flat observation, ") == len(modes)
+    assert re.search(r"interact +50\.0 +– +33% +25%", out)
+    assert re.search(r"step +150\.0 +– +100% +75%", out)
     assert bench("profile", "--layout", "nowhere") == 2
     assert "unknown environment id 'nowhere'" in capsys.readouterr().err
 
@@ -81,6 +84,37 @@ def test_help_does_not_wait_for_what_only_one_command_needs() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert done.stdout == "False False\n"
+
+
+def configurations(*arguments: str) -> list[tuple[str, dict[str, object]]]:
+    _, options = parse(["profile", *arguments])
+    cases = suites.overridden(suites.profile(profile.configurations(options), 8), overrides_of(options))
+    return [(case.id, dict(case.options)) for case in cases if case.mode == "numpy-single"]
+
+
+def test_several_configurations_are_profiled_side_by_side() -> None:
+    kitchen, features, toy, window = configurations("--agents", "5")
+    assert (kitchen, features) == ((suites.CRAMPED, {}), (suites.CRAMPED, {}))
+    assert toy == (suites.ARENA, {"num_agents": 5, "map_size": 40, "density": 0.04})
+    assert window[1]["num_agents"] == 16
+
+
+def test_one_s_own_configuration_is_profiled() -> None:
+    (own,) = configurations(
+        "--layout", "Arena", "--agents", "20", "--observation", "window", "--set", "window=7"
+    )
+    size = {"num_agents": 20, "map_size": 40, "density": 0.04}
+    assert own == (suites.ARENA, {**size, "observation": "window", "window": 7})
+    cooks = configurations("--layout", "CounterCircuit", "--set", "cook_time=5", "--set", 'layout=["a", "b"]')
+    assert cooks[0] == ("Overcooked-CounterCircuit-V0", {"cook_time": 5, "layout": ("a", "b")})
+
+
+def test_an_option_that_the_environment_has_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("list", "--layout", "Arena", "--set", "cook_tim=5") == 2
+    assert "has no option 'cook_tim'" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        bench("list", "--set", "cook_time")
+    assert "argument --set: 'cook_time' is not of the form NAME=VALUE" in capsys.readouterr().err
 
 
 def test_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

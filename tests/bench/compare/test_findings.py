@@ -63,12 +63,15 @@ def test_slower_and_faster_whatever_the_unit(measure: str) -> None:
 def test_unstable_rows_are_said_and_never_compared() -> None:
     shaky = row(samples=around(1e5, 0.5))
     for before, after, text in (
-        (row(), shaky, "unstable"),
-        (shaky, row(), "unstable before"),
-        (row(), row(samples=[1e5]), "unstable: too few samples"),
+        (row(), shaky, "unstable; 900 % slower is doubtful"),
+        (shaky, row(), "unstable before; 900 % faster is doubtful"),
+        (row(), row(samples=[1e5]), "unstable: too few samples; 900 % slower is doubtful"),
     ):
         finding = one(before, after)
-        assert (finding.verdict, finding.text, finding.ratio) == ("unstable", text, None)
+        assert (finding.verdict, finding.text) == ("unstable", text)
+        assert (finding.before, finding.after) == (before.numbers.median, after.numbers.median)
+        assert finding.ratio is not None
+        assert means([finding]) == {}, "what is doubtful counts in no mean"
         assert worst(finding.codes) == 0
         assert worst(finding.codes, strict=True) == Code.INCONCLUSIVE
 

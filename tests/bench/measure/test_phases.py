@@ -10,6 +10,7 @@ import pytest
 from bench.measure import phases
 from bench.measure.clock import Sample, Samples
 from bench.measure.phases import Parts, feature_parts, numpy_phases, table
+from bench.measure.plan import Plan
 from cogrid.benchmarks.case import Case
 from cogrid.core.profiling import PHASES, SOME
 from tests.core import test_moving as coins
@@ -23,14 +24,13 @@ ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 def quick(monkeypatch) -> None:
     """One call is enough to see that a part runs."""
 
-    def once(function, *, seconds):
-        assert function() is not None
-        return Samples([Sample(seconds, 0.0, 0.0, 2.0, 0.0, 0.0)], 0)
+    def once(plan, work, steps):
+        assert work.run() is not None
+        return Samples([Sample(0.5, 0.0, 0.0, 2.0, 0.0, 0.0)], 0)
 
-    monkeypatch.setattr(phases, "per_call", once)
+    monkeypatch.setattr(Plan, "take", once)
     monkeypatch.setattr(phases, "MIDDLE", 3)
     monkeypatch.setattr(phases, "STEPS", 4)
-    monkeypatch.setattr(phases, "SECONDS", 0.5)
     monkeypatch.delenv("COGRID_PROFILING", raising=False)
 
 
@@ -104,17 +104,32 @@ def test_phases_that_some_games_have(backend) -> None:
 
 def test_table() -> None:
     columns = {
-        "numpy": Parts({"move": 2e-6, "tick": 1e-6}, [4e-6]),
-        "jax": Parts({"move": 3e-6, "observe": 3e-6}, [3e-6, 4e-6, 9e-6]),
+        "a kitchen": Parts({"move": 3e-6, "tick": 1e-6}, [5e-6], {"move": 4e-6, "tick": 1e-6}),
+        "an old file": Parts({"move": 3e-6, "observe": 3e-6}, [3e-6, 4e-6, 8e-6]),
     }
-    assert table(columns) == [
-        ["", "numpy", "jax"],
-        ["move", "2.0 µs  50%", "3.0 µs  75%"],
-        ["tick", "1.0 µs  25%", ""],
-        ["observe", "", "3.0 µs  75%"],
-        ["sum", "3.0 µs  75%", "6.0 µs 150%"],
-        ["whole", "4.0 µs 100%", "4.0 µs 100%"],
+    header = "median µs mean µs step wall"
+    assert [[" ".join(cell.split()) for cell in line] for line in table(columns)] == [
+        ["", f"a kitchen {header}", f"an old file {header}"],
+        ["move", "3.0 4.0 75% 60%", "3.0 – 50% 75%"],
+        ["tick", "1.0 1.0 25% 20%", ""],
+        ["observe", "", "3.0 – 50% 75%"],
+        ["step", "4.0 5.0 100% 80%", "6.0 – 100% 150%"],
+        ["wall", "5.0 5.0 125% 100%", "4.0 5.0 67% 100%"],
     ]
+
+
+def test_as_many_steps_and_samples_as_asked_for(monkeypatch) -> None:
+    seen, real = [], phases._timed_parts
+
+    def noted(turn, timing, *sizes):
+        seen.append(sizes)
+        return real(turn, timing, *sizes)
+
+    monkeypatch.setattr(phases, "_timed_parts", noted)
+    parts = numpy_phases(case("numpy", 5), Plan(3, iterations=31, warmup_iterations=2))
+    assert seen == [(7, 3)]
+    assert len(parts.wholes) == 3
+    assert parts.means.keys() == parts.seconds.keys()
 
 
 if HAS_JAX:
@@ -123,4 +138,4 @@ if HAS_JAX:
     @pytest.mark.parametrize("batch", [None, 5])
     def test_phases_of_jax(batch) -> None:
         parts = jax_phases(case("jax", batch))
-        assert parts == Parts(dict.fromkeys(PHASES, 0.5), [0.5])
+        assert parts == Parts(dict.fromkeys(PHASES, 0.5), [0.5], dict.fromkeys(PHASES, 0.5))

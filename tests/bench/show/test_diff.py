@@ -36,25 +36,28 @@ def test_the_terminal_has_verdicts_means_and_a_headline() -> None:
     assert "500 K steps/s" in slow
     assert "jax: 26 % slower in the geometric mean of 3" in lines
     assert "numpy: 100 % faster in the geometric mean of 1" in lines
+    assert "(The machine's own hours differ that much: less than 50 % says nothing.)" in lines
+    (shaky,) = (line for line in lines if line.startswith("shaky"))
+    assert "unstable; the same is doubtful" in shaky
+    assert shaky.count("1 M steps/s") == 2
     assert lines[-3] == (
-        "1 slower, 1 faster, 2 same, 0 inconclusive, 1 unstable, 1 new; counters grew in 1 of 6 cases."
+        "1 slower, 1 faster, 2 same, 1 new; 1 of 6 rows too noisy to compare; counters grew in 1 of 6 cases."
     )
     assert lines[-1].startswith("SLOWER than the baseline: 1. ")
 
 
 def test_the_headline_of_a_quiet_day() -> None:
     found = judge(result([row()]), Baselines.of(result([row()])))
-    assert diff.text(found).splitlines()[-1] == "0 slower, 0 faster, 1 same, 0 inconclusive; no counter grew."
+    assert diff.text(found).splitlines()[-1] == "Nothing slower, 1 same; no counter grew."
     found = judge(result([row()], jaxlib="0.11.0"), Baselines.of(result([row()])))
     assert diff.headline(found) == (
-        "0 slower, 0 faster, 0 same, 0 inconclusive, 1 not comparable; "
-        "no counter was compared, see `python -m bench baseline check`."
+        "Nothing slower, 1 not comparable; no counter was compared, see `python -m bench baseline check`."
     )
 
 
 def test_a_confirmed_regression_needs_no_advice() -> None:
     found = judge(result([row(ab=paired(1.12, "slower"))]), Baselines())
-    assert diff.text(found).splitlines()[-1].startswith("1 slower, 0 faster, 0 same, 0 inconclusive;")
+    assert diff.text(found).splitlines()[-1].startswith("1 slower; ")
     assert "3.0 % would be seen" in diff.text(found)
 
 
@@ -89,4 +92,4 @@ def test_the_same_findings_give_the_same_bytes(style: str) -> None:
 
 
 def test_nothing_to_say_is_said() -> None:
-    assert diff.text([]) == "0 slower, 0 faster, 0 same, 0 inconclusive; no counter grew."
+    assert diff.text([]) == "Nothing slower; no counter grew."

@@ -21,7 +21,7 @@ def test_speeds_stand_beside_one_numpy_environment() -> None:
     assert cells[:5] == ["many", "2 M", "1.5 %", "4 M", "1.95 K"]
     assert "400×" in cells
     assert "×" not in " ".join(line(text, "others"))
-    assert text.splitlines()[-1] == "3 measured, 0 unstable; all checksums agree."
+    assert text.splitlines()[-1] == "3 measured; all checksums agree."
 
 
 def test_trouble_is_shown() -> None:
@@ -42,7 +42,9 @@ def test_trouble_is_shown() -> None:
     assert row(noise={**noise, "disturbed": 3}).doubt == "disturbed"
     assert row(samples=[1.0]).doubt == "too few samples"
     assert "unstable" not in " ".join(line(text, "late"))  # single steps may differ
-    assert text.splitlines()[-1] == "5 measured, 1 out of memory, 1 unstable; 1 with WRONG RESULTS."
+    assert (
+        text.splitlines()[-1] == "5 measured, 1 out of memory, 1 too noisy to compare; 1 with WRONG RESULTS."
+    )
 
 
 def test_seconds_and_parts() -> None:
