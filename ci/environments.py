@@ -19,9 +19,9 @@ import numpy as np
 from PIL import Image
 
 import cogrid
-from cogrid.core.actions import ACTION_SETS, INTERACT, TOGGLE
+from cogrid.core.actions import ACTION_SETS, ENTER, FURTHER, INTERACT, TOGGLE
 from cogrid.core.answers import AnyReward, BySlot, Event, Outcome, Price, Replies, Reward, Tally
-from cogrid.core.asking import outcomes_of
+from cogrid.core.asking import outcomes_of, ticks_of
 from cogrid.core.spec import OBSERVATIONS, Spec
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.lineage import DIFFERENCES
@@ -163,10 +163,12 @@ def numbers(spec: Spec) -> str:
 
 
 def actions(spec: Spec) -> str:
-    sets = list(ACTION_SETS)
-    longest = max(map(len, ACTION_SETS.values()))
+    sets = {
+        name: [*(action.name for action in some), *spec.game.actions] for name, some in ACTION_SETS.items()
+    }
+    longest = max(map(len, sets.values()))
     rows = [
-        (number, *(actions[number].name if number < len(actions) else "" for actions in ACTION_SETS.values()))
+        (number, *(names[number] if number < len(names) else "" for names in sets.values()))
         for number in range(longest)
     ]
     idle = [
@@ -181,7 +183,11 @@ def actions(spec: Spec) -> str:
 def rules(spec: Spec) -> str:
     """What each hand does with each kind of thing, by verb."""
     game, parts = spec.game, []
-    for name, intent in (("interact", INTERACT), ("toggle", TOGGLE)):
+    asked = {INTERACT: "faced, on interact", TOGGLE: "faced, on toggle", ENTER: "walked onto"}
+    asked |= {FURTHER + k: f"reached, on {name}" for k, name in enumerate(game.actions)}
+    for intent, name in asked.items():
+        if intent not in spec.symbols.intents:
+            continue
         verbs: dict[tuple[str, str], dict[str, None]] = {}
         for held, thing, outcome in outcomes(spec, intent):
             if outcome.verb:
@@ -190,10 +196,22 @@ def rules(spec: Spec) -> str:
         if verbs:
             hands, kinds = (list(dict.fromkeys(pair[k] for pair in verbs)) for k in (0, 1))
             rows = [(hand, *(", ".join(verbs.get((hand, kind), "–")) for kind in kinds)) for hand in hands]
-            parts.append(table((f"held \\ faced, on {name}", *kinds), rows))
-    ticking = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.tick(t) != t)
-    if ticking:
-        parts.append(f"By itself changes with every step: {', '.join(ticking)}.")
+            parts.append(table((f"held \\ {name}", *kinds), rows))
+    met = dict.fromkeys(meeting.verb for _, _, meeting in spec.symbols.meet_rows if meeting.verb)
+    if met:
+        parts.append(f"Done to other agents: {', '.join(met)}.")
+    ticking = {
+        t: [after for branches in ticks_of(game, t) for after, _ in branches] for t in spec.symbols.things
+    }
+    changing = dict.fromkeys(words(game.kind(t)) for t, found in ticking.items() if set(found) != {t})
+    changing |= dict.fromkeys(
+        words(game.kind(t)) for one in game.one_cell() for t in spec.symbols.things if one.qualifies(t)
+    )
+    if changing:
+        parts.append(f"By itself changes with every step, or by chance: {', '.join(changing)}.")
+    if any(map(game.away, spec.symbols.items)):
+        back = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.spawn(t))
+        parts.append(f"Agents can leave the board; they come back to a free {' or '.join(back)}.")
     return paragraphs(*parts) if parts else "Agents walk; no thing can be used, and none changes by itself."
 
 

@@ -187,7 +187,7 @@ class CleanUp(Commons):
 
     def act(self, action: str, held: Item, thing: Thing) -> Outcome | None:
         """The first dirt in the beam becomes water."""
-        return Outcome(held, WATER, CLEAN) if (action, thing) == (CLEAN, DIRT) else None
+        return Outcome(held, WATER, CLEAN) if (action, held, thing) == (CLEAN, None, DIRT) else None
 
     def near(self) -> Near:
         """All dirt, up to where nothing grows."""
