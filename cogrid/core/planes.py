@@ -106,7 +106,7 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
             first = first + late.astype(dtype)[..., None] * dtype.type(4 * size)
         mine = agent + dtype.type(agents)
         index = xp.where(lift(middle, seen.ndim), mine[..., None], seen) + first[..., None]
-        planes = rules.lookup(table, index)
+        planes = rules.backend.lookup_bytes(table, index)
         if slots is not None:
             planes = planes + slots(state, seen)
         if away is not None:

@@ -41,7 +41,7 @@ class Commons(Game):
 
     actions: ClassVar[tuple[str, ...]] = (ZAP,)
     planes: ClassVar[tuple[str, ...]] = (
-        *("wall", "apple", "grass", "water", "dirt", "me", "other", "facing", "out", "others out"),
+        *("wall", "apple", "grass", "me", "other", "facing", "out", "others out"),
     )
 
     def __post_init__(self) -> None:
@@ -179,6 +179,7 @@ class CleanUp(Commons):
     )
     layouts: ClassVar[Mapping[str, Layout]] = layouts.CLEAN_UPS
     actions: ClassVar[tuple[str, ...]] = (ZAP, CLEAN)
+    planes: ClassVar[tuple[str, ...]] = (*Commons.planes, "water", "dirt")
 
     def __post_init__(self) -> None:
         """Check the options."""
