@@ -17,6 +17,7 @@ ARENA = "Arena-V0"
 KITCHENS = tuple(CLASSIC)
 BATCHED = (("numpy-batch", 1024), ("jax-vmap", 1024), ("jax-scan", 1024))
 ALL_MODES = (("numpy-single", 1), ("jax-single", 1), *BATCHED)
+FAMILIES = ("Foraging-8x8-2p-3f-V0", "Goals-V0", "SearchRescue-Ruins-V0")  # one of each of the others
 SWEEP = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 5_000_000)
 TOY = {"num_agents": 20, "map_size": 40, "density": 0.04}
 #: About as many cells as the commons have, and their agents and window: what they cost beside walking.
@@ -92,6 +93,7 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(CRAMPED, mode, n, options=options(observation=k)) for k in kinds for mode, n in ALL_MODES),
         *(Case(CRAMPED, mode, n, workload="noop") for mode, n in BATCHED),
         *(Case(ARENA, mode, n, 8, options=options(**WINDOWED)) for mode, n in ALL_MODES),
+        *(Case(id, mode, n) for id in FAMILIES for mode, n in ALL_MODES),
         *commons(),
         # What comes before the first step, and how steady a single step is.
         *(Case(CRAMPED, mode, measure="latency") for mode in ("numpy-single", "jax-single")),
@@ -175,12 +177,20 @@ def select(
     only: str | None = None,
     layouts: list[str] | None = None,
     backend: str | None = None,
-    batch: int | None = None,
+    batches: Sequence[int] = (),
+    chunks: Sequence[int] = (),
 ) -> list[Case]:
-    """The cases that fit all that was asked for; a batch replaces that of the batched modes."""
-    if batch is not None:
-        cases = [_with_batch(case, batch) for case in cases if not case.mode.endswith("single")]
-        cases = list(dict.fromkeys(cases))
+    """The cases that fit all that was asked for.
+
+    Batches take the place of those of the batched modes, and chunks that of the steps of a scan: each of
+    them, so that several make a sweep.
+    """
+    if batches:
+        batched = [case for case in cases if not case.mode.endswith("single")]
+        cases = list(dict.fromkeys(_with_batch(case, n) for n in batches for case in batched))
+    if chunks:
+        scans = [case for case in cases if case.mode == "jax-scan"]
+        cases = list(dict.fromkeys(dataclasses.replace(case, steps=n) for case in scans for n in chunks))
     return [
         case
         for case in cases

@@ -45,5 +45,7 @@ def size(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Without decimals from 10 % on."""
+    """Without decimals from 10 % on, and never 0.0 for what is more."""
+    if 0 < abs(share) < 0.0005:
+        return f"{share * 100:.1g} %"
     return f"{share * 100:.0f} %" if abs(share) >= 0.1 else f"{share * 100:.1f} %"

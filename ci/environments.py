@@ -21,7 +21,7 @@ from PIL import Image
 import cogrid
 from cogrid.core.actions import ACTION_SETS, ENTER, FURTHER, INTERACT, TOGGLE
 from cogrid.core.answers import AnyReward, BySlot, Event, Outcome, Price, Replies, Reward, Tally
-from cogrid.core.asking import outcomes_of, ticks_of
+from cogrid.core.asking import joint_intent, outcomes_of, ticks_of
 from cogrid.core.spec import OBSERVATIONS, Spec
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.lineage import DIFFERENCES
@@ -163,29 +163,30 @@ def numbers(spec: Spec) -> str:
 
 
 def actions(spec: Spec) -> str:
-    sets = {
-        name: [*(action.name for action in some), *spec.game.actions] for name, some in ACTION_SETS.items()
-    }
-    longest = max(map(len, sets.values()))
-    rows = [
-        (number, *(names[number] if number < len(names) else "" for names in sets.values()))
-        for number in range(longest)
-    ]
+    names = [action.name for action in spec.actions]
     idle = [
         name
         for name, intent in (("interact", INTERACT), ("toggle", TOGGLE))
-        if not any(outcome.verb for _, _, outcome in outcomes(spec, intent))
+        if name in names and not any(outcome.verb for _, _, outcome in outcomes(spec, intent))
     ]
     said = f" Here {' and '.join(idle)} {'do' if len(idle) > 1 else 'does'} nothing." if idle else ""
-    return paragraphs(table(("number", *sets), rows), f"The action set is `{spec.action_set}`.{said}")
+    others = [
+        f"`{name}` has {', '.join(f'{number} {action.name}' for number, action in enumerate(known))}."
+        for name, known in ACTION_SETS.items()
+        if name != spec.action_set
+    ]
+    return paragraphs(
+        table(("number", "action"), enumerate(names)),
+        f"The action set is `{spec.action_set}`.{said} Instead of it, {' '.join(others)}",
+    )
 
 
 def rules(spec: Spec) -> str:
     """What each hand does with each kind of thing, by verb."""
     game, parts = spec.game, []
-    asked = {INTERACT: "faced, on interact", TOGGLE: "faced, on toggle", ENTER: "walked onto"}
-    asked |= {FURTHER + k: f"reached, on {name}" for k, name in enumerate(game.actions)}
-    for intent, name in asked.items():
+    asked = [("on interact", INTERACT), ("on toggle", TOGGLE), ("on walking there", ENTER)]
+    asked += [(f"on {name}", FURTHER + k) for k, name in enumerate(game.actions)]
+    for name, intent in asked:
         if intent not in spec.symbols.intents:
             continue
         verbs: dict[tuple[str, str], dict[str, None]] = {}
@@ -196,7 +197,7 @@ def rules(spec: Spec) -> str:
         if verbs:
             hands, kinds = (list(dict.fromkeys(pair[k] for pair in verbs)) for k in (0, 1))
             rows = [(hand, *(", ".join(verbs.get((hand, kind), "–")) for kind in kinds)) for hand in hands]
-            parts.append(table((f"held \\ {name}", *kinds), rows))
+            parts.append(table((f"held \\ thing, {name}", *kinds), rows))
     met = dict.fromkeys(meeting.verb for _, _, meeting in spec.symbols.meet_rows if meeting.verb)
     if met:
         parts.append(f"Done to other agents: {', '.join(met)}.")
@@ -310,7 +311,10 @@ def history(id: str) -> Iterator[str]:
 
 
 def outcomes(spec: Spec, intent: int) -> Iterator[tuple[Any, Any, Outcome]]:
-    """What the game answers for every hand and thing that can occur."""
+    """What the game answers for every hand and thing; joint work for every sum of strengths."""
+    if intent == joint_intent(spec.game):
+        yield from spec.symbols.joint_rows
+        return
     for held in spec.symbols.items:
         for thing in spec.symbols.things:
             for outcome, _ in outcomes_of(spec.game, intent, held, thing):

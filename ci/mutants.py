@@ -41,6 +41,12 @@ HOOKS = (
     "not jax and not conformance",
 )
 
+#: Boards of the other families.
+FAMILIES = (
+    *("tests/envs/foraging", "tests/envs/goals", "tests/envs/search_rescue", "tests/core/test_placing.py"),
+    *("-k", "not jax and not parity and not conformance and not scripted"),
+)
+
 
 class Mutant(NamedTuple):
     """One wrong line: `old` becomes `new` in `file`."""
@@ -199,6 +205,67 @@ WRONG_RULES = (
     Mutant("tomatoes are worth as much as onions", LINEAGE, "tomatoes * t for", "tomatoes * o for"),
     Mutant("urgent one step early", GAME, '("urgent", 40)', '("urgent", 41)'),
     Mutant("a cooking pot looks ready", SIGHT, '"soup ready": int(timer == 0)', '"soup ready": 1'),
+)
+
+FIELD = "cogrid/envs/foraging/game.py"
+SITE = "cogrid/envs/search_rescue/game.py"
+PLACING = "cogrid/core/placing.py"
+
+WRONG_FAMILIES = (
+    Mutant("food takes more than its level", FIELD, "if total < thing.level:", "if total <= thing.level:"),
+    Mutant("foragers cannot swap", FIELD, "swaps: ClassVar[bool] = True", "swaps: ClassVar[bool] = False"),
+    Mutant(
+        "foragers load before they move",
+        FIELD,
+        "moves_first: ClassVar[bool] = True",
+        "moves_first: ClassVar[bool] = False",
+    ),
+    Mutant("food at the edge", FIELD, "apart=3, margin=2", "apart=3, margin=1"),
+    Mutant("food side by side", FIELD, "apart=3, margin=2", "apart=2, margin=2"),
+    Mutant("coop food is light", FIELD, "most if self.force_coop else", "most if False else"),
+    Mutant(
+        "a share of one's own level",
+        "cogrid/envs/foraging/rewards.py",
+        "float(event.value * spawned)",
+        "float(spawned)",
+    ),
+    Mutant(
+        "sight begins beyond the field",
+        "cogrid/envs/foraging/features.py",
+        "np.maximum(_places(rules) - sight, 0)",
+        "_places(rules) - sight",
+    ),
+    Mutant(
+        "things pile up in the first cell",
+        PLACING,
+        "one_of(which, ranks[..., -1:]) + np.uint32(1)",
+        "np.uint32(1)",
+    ),
+    Mutant("things where agents stand", "cogrid/core/reset.py", "free = ~_stood(", "free = _stood("),
+    Mutant(
+        "the strongest count as the weakest",
+        PLACING,
+        "strength[..., : placed.weakest]",
+        "strength[..., -placed.weakest :]",
+    ),
+    Mutant(
+        "a shared goal is nobody's", "cogrid/envs/goals/game.py", "not in (held, SHARED)", "not in (held,)"
+    ),
+    Mutant("a step is paid for", "cogrid/envs/goals/game.py", "-self.step_price", "self.step_price"),
+    Mutant(
+        "one agent saves a red victim",
+        SITE,
+        "if held.agent != victim.treated_by else None",
+        "if True else None",
+    ),
+    Mutant("treated victims wait a step less", SITE, "if thing.left > 1 else", "if thing.left > 2 else"),
+    Mutant(
+        "any tool clears rubble",
+        SITE,
+        "thing == RUBBLE and held.tool == PICKAXE",
+        "thing == RUBBLE and held.tool",
+    ),
+    Mutant("full hands take tools", SITE, "or held.tool is not None:", "or held.tool == KEY:"),
 )
 
 WRONG_BACKENDS = (
@@ -406,7 +473,7 @@ WRONG_HOOKS = (
         "cell == cell[..., me], strength[..., me], np.int32(0)",
         "cell == cell[..., me], strength, np.int32(0)",
     ),
-    Mutant("who stands by gets a share", JOINING, "xp.where(works, row, events.row)", "row"),
+    Mutant("who stands by gets a share", JOINING, "xp.where(works, row, alone)", "row"),
     Mutant(
         "strength has no limit",
         JOINING,
@@ -540,7 +607,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     options = parser.parse_args()
     chosen = [(m, BOARDS) for m in WRONG_RULES] + [(m, HOOKS) for m in WRONG_HOOKS]
-    chosen += [(m, PARITY) for m in WRONG_BACKENDS]
+    chosen += [(m, FAMILIES) for m in WRONG_FAMILIES] + [(m, PARITY) for m in WRONG_BACKENDS]
     chosen = [(mutant, tests) for mutant, tests in chosen if options.only in mutant.name]
     for mutant, _ in chosen:
         wrong_text(mutant)  # a line that was edited since is told at once, not after an hour

@@ -11,7 +11,7 @@ if sys.argv[:1] == ["-m"] and {"cogrid", "-mcogrid"} & set(sys.orig_argv):
 
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.spec import Spec
-from cogrid.envs.registry import make, make_vec, register, registered
+from cogrid.envs.registry import make, make_vec, options, register, registered
 from cogrid.rollout import rollout
 from cogrid.vector import VectorEnv
 
@@ -27,6 +27,7 @@ __all__ = [
     "__version__",
     "make",
     "make_vec",
+    "options",
     "register",
     "registered",
     "rollout",

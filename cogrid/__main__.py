@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import dataclasses
+import itertools
 import signal
 import sys
 import tempfile
@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from cogrid import interrupt
-from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
-from cogrid.envs.registry import make, registered, spec_of
+from cogrid.envs import registry
+from cogrid.envs.registry import family_of, find, is_own, make, registered, spec_of
 from cogrid.episode import Episode, play, replayed
 from cogrid.play.server import Server
 from cogrid.play.session import Session
@@ -32,6 +32,7 @@ from cogrid.replay import Replay
 MOST_STEPS = 400  # of a film, unless told otherwise
 MAX_STEPS, MAX_BATCH = 100_000, 1000  # of a film, whatever is told: all states are kept
 
+AN_ID = "an environment id, or a world of your own as module:Name or file.py:Name"
 BENCH = """\
 python -m cogrid.benchmarks.benchmark_suite    NumPy and JAX on one kitchen; ships with the package
 
@@ -51,7 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, OSError) as error:
         if interrupt.is_closed_output(error):
             raise
-        print(f"python -m cogrid {options.command}: {error}", file=sys.stderr)
+        words = "; ".join([str(error), *getattr(error, "__notes__", ())])  # what an author's rule was asked
+        print(f"python -m cogrid {options.command}: {words}", file=sys.stderr)
         return 2
     return 0
 
@@ -66,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="print every environment id")
     listing.set_defaults(run=_list)
     info = commands.add_parser("info", help="print what an environment is like")
-    info.add_argument("id", metavar="ID", help="an environment id; see `python -m cogrid list`")
+    info.add_argument("id", metavar="ID", help=f"{AN_ID}; see `python -m cogrid list`")
     info.set_defaults(run=_info)
     _add_render(commands.add_parser("render", help="write a picture or a film of an episode"))
     _add_play(commands.add_parser("play", help="play in the browser, or look at a replay there"))
@@ -80,7 +82,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
         "Play an environment, or a replay again, and write what happens: a moving .gif or .apng, "
         "or a .png of the last moment."
     )
-    render.add_argument("what", metavar="ID|REPLAY", help="an environment id, or the file of a replay")
+    render.add_argument("what", metavar="ID|REPLAY", help=f"{AN_ID}, or the file of a replay")
     render.add_argument("--out", required=True, metavar="FILE", help=f"ends in {', '.join(SUFFIXES)}")
     render.add_argument(
         "--steps",
@@ -92,7 +94,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
     render.add_argument(
         "--policy",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (scripted in kitchens, or random)",
+        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (a script if there is one)",
     )
     render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"side of a cell ({TILE})")
     render.add_argument(
@@ -109,13 +111,14 @@ def _add_render(render: argparse.ArgumentParser) -> None:
 
 def _add_play(play: argparse.ArgumentParser) -> None:
     play.description = "Serve a page on this machine where people and policies play; Ctrl-C ends it."
-    play.add_argument("what", metavar="ID|REPLAY", help="an environment id, or the file of a replay")
+    play.add_argument("what", metavar="ID|REPLAY", help=f"{AN_ID}, or the file of a replay")
     play.add_argument(
         "--partner",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (scripted in kitchens, or random)",
+        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (a script if there is one)",
     )
     play.add_argument("--seed", type=int, metavar="N", help="of the first episode (random)")
+    play.add_argument("--participant", metavar="NAME", help="kept in the replays that are saved")
     play.add_argument("--port", type=_count(0), default=0, metavar="N", help="of this machine (a free one)")
     play.add_argument("--no-open", action="store_true", help="only print the address")
     play.set_defaults(run=_play)
@@ -124,7 +127,7 @@ def _add_play(play: argparse.ArgumentParser) -> None:
 def _file(what: str) -> Path | None:
     """The file that is meant, where no id is; a name that looks like a path is none."""
     path = Path(what)
-    if what in registered():
+    if what in registered() or is_own(what):
         return None
     if path.is_file():
         return path
@@ -136,8 +139,8 @@ def _file(what: str) -> Path | None:
 def _play(options: argparse.Namespace) -> None:
     file = _file(options.what)
     replay = Replay.load(file) if file else None
-    id = options.what if replay is None else replay.id or registered()[0]
-    session = Session(id, partner=options.partner, seed=options.seed)
+    id = find(options.what) if replay is None else replay.id or registered()[0]
+    session = Session(id, partner=options.partner, seed=options.seed, participant=options.participant)
     if replay:
         session.show(replay)
     server = Server(session, options.port)
@@ -206,12 +209,20 @@ def _count(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
     return read
 
 
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def _list(options: argparse.Namespace) -> None:
-    widest = max(map(len, registered()))
-    for id in registered():
-        spec = spec_of(id, {}, ())
-        what = f"{spec.height} × {spec.width} cells, {spec.num_agents} agents, {spec.max_steps} steps"
-        print(f"{id:<{widest}}  {what}")
+    ids = registered()
+    width = max(map(len, ids))
+    for family, members in itertools.groupby(sorted(ids, key=family_of), family_of):
+        print(family)
+        for id in members:
+            spec = spec_of(id, {})
+            sizes = f"{_several(spec.num_agents, 'agent')}, {_several(spec.max_steps, 'step')}"
+            what = f"{spec.height} × {spec.width} cells, {sizes}"
+            print(f"  {id:<{width}}  {what}")
 
 
 def _info(options: argparse.Namespace) -> None:
@@ -222,6 +233,7 @@ def _info(options: argparse.Namespace) -> None:
     print(f"{options.id}: {(type(game).__doc__ or type(game).__name__).strip().splitlines()[0]}\n")
     for layout in spec.layout:
         print("\n".join(f"    {row}" for row in layout.rows))
+    choices = registry.options(options.id)
     known = (f"{letter} {game.kind(game.legend[letter])}" for letter in sorted(letters - {FLOOR}))
     starts = [f"{DIGITS[0]}… where agents start"] if any(layout.starts for layout in spec.layout) else []
     rows = {
@@ -232,16 +244,11 @@ def _info(options: argparse.Namespace) -> None:
         "observation": f"{spec.observation}: {seen.shape} {seen.dtype}, named in env.feature_names",
         "rewards": ", ".join(reward.name for reward in game.rewards()),
         "events": ", ".join(filter(None, env.verbs)) or "none",
-        "options": ", ".join(_options(env)),
+        "options": ", ".join(f"{name}={value!r}" for name, value in choices.items()),
     }
     print()
     for name, words in rows.items():
         print(f"{name:<13}{words}")
-
-
-def _options(env: CoGridEnv) -> list[str]:
-    own = [field.name for field in dataclasses.fields(env.spec) if field.name != "game"]
-    return sorted([*own, *(field.name for field in dataclasses.fields(env.spec.game))])
 
 
 def _render(options: argparse.Namespace) -> None:
@@ -256,7 +263,7 @@ def _render(options: argparse.Namespace) -> None:
     film = Film(episode.rules, episode.states, episode.scores, options.tile)
     film.save(options.out, options.fps)
     height, width, _ = film[-1].shape
-    count = "a picture" if still else f"{len(film)} pictures"
+    count = "a picture" if still else _several(len(film), "picture")
     print(f"{options.out}: {count} of {width} × {height} pixels, {name}")
 
 

@@ -183,6 +183,10 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         """How often both backends agreed so far; None without a shadow."""
         return None if self._shadow is None else self._shadow.report
 
+    def observe(self, state: EnvState) -> Array:
+        """(*B, n, …) what every agent sees of a state; pure."""
+        return self._functions.observe(state)
+
     def replace(self, state: EnvState, **changes: Any) -> EnvState:
         """A valid state with some attributes changed, for tests, curricula, annealing and search."""
         return replace(self.rules, state, **changes)

@@ -5,36 +5,52 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
+from cogrid.core.game import Game
 from cogrid.core.observation import observer
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.envs.commons.game import Commons
 from cogrid.envs.commons.policies import ScriptedPlayers
+from cogrid.envs.foraging.policies import ScriptedForagers
+from cogrid.envs.goals.policies import ScriptedWalkers
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.policies import ScriptedCooks
+from cogrid.envs.scripted import Scripted
+from cogrid.envs.search_rescue.policies import ScriptedRescuers
 from cogrid.reading import strict_json
 
 #: A single state on NumPy -> actions by agent.
 Policy = Callable[[EnvState], dict[int, int]]
 POLICIES = ("scripted", "random")
 MAX_WEIGHTS = 2**28  # bytes of the arrays that are read
+AnyScript = ScriptedCooks | ScriptedPlayers | Scripted
+_SCRIPTS: Mapping[type[Game], type[AnyScript]] = MappingProxyType(
+    {Kitchen: ScriptedCooks, Commons: ScriptedPlayers}
+    | {script.game: script for script in (ScriptedForagers, ScriptedWalkers, ScriptedRescuers)}
+)
+
+
+def script_for(game: Game) -> type[AnyScript] | None:
+    """The script that plays a game, of `(rules, agents, seed=, noise=)`; None without one."""
+    return next((script for played, script in _SCRIPTS.items() if isinstance(game, played)), None)
 
 
 def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed: int = 0) -> Policy:
     """A policy for some agents, all by default; a name that is no policy's is the path of a checkpoint."""
     chosen = tuple(range(rules.n_agents) if agents is None else agents)
-    if name == "scripted" and isinstance(rules.spec.game, Commons):
-        return ScriptedPlayers(rules, chosen, restraint=2, seed=seed).act
     if name == "scripted":
-        return ScriptedCooks(rules, chosen, seed=seed).act
+        if (script := script_for(rules.spec.game)) is None:
+            raise TypeError(f"{type(rules.spec.game).__name__} has no script: play it at random.")
+        return script(rules, chosen, seed=seed).act
     draw = np.random.default_rng(rng.seed(seed) % 2**64)
     if name == "random":
         return lambda state: {agent: int(draw.integers(rules.n_actions)) for agent in chosen}
@@ -43,12 +59,7 @@ def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed
 
 def usual_policy(rules: Rules) -> str:
     """The policy that shows most of a game."""
-    return "scripted" if is_scripted(rules) else "random"
-
-
-def is_scripted(rules: Rules) -> bool:
-    """Whether there is a scripted policy for the game."""
-    return isinstance(rules.spec.game, (Kitchen, Commons))
+    return "random" if script_for(rules.spec.game) is None else "scripted"
 
 
 class Trained:

@@ -21,7 +21,7 @@ from cogrid import files
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
-from cogrid.cogrid_env import CoGridEnv
+from cogrid.cogrid_env import AgentID, CoGridEnv, Flags, Infos, Rewards
 from cogrid.core import snapshot
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
@@ -31,6 +31,8 @@ from cogrid.guard import Guard, alone
 from cogrid.reading import MAX_BYTES, check_depth, limited_bytes, strict_json
 
 FORMAT, VERSION = "cogrid replay", 1
+#: What the names of replay files end in; the second is compressed.
+SUFFIXES = (".replay.json", ".replay.json.gz")
 #: Hex digits that each frame has of the running sum. A wrong step hides behind four of them once in 65,536
 #: times, and then the next one tells.
 WIDTH = 4
@@ -52,6 +54,7 @@ class Frame(NamedTuple):
     obs: Array  # (n, …)
     rewards: Array  # (n,) float32
     done: Array  # () bool
+    actions: Array | None  # (n,) int32 that led here; None at the start
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,13 +80,37 @@ class Replay:
         """(steps, n)"""
         return _joints(self.tape, _n_agents(self.start))
 
-    def play(self, backend: str | None = None, *, env: CoGridEnv | None = None) -> Iterator[Frame]:
+    def play(
+        self, backend: str | None = None, *, env: CoGridEnv | None = None, observation: str | None = None
+    ) -> Iterator[Frame]:
         """The start and every step, on NumPy unless told; raises `Mismatch` at the first that differs.
 
-        A replay whose `id` is None takes the spec, and the backend if none is named, of an environment.
+        A replay whose `id` is None takes the spec, and the backend if none is named, of an environment. With
+        `observation`, such as "lossless", frames show that one instead of the recorded one.
         """
         rules = self._rules(backend, env)
-        return self._frames(rules, snapshot.from_plain(rules, self.start))
+        frames = self._frames(rules, snapshot.from_plain(rules, self.start))
+        if observation is None:
+            return frames
+        other = compile_rules(rules.spec.override(observation=observation), rules.backend.name)
+        see = rules.backend.compiled(functions(other).observe)
+        return (frame._replace(obs=see(frame.state.evolve(rules=other))) for frame in frames)
+
+    def arrays(
+        self, backend: str | None = None, *, env: CoGridEnv | None = None, observation: str | None = None
+    ) -> dict[str, np.ndarray[Any, Any]]:
+        """The episode as NumPy arrays, for offline learning; options are those of `play`.
+
+        They are obs (steps + 1, n, …), actions (steps, n), rewards (steps, n) and done (steps,);
+        `numpy.savez("episode.npz", **replay.arrays())` exports them.
+        """
+        frames = list(self.play(backend, env=env, observation=observation))
+        return {
+            "obs": np.stack([np.asarray(frame.obs) for frame in frames]),
+            "actions": self.actions,
+            "rewards": np.stack([np.asarray(frame.rewards) for frame in frames])[1:],
+            "done": np.array([bool(frame.done) for frame in frames[1:]], bool),
+        }
 
     def verify(self, backend: str | None = None, *, env: CoGridEnv | None = None) -> None:
         """Play all of it; raises `Mismatch` if anything differs, also what a reset makes of the seed."""
@@ -153,6 +180,15 @@ class Replay:
         return cls(**content)
 
 
+def load_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[Path, Replay]]:
+    """Every replay in a folder and those below it, by path; files are replays by their SUFFIXES."""
+    if not Path(folder).is_dir():
+        raise ValueError(f"{folder} is no folder: give one with files that end in {' or '.join(SUFFIXES)}.")
+    for path in sorted(Path(folder).rglob("*")):
+        if path.name.endswith(SUFFIXES):
+            yield path, Replay.load(path)
+
+
 class Recorder(BaseParallelWrapper):
     """An environment, PettingZoo's as before, whose current episode can be had as a `Replay`."""
 
@@ -166,7 +202,7 @@ class Recorder(BaseParallelWrapper):
     @alone
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
-    ) -> tuple[dict[int, Any], dict[int, dict[str, Any]]]:
+    ) -> tuple[dict[AgentID, Any], dict[AgentID, dict[str, Any]]]:
         """Begin an episode and forget the one before."""
         obs, infos = self.env.reset(seed=seed, options=options)
         told = any((options or {}).get(name) is not None for name in ("board", "pool"))
@@ -174,14 +210,12 @@ class Recorder(BaseParallelWrapper):
         return obs, infos
 
     @alone
-    def step(
-        self, actions: Mapping[int, int]
-    ) -> tuple[dict[int, Any], dict[int, float], dict[int, bool], dict[int, bool], dict[int, dict[str, Any]]]:
+    def step(self, actions: Mapping[AgentID, int]) -> tuple[dict[AgentID, Any], Rewards, Flags, Flags, Infos]:
         """One step, recorded."""
         obs, rewards, terminations, truncations, infos = self.env.step(actions)
         assert self._tape is not None  # the step was refused otherwise
         joint = [actions.get(agent, self.env.rules.noop) for agent in self.env.possible_agents]
-        self._tape.add(joint, self._frame(rewards))
+        self._tape.add(joint, self._frame(rewards, joint))
         return obs, rewards, terminations, truncations, infos
 
     @alone
@@ -199,11 +233,11 @@ class Recorder(BaseParallelWrapper):
     def _begin(self, seed: int | None = None) -> None:
         self._tape = _Tape(self.env.rules, self._frame({}), seed)
 
-    def _frame(self, rewards: Mapping[int, float]) -> Frame:
+    def _frame(self, rewards: Mapping[AgentID, float], joint: list[int] | None = None) -> Frame:
         env = self.env
         seen = env.state().reshape(env.spec.num_agents, *env.observation_space(env.possible_agents[0]).shape)
         paid = np.array([rewards.get(agent, 0.0) for agent in env.possible_agents], np.float32)
-        return Frame(env.env_state, seen, paid, env.env_state.done)
+        return Frame(env.env_state, seen, paid, env.env_state.done, joint and np.array(joint, np.int32))
 
 
 def record(
@@ -323,10 +357,11 @@ def _played(rules: Rules, first: EnvState, choose: Choose) -> Iterator[tuple[Arr
     """The first frame, then the actions and the frame of every step."""
     pure, compiled = functions(rules), rules.backend.compiled
     step, obs, number = compiled(pure.step), compiled(pure.observe)(first), 0
-    frame = Frame(first, obs, np.zeros(rules.n_agents, np.float32), first.done)
+    frame = Frame(first, obs, np.zeros(rules.n_agents, np.float32), first.done, None)
     yield None, frame
     while (joint := choose(number, frame.obs)) is not None:
-        frame, number = Frame(*step(frame.state, joint)[:4]), number + 1
+        state, obs, rewards, done, _ = step(frame.state, joint)
+        frame, number = Frame(state, obs, rewards, done, joint), number + 1
         yield joint, frame
 
 

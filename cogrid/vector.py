@@ -149,6 +149,10 @@ class VectorEnv:
             raise ValueError("there is no state before reset: call reset() first.")
         return self._state
 
+    def observe(self, state: EnvState) -> Array:
+        """(B, n, …) what every agent sees of a batch of states; pure."""
+        return functions(self.rules, self._infos).observe(state)
+
     @property
     def _drawn_from(self) -> tuple[Any, ...]:
         """The further argument of a step that draws from a pool."""

@@ -629,6 +629,7 @@ def write_results(path: Path, options: Options, past: Past, points: Array) -> di
         },
         "steps": steps,  # of each seed
         "training_seconds": round(past.seconds, 1),
+        "steps_per_second": round(steps * options.seeds / past.seconds),  # of all seeds, compilation included
         "episodes": EPISODES,  # of each seed
         "score": {
             "mean": float(means.mean()),
@@ -638,6 +639,8 @@ def write_results(path: Path, options: Options, past: Past, points: Array) -> di
         },
         "curve": np.round(past.scores, 2).tolist(),  # (chunks, seeds)
     }
+    if past.shadow:
+        content["shadow"] = {"comparisons": past.shadow.comparisons, "mismatches": past.shadow.mismatches}
     files.write(path, json.dumps(content, indent=1) + "\n")
     return content
 
@@ -647,7 +650,7 @@ def finish(options: Options, out: Path, run: Run, past: Past) -> None:
     points, actions = evaluate(options, run.network)
     results = write_results(out / "results.json", options, past, points)
     write_plot(out / "curve.png", options, past)
-    write_replay(out / "replay.json.gz", options, points, actions)
+    write_replay(out / "episode.replay.json.gz", options, points, actions)
     score, soup = results["score"], soup_value(options)
     for seed, mean, deviation in zip(
         range(options.first_seed, options.first_seed + options.seeds),
@@ -660,7 +663,7 @@ def finish(options: Options, out: Path, run: Run, past: Past) -> None:
         f"{options.id}: mean return {score['mean']:.1f} ({score['soups']:.2f} soups) in {EPISODES} episodes "
         f"of each seed, after {results['steps']:,} steps of each and {past.seconds / 60:.1f} minutes in all"
     )
-    print(f"{out}: results.json, curve.png, replay.json.gz, {CHECKPOINT}")
+    print(f"{out}: results.json, curve.png, episode.replay.json.gz, {CHECKPOINT}")
 
 
 # The command

@@ -49,8 +49,10 @@ def has_gold(item):
     return (float(item == "gold"),)
 
 
+SPEC = cogrid.Spec(Treasure(), (MINE,), max_steps=100)
+
 if __name__ == "__main__":
-    cogrid.register("Treasure-V0", cogrid.Spec(Treasure(), (MINE,), max_steps=100))
+    cogrid.register("Treasure-V0", SPEC)
     env = cogrid.make("Treasure-V0", render_mode="ansi")
     env.reset(seed=0)
     for action in (3, 3, 4, 1, 3, 4):  # agent 0: to the coin, dig, down, face the chest, store

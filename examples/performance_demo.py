@@ -7,7 +7,6 @@ python examples/performance_demo.py --num-envs max         as many as the memory
 
 import argparse
 import os
-import resource
 import sys
 import time
 
@@ -15,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 import cogrid
+from cogrid.benchmarks.clock import peak_memory
 
 
 def main() -> None:
@@ -24,10 +24,11 @@ def main() -> None:
     parser.add_argument("--num-envs", type=number, default=100_000, help="a number, or max (%(default)s)")
     parser.add_argument("--seconds", type=float, default=10, help="how long to step, about (%(default)s)")
     kinds = ("features", "lossless", "window", "none")
-    parser.add_argument("--observation", default="features", choices=kinds, help="(%(default)s)")
+    parser.add_argument("--observation", choices=kinds, help="(the environment's own)")
     options = parser.parse_args()
 
-    env = cogrid.make(options.id, backend="jax", observation=options.observation, max_steps=10**9)
+    seen = {"observation": options.observation} if options.observation else {}
+    env = cogrid.make(options.id, backend="jax", max_steps=10**9, **seen)
     each, free = bytes_of(env), free_memory()
     most = int(free / 2 / each)  # half of it: the step needs room to work
     num_envs = min(options.num_envs or most, most)
@@ -59,9 +60,13 @@ def number(text):
     """A number of environments; None for as many as fit."""
     if text == "max":
         return None
-    if not text.isdigit() or int(text) < 1:
+    try:
+        found = float(text)  # 1e6 too
+    except ValueError:
+        found = 0.0
+    if found < 1 or not found.is_integer():
         raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number of at least 1 nor max")
-    return int(text)
+    return int(found)
 
 
 def scan(env, num_envs, chunk):
@@ -99,8 +104,7 @@ def used_memory():
     """Of the device, or the most that this process ever had."""
     if statistics := jax.devices()[0].memory_stats():
         return statistics["bytes_in_use"]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return peak_memory()
 
 
 def gib(count):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import cogrid
+from tests.support import main_action
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,7 +33,7 @@ def jitted(env: Any) -> Any:
 def random_actions(env: Any, seed: int) -> Iterator[dict[int, int]]:
     """Endless joint actions, by NumPy's own generator; half of them interact."""
     generator = np.random.default_rng(seed)
-    interact, n_actions = env.action_names.index("interact"), len(env.action_names)
+    interact, n_actions = main_action(env), len(env.action_names)
     while True:
         draws = generator.integers(-n_actions, n_actions, len(env.possible_agents)).tolist()
         yield {agent: draws[agent] if draws[agent] >= 0 else interact for agent in env.agents}

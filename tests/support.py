@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib.util
-import resource
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +32,8 @@ SAMPLES = {
         "OvercookedAI-MultiplayerSchelling-V0",  # four agents
         "OvercookedAI-OldDynamicsPutTest-V0",  # one agent, and a start of its own
     ),
+    "Foraging-": ("Foraging-8x8-2p-3f-V0",),
+    "SearchRescue-": ("SearchRescue-Ruins-V0",),
     # Classic kitchens with other options.
     "Overcooked-CrampedRoom-SingleAgent": (),
     "Overcooked-CrampedRoom-LocalView": (),
@@ -83,14 +84,20 @@ def read_only(state: Any) -> Any:
 def busy_actions(env: Any, generator: Any, steps: int, batch: int) -> Any:
     """(steps, batch, n) random actions of which half are interact, some out of range."""
     shape = (steps, batch, env.config["num_agents"])
-    actions = generator.integers(-1, 8, shape)
-    interact = env.action_names.index("interact")
-    return np.where(generator.random(shape) < 0.4, interact, actions).astype(np.int32)
+    actions = generator.integers(-1, env.rules.n_actions + 1, shape)
+    return np.where(generator.random(shape) < 0.4, main_action(env), actions).astype(np.int32)
+
+
+def main_action(env: Any) -> int:
+    """The number of interact, or of the last of a game's own actions."""
+    names = env.action_names
+    return names.index("interact") if "interact" in names else len(names) - 1
 
 
 @contextlib.contextmanager
 def full_disk(left: int) -> Iterator[None]:
     """Files can have so many bytes and no more: what is written beyond that raises as on a full disk."""
+    resource = pytest.importorskip("resource", reason="Windows limits no file sizes")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (left, hard))
     try:

@@ -61,7 +61,7 @@ def test_names_and_spaces(id, backend) -> None:
         assert env.observation_space(agent) is env.observation_space(agent)
         assert env.action_space(agent) is env.action_space(agent)
         assert env.observation_space(agent) is env.observation_spaces[agent]
-        assert env.action_space(agent).n == len(env.action_names) == 7
+        assert env.action_space(agent).n == len(env.action_names) == len(env.spec.actions)
     assert env.observation_space(0).shape[-1] == len(env.feature_names) == len(set(env.feature_names))
     assert env.metadata["name"]
     assert env.metadata["render_modes"] == ["ansi", "human", "rgb_array"]

@@ -12,8 +12,6 @@ import pytest
 
 import cogrid
 from cogrid.backend import rng
-from cogrid.core.game import Game
-from cogrid.core.spec import Spec
 from tests.episodes import run_python, shared
 from tests.support import BACKENDS, HAS_JAX, INTERACT, NOOP, UP, assert_same
 
@@ -78,7 +76,10 @@ def test_unknown_backend(make, backend) -> None:
 
 @pytest.mark.parametrize(
     ("make", "adapter"),
-    [("make", ("render_mode", "shadow", "tile_size")), ("make_vec", ("autoreset", "num_envs", "shadow"))],
+    [
+        ("make", ("render_mode", "shadow", "tile_size", "agent_names")),
+        ("make_vec", ("autoreset", "num_envs", "render_mode", "shadow", "tile_size")),
+    ],
 )
 def test_unknown_keyword_lists_the_valid_ones(make, adapter) -> None:
     options = {"num_envs": 2} if make == "make_vec" else {}
@@ -99,7 +100,7 @@ def test_unknown_keyword_of_another_family() -> None:
 
 def test_adapter_keyword_of_the_other_adapter() -> None:
     assert_names(complaint(lambda: cogrid.make(ROOM, autoreset="same-step"), TypeError), "'autoreset'")
-    assert_names(complaint(lambda: cogrid.make_vec(ROOM, 2, render_mode="ansi"), TypeError), "'render_mode'")
+    assert_names(complaint(lambda: cogrid.make_vec(ROOM, 2, agent_names="a_0"), TypeError), "'agent_names'")
 
 
 def test_spec_override_refuses_unknown_names_too() -> None:
@@ -176,7 +177,6 @@ def test_bad_option_of_the_arena(name, value, kind, parts) -> None:
 
 def test_observation_that_a_game_lacks() -> None:
     assert_names(complaint(lambda: cogrid.make(ARENA, observation="features")), "Arena", "features")
-    assert_names(complaint(lambda: Spec(Game(), observation="lossless")), "Game", "observation='lossless'")
 
 
 @pytest.mark.parametrize("num_envs", [0, -1, 2.5, True, None, "4"])

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 ELSEWHERE = ("docs/with-your-learner.md", "examples/torch_ppo.py")
 # For the examples whose defaults take a person's time, and not a test's.
 ARGUMENTS = {
-    "examples/performance_demo.py": ("--num-envs", "2000", "--seconds", "0.5"),
+    "examples/performance_demo.py": ("--id", "Arena-V0", "--num-envs", "1e3", "--seconds", "0.5"),
     "examples/ippo.py": ("--steps", "2048", "--num-envs", "8", "--num-steps", "32", "--shadow"),
     "examples/numpy_policy_gradient.py": ("--steps", "4096", "--num-envs", "8"),
 }

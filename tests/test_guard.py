@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -175,6 +176,7 @@ if os.fork() == 0:
 sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
 """
 
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows forks no process")
     @pytest.mark.parametrize("before", ["used", "made"])
     def test_jax_in_a_fork(before: str) -> None:
         run = subprocess.run([sys.executable, "-c", FORK, before], capture_output=True, text=True)

@@ -32,6 +32,7 @@ def test_names() -> None:
         "__version__",
         "make",
         "make_vec",
+        "options",
         "register",
         "registered",
         "rollout",
@@ -41,7 +42,7 @@ def test_names() -> None:
 
 
 def test_registry_has_the_same_functions() -> None:
-    for name in ("make", "make_vec", "register", "registered"):
+    for name in ("make", "make_vec", "options", "register", "registered"):
         assert getattr(registry, name) is getattr(cogrid, name)
 
 

@@ -15,7 +15,7 @@ from pettingzoo.test import parallel_api_test
 import cogrid
 from cogrid.backend import rng
 from cogrid.envs import registry
-from cogrid.replay import Mismatch, Recorder, Replay, record
+from cogrid.replay import Mismatch, Recorder, Replay, load_folder, record
 from tests.doors import hall
 from tests.episodes import jitted, random_actions, shared
 from tests.support import BACKENDS, INTERACT, LEFT, NOOP, assert_same, busy_actions, keys
@@ -378,3 +378,66 @@ def test_mistakes_are_told() -> None:
         record(env, np.zeros((3, 2), int), 0, metadata={"score": np.float32(1)})
     with pytest.raises(ValueError, match="nothing to replay before reset"):
         Recorder(cogrid.make(ROOM)).replay()
+
+
+# Games as data
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arrays_are_the_episode(backend) -> None:
+    env = shared(ROOM, backend, max_steps=12)
+    tape = np.random.default_rng(0).integers(0, 7, (12, 2))
+    replay = record(env, tape, 3)
+    arrays = replay.arrays(backend)
+    np.testing.assert_array_equal(arrays["actions"], tape)
+    state, obs = env.reset_fn(rng.key(3))
+    np.testing.assert_array_equal(arrays["obs"][0], obs)
+    for number, joint in enumerate(tape):
+        state, obs, rewards, done, _ = env.step_fn(state, joint.astype(np.int32))
+        np.testing.assert_array_equal(arrays["obs"][number + 1], obs)
+        np.testing.assert_array_equal(arrays["rewards"][number], rewards)
+        assert arrays["done"][number] == bool(done) == (number == 11)
+    assert {name: array.dtype for name, array in arrays.items()} == {
+        "obs": np.float32,
+        "actions": np.int32,
+        "rewards": np.float32,
+        "done": bool,
+    }
+    assert record(env, tape[:0], 3).arrays()["rewards"].shape == (0, 2)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_another_observation_than_recorded(backend) -> None:
+    """It is still checked against what was recorded, and equals what an environment with it shows."""
+    env, planes = (
+        shared(ROOM, backend, max_steps=6),
+        shared(ROOM, backend, max_steps=6, observation="lossless"),
+    )
+    tape = np.random.default_rng(1).integers(0, 7, (6, 2))
+    replay, frames = record(env, tape, 3), list(record(planes, tape, 3).play(backend))
+    for frame, expected in zip(replay.play(backend, observation="lossless"), frames, strict=True):
+        np.testing.assert_array_equal(frame.obs, expected.obs)
+        np.testing.assert_array_equal(planes.observe(expected.state), expected.obs)
+    assert [None if f.actions is None else f.actions.tolist() for f in frames] == [None, *tape.tolist()]
+    damaged = dataclasses.replace(replay, tape="6" * 12)
+    with pytest.raises(Mismatch):
+        list(damaged.play(backend, observation="lossless"))
+
+
+def test_a_folder_of_replays(tmp_path) -> None:
+    replay = record(shared(ROOM, "numpy"), np.zeros((2, 2), int), 0)
+    (tmp_path / "b").mkdir()
+    for name in ("b/1.replay.json.gz", "a.replay.json"):
+        replay.save(tmp_path / name)
+    (tmp_path / "results.json").write_text("{}")
+    found = list(load_folder(tmp_path))
+    assert [path.relative_to(tmp_path).as_posix() for path, _ in found] == [
+        "a.replay.json",
+        "b/1.replay.json.gz",
+    ]
+    assert all(one == replay for _, one in found)
+    (tmp_path / "c.replay.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"c.replay.json is no replay"):
+        list(load_folder(tmp_path))
+    with pytest.raises(ValueError, match="is no folder"):
+        next(load_folder(tmp_path / "none"))

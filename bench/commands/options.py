@@ -50,7 +50,9 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", metavar="TEXT", help="cases whose name contains this")
     parser.add_argument("--layout", action="append", metavar="NAME", help="only this environment; repeatable")
     parser.add_argument("--backend", choices=("numpy", "jax"))
-    parser.add_argument("--batch", type=at_least(1), metavar="N", help="environments of the batched cases")
+    sizes: dict[str, Any] = {"type": at_least(1), "action": "append", "metavar": "N", "default": []}
+    parser.add_argument("--batch", **sizes, help="environments of the batched cases; repeatable")
+    parser.add_argument("--chunk", **sizes, help="only scans, of this many steps; repeatable")
     add_overrides(parser)
 
 
@@ -127,9 +129,9 @@ def new_result(
         raise UsageError(
             f"--tag {options.tag!r} becomes a part of a file's name: use letters, digits, - and _."
         )
-    path = options.output or results.default_path(options.tag)
     configuration = Configuration.of(suite, plan, chosen, against)
-    return path, results.new(configuration, options.tag, options.description)
+    result = results.new(configuration, options.tag, options.description)
+    return options.output or results.default_path(result), result
 
 
 def refuse_existing(path: Path | None) -> None:
@@ -148,7 +150,8 @@ def selected(options: argparse.Namespace, suite: suites.Suite) -> list[Case]:
     _refuse_unknown(options)
     with cogrid_errors():
         cases = suites.overridden(suite(arena), overrides_of(options))
-        chosen = suites.select(cases, options.only, options.layout, options.backend, options.batch)
+        asked = (options.only, options.layout, options.backend, options.batch, options.chunk)
+        chosen = suites.select(cases, *asked)
         chosen = suites.checked(trainable(chosen) if options.backend else installed(chosen))
     if arena != suites.TOY and not any(case.id == suites.ARENA for case in chosen):
         raise UsageError("--agents, --map-size and --density are for the toy arena, which is not selected.")

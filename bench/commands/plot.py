@@ -1,13 +1,14 @@
-"""Draw every figure that the results have rows for, as PNG and SVG."""
+"""Draw every figure that the results have rows for, all files together, as PNG and SVG."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from bench.commands.options import short
 from bench.exit_codes import UsageError
-from bench.storage.results import RESULTS, load
+from bench.storage.results import RESULTS, load, merged
 
 EXAMPLE = "python -m bench plot bench/evidence/throughput.json --folder /tmp/plots"
 
@@ -20,7 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     from bench.show.figures import files  # matplotlib takes a second to import
 
-    drawn = files.draw_all([load(file) for file in options.files], options.folder)
+    found = [load(file) for file in options.files]
+    if len({(str(one.git), one.fingerprint) for one in found}) > 1:
+        print("bench: drawn together, although machines or revisions differ.", file=sys.stderr)
+    drawn = files.draw_all(merged(found), options.folder)
     if not drawn:
         raise UsageError(
             "no plot has enough rows in these files: `python -m bench run --full` measures them."

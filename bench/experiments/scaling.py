@@ -15,6 +15,9 @@ from tabulate import tabulate
 
 from bench.exit_codes import Code, UsageError
 from bench.processes.worker import Worker, WorkerFailed
+from bench.records import Git, Record, System
+from bench.show.progress import Progress
+from bench.storage import machine, results
 from bench.units import engineering
 
 COMMAND = (sys.executable, "-m", "bench.experiments.scaling_worker")
@@ -108,18 +111,55 @@ def team(shape: Shape) -> Iterator[Team]:
         yield Team(shape, [stack.enter_context(Worker(COMMAND, env)) for _ in range(shape.processes)], pool)
 
 
+class ScaledShape(Record):
+    name: str
+    checksum: str  # of all that was played
+    passes: list[PlayedPass]
+
+
+class Scaling(Record):
+    """The result file of the experiment."""
+
+    created: str
+    git: Git | None
+    system: System
+    batch: int
+    steps: int
+    shapes: list[ScaledShape]
+    collectives: list[tuple[str, ...]]
+
+
+def _rounds(teams: Sequence[Team], rounds: int) -> list[list[PlayedPass]]:
+    with Progress() as progress:
+        found = []
+        for number in range(rounds):
+            progress.start("a pass of every shape", number, rounds)
+            found.append([one.play() for one in teams])
+    return found
+
+
 def run(rounds: int = ROUNDS, batch: int = BATCH, steps: int = STEPS) -> Code:
     with ExitStack() as stack:
         teams = [stack.enter_context(team(shape)) for shape in SHAPES]
         for one in teams:
             one.prepare(batch, steps)
             print(f"bench: ready: {one.shape.name}", file=sys.stderr)
-        samples = [[one.play() for one in teams] for _ in range(rounds)]
+        samples = _rounds(teams, rounds)
         checksums = {one.shape.name: one.checksum() for one in teams}
     print(f"A rollout of {batch} CrampedRooms at random, {steps} steps a pass, {rounds} rounds in turns:\n")
     print(tabulate(rows(samples, batch * steps), HEADERS, disable_numparse=True))
     print("\nWhat is in the compiled code, on simulated devices with 16 environments each:\n")
-    print(tabulate([row for n in SIMULATED for row in counted(n)], COUNTED, disable_numparse=True))
+    counts = [row for n in SIMULATED for row in counted(n)]
+    print(tabulate(counts, COUNTED, disable_numparse=True))
+    columns = zip(*samples, strict=True)
+    shapes = [
+        ScaledShape(shape.name, checksums[shape.name], list(played))
+        for shape, played in zip(SHAPES, columns, strict=True)
+    ]
+    path = results.path_of("scaling")
+    about = (results.now(), machine.git_state(), machine.system())
+    results.write(path, Scaling(*about, batch, steps, shapes, counts))
+    print(f"bench: results are in {path}", file=sys.stderr)
     if len(set(checksums.values())) > 1:
         print(f"\nThe shapes played different games: {checksums}.")
         return Code.MISMATCH

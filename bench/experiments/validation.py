@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,15 +22,16 @@ from tabulate import tabulate
 
 import cogrid
 from bench.exit_codes import Code, UsageError
+from bench.experiments.validation_files import Log, PlayedScene, write
 from bench.measure import training
+from bench.show.progress import Progress
+from bench.storage import results
 from bench.storage.machine import version_of
 from cogrid.backend.array import BACKENDS
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.actions import ACTION_SETS
 from cogrid.core.spec import OBSERVATIONS, Spec
-from cogrid.envs.overcooked.game import Kitchen
-from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.envs.registry import spec_of
+from cogrid.policies import script_for
 from cogrid.shadow import Shadow, ShadowReport, marks_in
 from cogrid.vector import AUTORESETS, VectorEnv
 
@@ -99,7 +100,7 @@ def planned(comparisons: int, everything: bool) -> Iterator[Run]:
 
 
 def single(id: str, kind: str, backend: str, comparisons: int) -> ShadowReport:
-    """Scripted cooks, or random agents where there is no kitchen, through PettingZoo's API."""
+    """Scripted play, or random agents where there is no script, through PettingZoo's API."""
     spec = spec_of(id, {"observation": kind, "random_start": True, "max_steps": 120}, ())
     env = CoGridEnv(spec, backend, shadow=True, infos=True)
     generator = np.random.default_rng(0)
@@ -116,9 +117,9 @@ def single(id: str, kind: str, backend: str, comparisons: int) -> ShadowReport:
 
 
 def policy(env: CoGridEnv, seed: int, generator: Any) -> Callable[[], dict[int, int]]:
-    if isinstance(env.spec.game, Kitchen):
-        cooks = ScriptedCooks(env.rules, seed=seed, noise=0.2)
-        return lambda: cooks.act(env.env_state)
+    if (script := script_for(env.spec.game)) is not None:
+        team = script(env.rules, seed=seed, noise=0.2)
+        return lambda: {agent: act for agent, act in team.act(env.env_state).items() if agent in env.agents}
     n_actions = len(env.action_names)
     return lambda: {agent: int(generator.integers(n_actions)) for agent in env.agents}
 
@@ -128,7 +129,8 @@ def vector(id: str, kind: str, backend: str, autoreset: str, comparisons: int) -
     spec = spec_of(id, {"observation": kind, "random_start": True, "max_steps": 15}, ())
     vec = VectorEnv(spec, BATCH, backend, autoreset=autoreset, infos=True, shadow=True)
     shape, generator = (BATCH, spec.num_agents), np.random.default_rng(0)
-    interact = [action.name for action in ACTION_SETS[spec.action_set]].index("interact")
+    names = [action.name for action in spec.actions]
+    interact = names.index("interact") if "interact" in names else len(names) - 1
     with reported(lambda: _report(vec)):
         vec.reset(seed=0)
         for _ in range(math.ceil(comparisons / BATCH)):
@@ -172,25 +174,30 @@ def _report(env: Any) -> ShadowReport:
     return report
 
 
-def play_all(runs: Iterator[Run]) -> list[Outcome]:
-    """Play one after the other; progress and every mismatch are shown on stderr at once.
+def play_all(runs: Sequence[Run], log: Log) -> list[Outcome]:
+    """Play one after the other; progress and every mismatch are shown and logged at once.
 
     A run that fails does not keep the others from being played; Ctrl-C does.
     """
     outcomes: list[Outcome] = []
     began, total = time.perf_counter(), 0
-    for run in runs:
-        outcome = outcome_of(run)
-        outcomes.append(outcome)
-        before, total = total, total + outcome.report.comparisons
-        if marks_in(before, total):
-            wrong = sum(each.report.mismatches for each in outcomes)
-            seconds = time.perf_counter() - began
-            print(f"validate: {total:,} comparisons, {wrong:,} mismatches, {seconds:.0f} s", file=sys.stderr)
-        if outcome.report.first:
-            print(f"validate: {first_mismatch(outcome)}", file=sys.stderr)
-        if isinstance(outcome.failure, KeyboardInterrupt):
-            break
+    with Progress() as progress:
+        for number, run in enumerate(runs):
+            progress.start(f"{run.path} of {run.scene}", number, len(runs))
+            outcome = outcome_of(run)
+            outcomes.append(outcome)
+            report = outcome.report
+            before, total = total, total + report.comparisons
+            played = f"{run.path} of {run.scene} on {report.backend}: {report.comparisons:,} comparisons"
+            log.say(f"{played}, {report.mismatches:,} mismatches", shown=False)
+            if marks_in(before, total):
+                wrong = sum(each.report.mismatches for each in outcomes)
+                seconds = time.perf_counter() - began
+                log.say(f"{total:,} comparisons, {wrong:,} mismatches, {seconds:.0f} s")
+            if report.first:
+                log.say(first_mismatch(outcome))
+            if isinstance(outcome.failure, KeyboardInterrupt):
+                break
     return outcomes
 
 
@@ -245,8 +252,15 @@ def run(size: int) -> Code:
     if missing := [*([] if version_of("jax") else ["jax"]), *training.missing()]:
         names = ", ".join(missing)
         raise UsageError(f"validation trains, and {names} cannot be found: pip install '.[train]'.")
-    outcomes = play_all(planned(size, everything=size >= SIZES["soak"]))
+    path = results.path_of("validate")
+    with Log(path.with_suffix(".log")) as log:
+        outcomes = play_all(list(planned(size, everything=size >= SIZES["soak"])), log)
+        log.say(table(outcomes), shown=False)
+    comparisons, mismatches = _sums([outcome.report for outcome in outcomes])
+    scenes = [PlayedScene.of(*outcome) for outcome in outcomes]
+    write(path, size, comparisons, mismatches, scenes)
     print(table(outcomes))
+    print(f"bench: results are in {path}, the log is beside them", file=sys.stderr)
     if any(outcome.report.mismatches for outcome in outcomes):
         return Code.MISMATCH
     if any(isinstance(outcome.failure, KeyboardInterrupt) for outcome in outcomes):

@@ -16,6 +16,7 @@ from cogrid.benchmarks.workloads import spread, tape
 
 LOSSLESS: Mapping[str, Any] = MappingProxyType({"observation": "lossless"})
 VMAPPED = Case(CRAMPED, "jax-vmap", 1024, 256, "cooperative")
+FORAGING = Case("Foraging-8x8-2p-3f-V0", "jax-scan", 1024)
 COUNTED = 5  # rounds for what is the same each time; fewer are called too few
 
 

@@ -63,7 +63,10 @@ class PeerCase:
 
     def name(self, library: str) -> str:
         way = [self.way] if self.parameters != Parameters.of(self.case) else []
-        return " ".join([*([library] if library != "cogrid" else []), *way, self.case.name])
+        game = dataclasses.replace(self.case, id=self.parameters.id)
+        if game.id != self.case.id:  # another game has none of our options, and its library names the way
+            way, game = [], dataclasses.replace(game, options=(), workload="random")
+        return " ".join([*([library] if library != "cogrid" else []), *way, game.name])
 
 
 def ratio(target: Target, values: Sequence[float]) -> float:

@@ -20,6 +20,8 @@ Cells = dict[str, str]  # by the row's name
 def history(folder: Path, batch: int | None = None, scaling_only: bool = False) -> str:
     """All runs of a folder as a table, oldest first; what cannot be compared says why instead of a number."""
     runs = all_in(folder)
+    if scaling_only:  # the latest that has sweeps
+        runs = [run for run in runs if batch_sweeps(run.rows)][-1:]
     cells = [scaling(run) if scaling_only else changes(runs[:turn], run) for turn, run in enumerate(runs)]
     # The newest run's order, then what only older runs have.
     names = list(dict.fromkeys(name for found in reversed(cells) for name in found))
@@ -31,7 +33,17 @@ def history(folder: Path, batch: int | None = None, scaling_only: bool = False) 
         return f"The results in {folder} hold no {kind}{'' if batch is None else f' of batch {batch}'}."
     lines = [[name, *(found.get(name, "") for found in cells)] for name in names]
     table = tabulate(lines, ["case", *labels(runs)], "github", disable_numparse=True)
-    return "\n".join([table, *failures(runs, names)])
+    return "\n".join([table, *descriptions(runs), *failures(runs, names)])
+
+
+def descriptions(runs: Sequence[Result]) -> list[str]:
+    """What each run was for, and at which revision."""
+    told = [
+        f"{label}: {', '.join(filter(None, [run.description, run.git.short if run.git else '']))}"
+        for label, run in zip(labels(runs), runs, strict=True)
+        if run.description
+    ]
+    return ["", *told] if told else []
 
 
 def labels(runs: Sequence[Result]) -> list[str]:

@@ -219,16 +219,11 @@ def machine(result: Result) -> str:
         for name, value in lines.items()
         if value not in ("", None)
     )
-    return f"<h3>{escape(file_name(result))}</h3><dl>{html}</dl>"
-
-
-def file_name(result: Result) -> str:
-    """What a run is called, here and on the disk of who downloads it."""
-    return f"benchmark_{result.configuration.suite}_{result.when:%Y%m%d_%H%M%S}.json"
+    return f"<h3>{escape(results.file_name(result))}</h3><dl>{html}</dl>"
 
 
 def download(result: Result) -> str:
-    data, name = results.encoded(result), escape(file_name(result))
+    data, name = results.encoded(result), escape(results.file_name(result))
     label = f"{name}, {size(len(data))}: all samples, counters and noise"
     return (
         f'<a download="{name}" href="data:application/json;base64,{base64.b64encode(data).decode()}">'

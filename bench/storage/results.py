@@ -6,10 +6,12 @@ import datetime
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from bench import ROOT
 from bench.exit_codes import UsageError
@@ -43,14 +45,35 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
-def default_path(tag: str = "") -> Path:
-    """benchmark_[TAG_]YYYYMMDD_HHMMSS.json"""
-    while True:
-        now = datetime.datetime.now().strftime("%Y%m%d_%H%M%S")
-        path = RESULTS / f"benchmark_{tag + '_' if tag else ''}{now}.json"
-        if not path.exists():
-            return path
+def default_path(result: Result) -> Path:
+    while (path := RESULTS / file_name(result)).exists():
         time.sleep(0.1)  # another run began in the same second
+        result.created = now()
+    return path
+
+
+def file_name(result: Result) -> str:
+    """benchmark_[TAG_]YYYYMMDD_HHMMSS.json: what a run is called, on the disk and in reports."""
+    tag = f"{result.tag}_" if result.tag else ""
+    return f"benchmark_{tag}{result.when.astimezone():%Y%m%d_%H%M%S}.json"
+
+
+def path_of(kind: str) -> Path:
+    """Of what is no benchmark, in a folder of its kind."""
+    return RESULTS / kind / f"{kind}_{datetime.datetime.now():%Y%m%d_%H%M%S_%f}.json"
+
+
+def merged(found: Sequence[Result]) -> list[Result]:
+    """One result for each platform, with the rows of all; of a row that was measured twice, the newest."""
+    platforms: dict[str, list[Result]] = {}
+    for result in sorted(found, key=lambda one: one.when):
+        platforms.setdefault(result.system.platform, []).append(result)
+    together = []
+    for some in platforms.values():
+        rows = {(row.library, row.name): row for result in some for row in result.rows}
+        targets = {(one.what, one.against): one for result in some for one in result.targets}
+        together.append(replace(some[-1], rows=list(rows.values()), targets=list(targets.values())))
+    return together
 
 
 def encoded(record: Any) -> bytes:

@@ -188,6 +188,8 @@ def _numpy_single(case: Case, env: CoGridEnv) -> Ready:
         return env.env_state, np.stack(list(obs.values())), total
 
     def step(state: EnvState, actions: dict[int, int]) -> tuple[Any, ...]:
+        if not env.agents:  # only the pure step goes on after the end
+            return env.step_fn(state, np.array(list(actions.values())))
         obs, rewards, _, _, _ = env.step(actions)
         seen, points = np.stack(list(obs.values())), np.array(list(rewards.values()), np.float32)
         return env.env_state, seen, points, env.env_state.done, {}

@@ -13,8 +13,7 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.spec import Spec
-from cogrid.envs.overcooked.game import Kitchen
-from cogrid.envs.overcooked.policies import ScriptedCooks
+from cogrid.policies import script_for
 
 WORKLOADS = ("noop", "random", "cooperative")
 LANES = 8  # different tapes of a batch; environment i plays tape i modulo LANES
@@ -47,25 +46,25 @@ def tape(spec: Spec, workload: str, steps: int, lanes: int, seed: int) -> Tape:
 
 
 def _cooperative(env: CoGridEnv, steps: int, lanes: int, seed: int) -> Tape:
-    """Scripted cooks, watched while they play."""
-    if not isinstance(env.spec.game, Kitchen):
+    """Scripted play, watched."""
+    if (script := script_for(env.spec.game)) is None:
         raise ValueError(
-            f"workload='cooperative' needs a kitchen, and the game is {type(env.spec.game).__name__}: "
+            f"workload='cooperative' needs a script, and {type(env.spec.game).__name__} has none: "
             "choose 'random' or 'noop'."
         )
     actions = np.zeros((steps, lanes, env.spec.num_agents), np.int8)
     for lane, key in enumerate(start_keys(seed, lanes)):
         state, _ = env.reset_fn(key)
-        cooks = ScriptedCooks(env.rules, seed=seed + lane, noise=NOISE)
+        team = script(env.rules, seed=seed + lane, noise=NOISE)
         for now in range(steps):
-            actions[now, lane] = list(cooks.act(state).values())
+            actions[now, lane] = list(team.act(state).values())
             state, *_ = env.step_fn(state, actions[now, lane])
     return actions
 
 
 def meeting_most(spec: Spec) -> str:
     """The workload that meets the most verbs of a game: scripted play where there is a script for it."""
-    return "cooperative" if isinstance(spec.game, Kitchen) else "random"
+    return "random" if script_for(spec.game) is None else "cooperative"
 
 
 def spread(lanes: Array, batch: int, axis: int = 0) -> Array:

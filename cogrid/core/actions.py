@@ -29,13 +29,16 @@ class Action(NamedTuple):
         return self.face if self.face is not None else (facing + self.turn) % 4
 
 
+_WALKS = (
+    Action("up", face=UP, walks=True),
+    Action("down", face=DOWN, walks=True),
+    Action("left", face=LEFT, walks=True),
+    Action("right", face=RIGHT, walks=True),
+)
 ACTION_SETS: Mapping[str, tuple[Action, ...]] = MappingProxyType(
     {
         "cardinal": (
-            Action("up", face=UP, walks=True),
-            Action("down", face=DOWN, walks=True),
-            Action("left", face=LEFT, walks=True),
-            Action("right", face=RIGHT, walks=True),
+            *_WALKS,
             Action("interact", intent=INTERACT),
             Action("toggle", intent=TOGGLE),
             Action("noop"),
@@ -48,5 +51,7 @@ ACTION_SETS: Mapping[str, tuple[Action, ...]] = MappingProxyType(
             Action("rotate right", turn=1),
             Action("noop"),
         ),
+        # For games in which nothing is interacted with or toggled.
+        "moves": (*_WALKS, Action("noop")),
     }
 )

@@ -51,7 +51,6 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
         things = rules.at(state.cells, cells.reshape(*batch, -1)).reshape(cells.shape)
         stands = cells[..., None] == state.pos.astype(np.int32)[..., None, None, :]  # (*B, n, C, n)
         other = xp.where(stands, lift(rules.agents, stands.ndim), np.int32(n)).min(axis=-1)  # (*B, n, C)
-        open_ = (things < rules.n_walkable) & (other == n)
         row = rules.lookup(rules.hand, choice)[..., None] + things.astype(rules.row_dtype)
         answers = rules.lookup(rules.useful, row)
         if symbols.meetings is not None:
@@ -61,8 +60,10 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
             answers = xp.where(other < n, meets, answers)
         else:
             answers = answers & (other == n)
-        shape = (*open_.shape[:-1], rows, lanes)
-        valid = _unhidden(xp, answers.reshape(shape), open_.reshape(shape)).reshape(open_.shape) & there
+        if rows > 1:  # what is beside the agent is never hidden
+            shape, open_ = (*cells.shape[:-1], rows, lanes), (things < rules.n_walkable) & (other == n)
+            answers = _unhidden(xp, answers.reshape(shape), open_.reshape(shape)).reshape(cells.shape)
+        valid = answers & there
         best = valid.argmax(axis=-1)[..., None]
         cell, who = (xp.take_along_axis(value, best, axis=-1)[..., 0] for value in (cells, other))
         return Target(valid.any(axis=-1), cell.astype(rules.pos_dtype), who)

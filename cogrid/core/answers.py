@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from cogrid.backend.array import brief
-from cogrid.core.chance import SCALE
+from cogrid.core.chance import SCALE, Chance
 
 Thing = Hashable  # what a cell holds, its state included
 Item = Hashable  # what a hand holds; None is the empty hand
@@ -138,6 +138,41 @@ class OneCell:
         checked_integer("OneCell's out_of", self.out_of, 1, SCALE)
         checked_integer("OneCell's weight", self.weight, 1, self.out_of)
         checked_integer("OneCell's since", self.since, 0, 2**31 - 1)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A slot that begins as what the first board of an episode counts, cut off at `most`."""
+
+    count: Callable[[Thing], int]
+    most: int
+
+    def __post_init__(self) -> None:
+        """Check the number."""
+        checked_integer("Counted's most", self.most, 1, 2**11)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Things that reset puts on bare floor, one after the other, each free cell as likely.
+
+    A free cell is `margin` or more away from the edge of the board, without an agent, and `apart` or more
+    steps away from what was placed before; without one, fewer are placed. `thing` is asked about the
+    strengths of the `weakest` agents, added up.
+    """
+
+    count: int
+    thing: Callable[[int], Thing | Chance]
+    weakest: int = 0
+    apart: int = 1
+    margin: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        checked_integer("Placed's count", self.count, 0, 2**10)
+        checked_integer("Placed's weakest", self.weakest, 0, 127)
+        checked_integer("Placed's apart", self.apart, 1, 90)
+        checked_integer("Placed's margin", self.margin, 1, 90)
 
 
 def checked_number(name: str, value: object, low: float, high: float) -> float:

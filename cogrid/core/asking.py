@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cogrid.backend.array import brief
 from cogrid.core.actions import ENTER, FURTHER, INTERACT, NOTHING, TOGGLE
 from cogrid.core.chance import Branch, branches
-from cogrid.core.game import Game, Item, Meeting, OneCell, Outcome, Thing
+from cogrid.core.game import Game, Item, Meeting, OneCell, Outcome, Placed, Thing
 
 
 def asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
@@ -60,6 +60,15 @@ def acts(game: Game, held: Item) -> bool:
 def starts_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
     """What a letter's thing is when an episode begins."""
     return things_asked(game, game.start, thing=thing)
+
+
+def placed_of(
+    game: Game, placed: Placed, hands: Sequence[tuple[Branch, ...]]
+) -> tuple[int, list[tuple[Branch, ...]]]:
+    """What reset places: the least strength of the weakest agents, and the things for each from there on."""
+    strengths = [[game.strength(item) for item, _ in hand] for hand in hands]
+    least, most = (sum(sorted(map(one, strengths))[: placed.weakest]) for one in (min, max))
+    return least, [asked(game, placed.thing, strength=total) for total in range(least, most + 1)]
 
 
 def outcomes_of(game: Game, intent: int, held: Item, thing: Thing) -> tuple[Branch, ...]:

@@ -79,6 +79,7 @@ PURPOSES = (
     "tick slot",
     "slot",
     "board",
+    "placed",
     "return",
 )
 

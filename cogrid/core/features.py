@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import FACINGS, STRIDES
-from cogrid.core.game import Item, Thing
+from cogrid.core.game import Game, Item, Thing
 from cogrid.core.offsets import Offsets, closest, distance, offset_to, scaled
 from cogrid.core.rules import Rules
 
@@ -19,13 +20,21 @@ Numbers = Sequence[float]
 
 
 class Feature(Protocol):
-    """A part of the flat observation: named numbers within [−1, 1]."""
+    """A part of the flat observation: named numbers within [−1, 1], or as a `Bounded` part says."""
 
     def names(self, rules: Rules) -> list[str]:
         """The name of each number."""
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """A function of a state that returns (*B, n, numbers) float32."""
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """A part whose numbers are not within [−1, 1]."""
+
+    def bounds(self, rules: Rules) -> tuple[float, float]:
+        """The lowest and the highest."""
 
 
 @dataclass(frozen=True)
@@ -240,14 +249,14 @@ class NearestLying:
         """One block for each label."""
         return [f"lying {label} {part}" for label in self.labels for part in ("exists", "rows", "columns")]
 
+    def label(self, game: Game, thing: Thing) -> int:
+        """The number of the label of what lies on a thing, −1 none."""
+        item = game.lying(thing)
+        return -1 if item is None else self.of_item(item)
+
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """Cells where items can lie are ranked by distance once; a step takes the smallest rank per label."""
-        xp, game = rules.xp, rules.spec.game
-
-        def label_of(thing: Thing) -> int:
-            item = game.lying(thing)
-            return -1 if item is None else self.of_item(item)
-
+        xp, label_of = rules.xp, functools.partial(self.label, rules.spec.game)
         cells = rules.cells_where(lambda thing: label_of(thing) >= 0)
         far = len(cells)
         dtype = np.min_scalar_type(-1 - far)  # narrow on NumPy too: most of the bytes are here, and no index

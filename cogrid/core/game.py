@@ -12,12 +12,14 @@ from cogrid.core.answers import (
     Aim,
     AnyReward,
     BySlot,
+    Counted,
     Event,
     Item,
     Meeting,
     Near,
     OneCell,
     Outcome,
+    Placed,
     Price,
     Replies,
     Reply,
@@ -42,6 +44,7 @@ __all__ = (
     "AnyReward",
     "BySlot",
     "Chance",
+    "Counted",
     "Event",
     "Game",
     "Item",
@@ -49,6 +52,7 @@ __all__ = (
     "Near",
     "OneCell",
     "Outcome",
+    "Placed",
     "Price",
     "Replies",
     "Reply",
@@ -169,7 +173,7 @@ class Game:
         """Changes of one cell among those that qualify, made in this order after the ticks."""
         return ()
 
-    def slots(self) -> Mapping[str, Thing | Chance]:
+    def slots(self) -> Mapping[str, Thing | Chance | Counted]:
         """Things without a place, by name, and what each is when an episode begins."""
         return {}
 
@@ -266,6 +270,10 @@ class Game:
 
     def default_layouts(self) -> tuple[Layout, ...]:
         """The boards to use when the spec names none."""
+        return ()
+
+    def placed(self) -> tuple[Placed, ...]:
+        """Things that reset puts on the floor, in this order."""
         return ()
 
     def generate(self, sketch: Sketch) -> Array:

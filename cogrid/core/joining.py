@@ -24,7 +24,7 @@ def join(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
         cell, strength = target.cell, xp.where(target.other == rules.n_agents, strength, np.int32(0))
     else:
         cell = rules.on_board(state.pos + lookup(rules.front, state.pose))
-    total = xp.zeros_like(strength)
+    total = 0
     for i in range(rules.n_agents):
         me = slice(i, i + 1)
         total = total + xp.where(cell == cell[..., me], strength[..., me], np.int32(0))
@@ -36,9 +36,8 @@ def join(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
     swap = xp.where(works, lookup(rules.swap, row), rules.agent_dtype.type(0))
     thing = _agreed(rules, cell, works, xp.where(works, lookup(rules.joint_left, line), seen))
     cells = rules.put(state.cells, cell, thing)
-    return state.evolve(cells=cells, pose=state.pose + swap), Events(
-        xp.where(works, row, events.row), *events[1:]
-    )
+    alone = rules.row_dtype.type(0) if events.row is None else events.row
+    return state.evolve(cells=cells, pose=state.pose + swap), Events(xp.where(works, row, alone), *events[1:])
 
 
 def _agreed(rules: Rules, cell: Array, works: Array, thing: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import textwrap
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 FLOOR = " "
@@ -110,3 +110,13 @@ class Layout:
         """The letters, filled up with walls to the right and below; with the digits of the starts or not."""
         filled = tuple(row.ljust(width, WALL) for row in (self.rows if digits else self.letters))
         return filled + (WALL * width,) * (height - self.height)
+
+
+def check_border(height: int, width: int, opening: Iterable[int]) -> None:
+    """No cell of the outer edge may ever open: a step off the map would read another row."""
+    for row, column in (divmod(int(cell), width) for cell in opening):
+        if row in (0, height - 1) or column in (0, width - 1):
+            raise ValueError(
+                f"the outer edge can open at row {row}, column {column}: "
+                "close the border with something that no agent can ever stand on."
+            )

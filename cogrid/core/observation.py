@@ -10,6 +10,8 @@ import numpy as np
 
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
+from cogrid.core.features import Bounded
+from cogrid.core.onehot import painter
 from cogrid.core.planes import compile_planes
 from cogrid.core.rules import Rules
 
@@ -34,7 +36,8 @@ def observer(rules: Rules) -> Observer:
     if kind == "none":
         return _nothing(rules)
     shape, see = compile_planes(rules)
-    return Observer(rules.spec.game.planes, shape, np.dtype(np.uint8), 0, 255, see)
+    names = painter(rules.spec.game, rules.spec.symbols).planes
+    return Observer(names, shape, np.dtype(np.uint8), 0, 255, see)
 
 
 def observe(rules: Rules, state: EnvState) -> Array:
@@ -46,15 +49,18 @@ def _features(rules: Rules) -> Observer:
     parts = rules.spec.game.features()
     if not parts:
         raise ValueError(
-            f"{type(rules.spec.game).__name__} has no features: write features(), or use observation='none'."
+            f"{type(rules.spec.game).__name__} has no features: write features(), or use "
+            "observation='lossless', 'window' or 'none'."
         )
     names = tuple(name for part in parts for name in part.names(rules))
+    bounds = [part.bounds(rules) if isinstance(part, Bounded) else (-1.0, 1.0) for part in parts]
+    low, high = min(low for low, _ in bounds), max(high for _, high in bounds)
     functions = [part.compile(rules) for part in parts]
 
     def see(state: EnvState) -> Array:
         return rules.xp.concatenate([function(state) for function in functions], axis=-1)
 
-    return Observer(names, (len(names),), np.dtype(np.float32), -1.0, 1.0, see)
+    return Observer(names, (len(names),), np.dtype(np.float32), low, high, see)
 
 
 def _nothing(rules: Rules) -> Observer:

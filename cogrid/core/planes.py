@@ -11,6 +11,7 @@ from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import STRIDES, UP
 from cogrid.core.answers import View
+from cogrid.core.onehot import painter
 from cogrid.core.rules import Rules
 
 
@@ -19,7 +20,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
 
     Rows of the table: things, other agents, the own agent, nothing; once more for the countdown.
     """
-    game, symbols, xp = rules.spec.game, rules.spec.symbols, rules.xp
+    game, symbols, xp = painter(rules.spec.game, rules.spec.symbols), rules.spec.symbols, rules.xp
     if rules.spec.observation == "window" and (view := game.view()) is not None:
         return _turning(rules, view)
     agents = [(facing, item) for facing in range(4) for item in symbols.items]
@@ -63,7 +64,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
 
 def _table(rules: Rules, turn: int) -> np.ndarray[Any, Any]:
     """(rows, planes) what is painted; agents as they are seen by one who has turned so many quarters."""
-    game, symbols = rules.spec.game, rules.spec.symbols
+    game, symbols = painter(rules.spec.game, rules.spec.symbols), rules.spec.symbols
     agents = [((facing - turn) % 4, item) for facing in range(4) for item in symbols.items]
     painted = [game.paint(thing) for thing in symbols.things]
     painted += [game.paint_agent(False, facing, item) for facing, item in agents]
@@ -82,7 +83,7 @@ def _urgent(rules: Rules, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvState], Array]]:
     """A window that turns: the table has a part for each facing, with the others' facings relative to it."""
-    game, xp = rules.spec.game, rules.xp
+    game, xp = painter(rules.spec.game, rules.spec.symbols), rules.xp
     quarters = [_table(rules, facing - UP) for facing in range(4)]
     size, agents = len(quarters[0]), rules.n_poses
     parts = [quarters] if game.countdown is None else [quarters, [_urgent(rules, part) for part in quarters]]
@@ -136,7 +137,7 @@ def _ahead(rules: Rules, view: View) -> np.ndarray[Any, Any]:
 def _slots(rules: Rules, size: int) -> Callable[[EnvState, Array], Array]:
     """What the slots add to the planes, in the cells that show them; where agents stand, none does."""
     assert rules.slots is not None
-    game, (names, things) = rules.spec.game, (rules.slots.names, rules.slots.things)
+    game, names, things = painter(rules.spec.game, rules.spec.symbols), rules.slots.names, rules.slots.things
     painted = [game.paint_slot(name, thing) for name in names for thing in things]
     table = np.array([[one.get(plane, 0) for plane in game.planes] for one in painted], np.uint8)
     shows = np.zeros(2 * size, np.uint8)  # once more for the countdown

@@ -60,7 +60,7 @@ def replies(rules: Rules, term: Replies) -> Paid:
     values = [reply.value for reply in rules.slots.replies.values if reply is not None]
 
     def pay(before: EnvState, now: EnvState, choice: Array, events: Events) -> Array:
-        return events.replies
+        return rules.xp.zeros_like(events.row, np.float32) if events.replies is None else events.replies
 
     return Paid(np.array([0.0, *values], np.float32), pay)
 

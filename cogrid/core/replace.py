@@ -11,6 +11,7 @@ import numpy as np
 from cogrid.backend.array import Array, brief, lift
 from cogrid.backend.env_state import EnvState, clock_of
 from cogrid.core.boards import check_things
+from cogrid.core.layout import FLOOR
 from cogrid.core.leaving import parking
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
@@ -193,11 +194,12 @@ def _cells(rules: Rules, state: EnvState, views: dict[str, np.ndarray[Any, Any]]
 @functools.lru_cache(maxsize=256)
 def _possible(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """(layouts, cells) the row of each cell, in (rows, things) what such cells can ever hold."""
-    number = rules.spec.symbols.number
+    symbols, floor = rules.spec.symbols, rules.spec.game.legend[FLOOR]
     begins, which = np.unique(rules.boards, return_inverse=True)
     reach = np.zeros((len(begins), rules.n_things), bool)
     for row, began in enumerate(begins):
-        reach[row, [number[thing] for thing in rules.reachable(began)]] = True
+        placed = symbols.placed_things if symbols.things[began] == floor else frozenset()
+        reach[row, [symbols.number[thing] for thing in rules.reachable(began) | placed]] = True
     return which.reshape(rules.boards.shape), reach
 
 

@@ -42,7 +42,7 @@ def reply(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Even
     kind = rules.lookup(rules.slots.kinds, events.row)  # (*B, n)
     paid = []
     for agent in range(rules.n_agents):
-        value = xp.zeros_like(slots[0], np.float32)
+        value: Array = np.float32(0)
         cases, afters = [], []
         for k in range(n_slots):
             first = (kind[..., agent : agent + 1] * n_slots + k) * len(rules.slots.things)
@@ -55,11 +55,12 @@ def reply(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Even
             slots[k] = xp.where(answers, afters[k], slots[k])
             value = xp.where(answers, rules.lookup(replies.value, cases[k]), value)
         paid.append(value)
-    expired = xp.zeros_like(paid[0])
+    expired: Array = None
     for k in range(n_slots):  # one by one: a sum over an axis may add in any order
         case = np.int32(k * len(rules.slots.things)) + slots[k].astype(np.int32)
         case = _drawn(rules, ticks, case, events, "tick slot", k)
-        slots[k], expired = rules.lookup(ticks.after, case), expired + rules.lookup(ticks.value, case)
+        slots[k], points = rules.lookup(ticks.after, case), rules.lookup(ticks.value, case)
+        expired = points if expired is None else expired + points
     state = state.evolve(slots=xp.concatenate(slots, axis=-1))
     return state, events._replace(replies=xp.concatenate(paid, axis=-1), expired=expired)
 

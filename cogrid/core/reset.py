@@ -15,6 +15,7 @@ from cogrid.core.boards import read, rooms
 from cogrid.core.chance import odds, realised
 from cogrid.core.layout import FLOOR
 from cogrid.core.leaving import parked, stood
+from cogrid.core.placing import place_things, placing_cells
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
 from cogrid.core.sketch import Sketch
@@ -59,6 +60,10 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
     pose = facing * rules.n_items
     if rules.handed:
         pose = pose + _first_hands(rules, drawn, batch)
+    if spec.game.placed():
+        free = ~stood(np.arange(rules.n_cells, dtype=rules.pos_dtype), pos)
+        free = free if rules.open else free & rules.lookup(placing_cells(spec), index)
+        cells = place_things(rules, drawn, cells, free, pose)
     if rules.leaves:
         pos = parked(rules, pose, pos)
     return spec.game.state_type(
@@ -70,7 +75,7 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
         weight=xp.full(batch, exact_weight(spec.shaping), np.float32) if spec.shaping else None,
         layout=layout,
         ended=xp.zeros((*batch, rules.n_agents), bool) if rules.ends else None,
-        slots=_first_slots(rules, drawn) if rules.slots is not None else None,
+        slots=_first_slots(rules, drawn, cells) if rules.slots is not None else None,
         places=places,
         rules=rules,
     )
@@ -198,7 +203,7 @@ def _first_hands(rules: Rules, drawn: Array, batch: tuple[int, ...]) -> Array:
     return rules.lookup(items, case)
 
 
-def _first_slots(rules: Rules, drawn: Array) -> Array:
+def _first_slots(rules: Rules, drawn: Array, cells: Array) -> Array:
     """(*B, slots) what every slot is as the episode begins."""
     assert rules.slots is not None
     starts = odds(rules.slots.starts)
@@ -206,4 +211,11 @@ def _first_slots(rules: Rules, drawn: Array) -> Array:
     mine = rules.start_draws.of("slot", drawn)  # (*B, slots)
     slots = np.arange(len(rules.slots.names), dtype=rules.backend.index_dtype(len(numbers)))
     case = rules.xp.broadcast_to(rules.xp.asarray(slots), mine.shape)
-    return rules.lookup(numbers, realised(rules.lookup, starts, case, mine))
+    firsts = rules.lookup(numbers, realised(rules.lookup, starts, case, mine))
+    for k, slot in rules.slots.counted:
+        counts = rules.symbols(slot.count, np.int32)
+        total = rules.lookup(counts, cells).sum(axis=-1, keepdims=True, dtype=np.int32)  # (*B, 1)
+        number = [rules.slots.number[thing] for thing in range(slot.most + 1)]
+        begun = rules.lookup(np.array(number, rules.slot_dtype), rules.xp.clip(total, 0, slot.most))
+        firsts = rules.xp.where(lift(np.arange(len(slots)) == k, firsts.ndim), begun, firsts)
+    return firsts

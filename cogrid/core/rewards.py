@@ -151,7 +151,8 @@ def _paid(
         for i in range(1, rules.n_agents):  # one by one: a sum over an axis may add in any order
             total = total + points[..., i : i + 1]
         points = total
-    return points + events.expired if isinstance(term.reward, Replies) else points
+    paid_by_ticks = isinstance(term.reward, Replies) and rules.replies
+    return points + events.expired if paid_by_ticks else points
 
 
 def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> Array:

@@ -15,8 +15,9 @@ from cogrid.core.answers import Aim
 from cogrid.core.asking import acts, joint_intent, starts_of, ticks_of
 from cogrid.core.chance import Draws, branches, odds
 from cogrid.core.game import Event, Game, Item, Thing
-from cogrid.core.layout import FLOOR, start_cells
+from cogrid.core.layout import FLOOR, check_border, start_cells
 from cogrid.core.places import Places, counted_kinds
+from cogrid.core.placing import placing_cells, placing_draws
 from cogrid.core.slots import slots_of
 from cogrid.core.spec import Spec
 
@@ -145,6 +146,8 @@ class Rules:
         """Tables of games in which the strengths of several agents add up."""
         game, symbols, rows = self.spec.game, self.spec.symbols, self.spec.symbols.joint_rows
         self.joins, self.first_joint, self.most_strength = bool(rows), len(symbols.rows), game.most_strength
+        #: Agents can do something alone; in games without joint work that is not asked.
+        self.acts = not rows or bool(self.verb[: self.first_joint].any() or symbols.meet_rows)
         if not rows:
             return
         self.joint_left = np.array([symbols.number[o.thing] for _, _, o in rows], self.cell_dtype)
@@ -169,7 +172,7 @@ class Rules:
         game, number = self.spec.game, self.spec.symbols.number
         boards = [[number[game.legend[c]] for row in board for c in row] for board in self.spec.boards]
         self.boards = np.array(boards, self.cell_dtype)  # (layouts, cells)
-        self._check_border()
+        check_border(self.height, self.width, self._holding(game.walkable))
         #: Boards are data: any cell can hold what any letter can become, and states remember what is where.
         self.open, self.generates = self.spec.open, type(game).generate is not Game.generate
         kinds = counted_kinds(game) if self.open else ()
@@ -186,9 +189,11 @@ class Rules:
         self.picks = len(game.one_cell())
         meetings = 1 if symbols.meetings is None else symbols.meetings.n_branches
         acts = np.arange(n if max(symbols.outcomes.n_branches, meetings) > 1 else 0)
-        hands = symbols.hand_ticks
-        self.live_hands = hands.values != symbols.items
+        ticking = symbols.hand_ticks
+        self.live_hands = ticking.values != symbols.items
         self.slots = slots_of(self.spec)
+        #: Slots answer, pay or change; if not, they only begin.
+        self.replies = self.slots is not None and self.slots.changes
         n_slots, replies, ticks = 0, 0, 0
         if self.slots is not None:
             n_slots = len(self.slots.names)
@@ -202,7 +207,7 @@ class Rules:
                 "tick slot": np.arange(ticks),
                 "tick": self.chancy if symbols.ticks.n_branches > 1 else self.chancy[:0],
                 "one cell": np.arange(2 * self.picks),
-                "tick hand": np.arange(n if hands.n_branches > 1 else 0),
+                "tick hand": np.arange(n if ticking.n_branches > 1 else 0),
                 "return": np.arange(n if self.leaves else 0),
             }
         )
@@ -215,22 +220,9 @@ class Rules:
         self.starting = np.flatnonzero(somewhere)  # (k,) cells
         self.first_hands = odds(symbols.hands)
         self.handed = any(item is not None for item in self.first_hands.values)
-        by_chance = self.first_hands.n_branches > 1
-        self.start_draws = Draws(
-            {"start": self.starting, "hand": np.arange(n if by_chance else 0), "slot": np.arange(n_slots)}
-        )
-
-    def _check_border(self) -> None:
-        """No cell of the outer edge may ever open: a step off the map would read another row."""
-        edge = np.ones((self.height, self.width), bool)
-        edge[1:-1, 1:-1] = False
-        opening = self._holding(self.spec.game.walkable)
-        for cell in opening[edge.reshape(-1)[opening]]:
-            row, column = divmod(int(cell), self.width)
-            raise ValueError(
-                f"the outer edge can open at row {row}, column {column}: "
-                "close the border with something that no agent can ever stand on."
-            )
+        hands = np.arange(n if self.first_hands.n_branches > 1 else 0)
+        begun = {"start": self.starting, "hand": hands, "slot": np.arange(n_slots)}
+        self.start_draws = Draws(begun | {"placed": placing_draws(game)})
 
     def on_board(self, places: Array) -> Array:
         """Cells to read: for places off the board the last one, a closed corner that nobody can reach."""
@@ -266,10 +258,13 @@ class Rules:
         passing = np.zeros(self.n_things, bool)
         for symbol in np.unique(self.boards):
             passing[symbol] = any(map(test, self.reachable(symbol)))
-        return np.flatnonzero(passing[self.boards].any(axis=0))
+        found = passing[self.boards].any(axis=0)
+        if any(map(test, self.spec.symbols.placed_things)):
+            found |= placing_cells(self.spec).any(axis=0)
+        return np.flatnonzero(found)
 
     def reachable(self, symbol: int) -> frozenset[Thing]:
-        """Everything that a cell can become when its layout begins with this symbol."""
+        """Everything that a cell can become when its layout begins with this symbol and nothing is placed."""
         symbols, game = self.spec.symbols, self.spec.game
         thing = symbols.things[symbol]
         begins = [thing]

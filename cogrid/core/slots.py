@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import numpy as np
 
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
-from cogrid.core.answers import Event, Reply, Thing
+from cogrid.core.answers import Counted, Event, Reply, Thing
 from cogrid.core.asking import asked, things_asked
 from cogrid.core.chance import Branch, Odds, branches, odds
 from cogrid.core.game import Game
@@ -31,6 +32,7 @@ class Slots:
     names: tuple[str, ...]
     things: tuple[Thing, ...]
     starts: tuple[tuple[Branch, ...], ...]  # of every slot, what it is when an episode begins
+    counted: tuple[tuple[int, Counted], ...]  # the slots that instead begin as a count of the board
     ticks: Odds  # of replies, ordered by slot and thing
     replies: Odds  # of replies or None, ordered by kind of event, slot and thing
     kinds: np.ndarray[Any, Any]  # (rows,) int32 the kind of a row's event; 0 is none that anybody answers
@@ -41,6 +43,12 @@ class Slots:
         """Thing -> number."""
         return {thing: k for k, thing in enumerate(self.things)}
 
+    @functools.cached_property
+    def changes(self) -> bool:
+        """Whether any slot ever answers, pays or becomes something else."""
+        pairs = zip(self.ticks.values, itertools.cycle(self.things), strict=False)  # in the ticks' order
+        return bool(self.kinds.any()) or any(reply != Reply(thing) for reply, thing in pairs)
+
 
 @functools.lru_cache(maxsize=256)
 def slots_of(spec: Spec) -> Slots | None:
@@ -49,13 +57,18 @@ def slots_of(spec: Spec) -> Slots | None:
     named = game.slots()
     if not named:
         return None
-    starts, events = tuple(map(branches, named.values())), _events(spec)
-    if None in (thing for start in starts for thing, _ in start):
+    counted = tuple((k, slot) for k, slot in enumerate(named.values()) if isinstance(slot, Counted))
+    starts = tuple(branches(0 if isinstance(slot, Counted) else slot) for slot in named.values())
+    events = _events(spec) if type(game).reply is not Game.reply else []
+    firsts = [[thing for thing, _ in start] for start in starts]
+    for k, slot in counted:
+        firsts[k] = list(range(slot.most + 1))
+    if None in itertools.chain(*firsts):
         raise TypeError(f"{type(game).__name__}.slots begins a slot with None: name the thing that it is.")
     ticks: dict[tuple[str, Thing], tuple[Branch, ...]] = {}
     replies: dict[tuple[str, Thing], dict[int, tuple[Branch, ...]]] = {}  # by the row of the event
-    for name, start in zip(named, starts, strict=True):  # every slot has things of its own
-        for thing in (todo := [thing for thing, _ in start]):  # grows while it is walked
+    for name, todo in zip(named, firsts, strict=True):  # every slot has things of its own
+        for thing in todo:  # grows while it is walked
             if (name, thing) in ticks:
                 continue
             ticks[name, thing] = ticks_of(game, name, thing)
@@ -71,7 +84,7 @@ def slots_of(spec: Spec) -> Slots | None:
     kinds: dict[tuple[Any, ...], int] = {(nothing,) * len(pairs): 0}
     numbers = [
         kinds.setdefault(tuple(replies.get(pair, {}).get(row, nothing) for pair in pairs), len(kinds))
-        for row in range(len(events))
+        for row in range(len(spec.symbols.lines))
     ]
     tick = odds([ticks.get(pair, branches(Reply(pair[1]))) for pair in pairs])
     answer = odds([case for kind in kinds for case in kind])
@@ -80,6 +93,7 @@ def slots_of(spec: Spec) -> Slots | None:
         tuple(named),
         tuple(things),
         starts,
+        counted,
         tick,
         answer,
         np.array(numbers, np.int32),

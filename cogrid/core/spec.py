@@ -29,7 +29,7 @@ class Spec:
     layout: tuple[Layout, ...] = ()  # reset draws one of them by the key
     num_agents: int = 2  # at most 127
     max_steps: int = 400  # then the episode is truncated
-    action_set: str = "cardinal"  # "cardinal" or "rotation"
+    action_set: str = "cardinal"  # "cardinal", "rotation" or "moves"
     observation: str = "features"  # "features", "lossless", "window" or "none"
     window: int = 5  # side of the window observation, odd
     shaping: float = 0.0  # weight of the shaping terms at reset; 0 leaves them out
@@ -54,10 +54,6 @@ class Spec:
         check_hooks(self.game)
         self._check_actions()
         _check_choice("observation", self.observation, OBSERVATIONS)
-        if self.observation in ("lossless", "window") and not self.game.planes:
-            raise ValueError(
-                f"{type(self.game).__name__} has no planes for observation={self.observation!r}."
-            )
         given = self.game.default_layouts() if self.layout == () else self.layout
         object.__setattr__(self, "layout", layouts_of(self.game, given))
         self._check_sizes()

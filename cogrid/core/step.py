@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,11 +35,11 @@ def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> 
     """One step of the world: new state, what every agent sees, rewards, whether all is over, infos."""
     before, choice = state, chosen(rules, state, awake(rules, state, known(rules, state, actions)))
     events = draw(rules, state) if rules.chance else QUIET  # all the chance of this step
-    acts = (interact, join) if rules.joins else (interact,)  # agent by agent; together
+    acts = compress((interact, join), (rules.acts, rules.joins))  # agent by agent; together
     for phase in (move, *acts) if rules.moves_first else (*acts, move):  # all at once
         state, events = phase(rules, state, choice, events)
     state, events = enter(rules, state, events) if rules.enters else (state, events)  # what is walked onto
-    state, events = reply(rules, state, events) if rules.slots else (state, events)  # things without a place
+    state, events = reply(rules, state, events) if rules.replies else (state, events)  # what has no place
     state = tick(rules, state, events)  # cooking, clocks, growth
     state = leave(rules, state, events) if rules.leaves else state  # off the board, and back
     rewards = score(rules, before, state, choice, events)

@@ -19,6 +19,7 @@ from cogrid.core.asking import (
     joint_of,
     meetings_of,
     outcomes_of,
+    placed_of,
     starts_of,
     ticks_of,
 )
@@ -38,6 +39,7 @@ class Symbols:
     things: tuple[Thing, ...]
     items: tuple[Item, ...]
     hands: tuple[tuple[Branch, ...], ...]  # of every agent, what it holds when an episode begins
+    placed: tuple[tuple[int, list[tuple[Branch, ...]]], ...]  # what reset places: see `placed_of`
     intents: tuple[int, ...]  # the intents that can do something, NOTHING first
     n_walkable: int
 
@@ -144,6 +146,12 @@ class Symbols:
         """What every letter's thing is when an episode begins; other things stay what they are."""
         return odds([starts_of(self.game, t) if t in self.begins else branches(t) for t in self.things])
 
+    @functools.cached_property
+    def placed_things(self) -> frozenset[Thing]:
+        """Everything that a thing which reset places can become."""
+        first = {thing for _, cases in self.placed for case in cases for thing, _ in case}
+        return frozenset().union(*map(self.reachable, first))
+
     def reachable(self, thing: Thing) -> frozenset[Thing]:
         """Everything that a cell can become when it begins as this thing."""
         found, todo = {thing}, [thing]
@@ -175,6 +183,8 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     # A dict keeps the order in which they were found.
     things: dict[Thing, None] = dict.fromkeys([*begins, *([scattered[0]] if scattered else [])])
     hands = tuple(asked(game, game.hand, agent=agent) for agent in range(n_agents))
+    placed = tuple(placed_of(game, one, hands) for one in game.placed())
+    things |= dict.fromkeys(thing for _, cases in placed for case in cases for thing, _ in case)
     items: dict[Item, None] = dict.fromkeys([None, *(item for hand in hands for item, _ in hand)])
     met_things: list[Thing] = []  # every pair is tried once: when the later of the two is met
     met_items: list[Item] = []
@@ -226,7 +236,7 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     ordered = sorted(things, key=lambda thing: not game.walkable(thing))  # stable: walkable first
     _check_ticks(game, ordered)
     n_walkable = sum(map(game.walkable, ordered))
-    return Symbols(game, begins, tuple(ordered), tuple(items), hands, intents, n_walkable)
+    return Symbols(game, begins, tuple(ordered), tuple(items), hands, placed, intents, n_walkable)
 
 
 def _too_large(

@@ -11,6 +11,7 @@ import numpy as np
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events, clock_of
 from cogrid.core.game import Game
+from cogrid.core.marks import marked
 from cogrid.core.rules import Rules
 
 
@@ -43,12 +44,16 @@ def conditions(rules: Rules) -> tuple[Callable[[EnvState], Array], ...]:
     hands = rules.items(game.finished, bool)[rules.held]  # (poses,)
     counts = rules.symbols(game.remaining, np.int32)
     where = rules.cells_where(lambda thing: game.remaining(thing) != 0)
+    signed = bool((counts < 0).any())  # some can make up for others, so that all must be added up
 
     def finished(state: EnvState) -> Array:
         return rules.lookup(hands, state.pose)
 
     def nothing_remains(state: EnvState) -> Array:
-        return rules.lookup(counts, rules.pick(state.cells, where)).sum(axis=-1, keepdims=True) == 0
+        cells = rules.pick(state.cells, where)
+        if not signed:
+            return ~marked(rules, counts != 0, cells).any(axis=-1, keepdims=True)
+        return rules.lookup(counts, cells).sum(axis=-1, keepdims=True) == 0
 
     own = type(game)
     written = (own.finished is not Game.finished, own.remaining is not Game.remaining)

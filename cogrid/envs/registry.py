@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import difflib
+import hashlib
+import importlib.util
 import inspect
 import json
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from cogrid.backend.array import brief
@@ -14,10 +20,14 @@ from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.spec import Spec, differences, override
 from cogrid.envs.arena import specs as arena
 from cogrid.envs.commons import specs as commons
+from cogrid.envs.foraging import specs as foraging
+from cogrid.envs.goals import specs as goals
 from cogrid.envs.overcooked import specs as overcooked
+from cogrid.envs.search_rescue import specs as search_rescue
 from cogrid.vector import VectorEnv
 
-_SPECS: dict[str, Spec] = {**overcooked.SPECS, **arena.SPECS, **commons.SPECS}
+_FAMILIES = (overcooked, arena, commons, foraging, goals, search_rescue)
+_SPECS: dict[str, Spec] = {id: spec for family in _FAMILIES for id, spec in family.SPECS.items()}
 
 
 def register(id: str, spec: Spec) -> None:
@@ -36,7 +46,12 @@ def registered() -> list[str]:
     return sorted(_SPECS)
 
 
-def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spec:
+def family_of(id: str) -> str:
+    """The first word of an id."""
+    return id.split("-")[0]
+
+
+def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...] = ()) -> Spec:
     """The registered spec with overrides; `adapter` are the keywords that the caller takes for itself."""
     if not isinstance(id, str):
         raise TypeError(f"an environment id is text, not {brief(id)}.")
@@ -49,6 +64,77 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...]) -> Spe
         )
         raise ValueError(f"unknown environment id {brief(id)}: {hint}")
     return override(_SPECS[id], overrides, id, adapter)
+
+
+def is_own(name: str) -> bool:
+    """Whether a name leads to a world of the user's own: `module:Name`, `file.py:Name` or `file.py`."""
+    return ":" in name or name.endswith(".py")
+
+
+def find(name: str) -> str:
+    """The id that a name stands for: an id itself, or `module:Name` or `file.py:Name`, which is imported.
+
+    `Name` is an id that the module registers, or the name of a `Spec` in it; it can be left out of a file
+    that has only one. A spec without an id gets the name as its id.
+    """
+    if not isinstance(name, str) or name in _SPECS or not is_own(name):
+        return name  # what is no id, `spec_of` explains
+    place, what = (name, "") if name.endswith(".py") else name.rsplit(":", 1)
+    before = {*_SPECS}
+    module = _imported(place)
+    specs = {key: value for key, value in vars(module).items() if isinstance(value, Spec)}
+    new = vars(module).setdefault("__cogrid_ids__", {*_SPECS} - before)  # what it registered when it ran
+    ids = {id for id, spec in _SPECS.items() if id in new or spec in specs.values()}
+    if not what and len(ids) == 1:
+        return ids.pop()
+    if not what and not ids and len(specs) == 1:
+        what = next(iter(specs))
+    if what in _SPECS:
+        return what
+    if what in specs:
+        known = next((id for id, spec in _SPECS.items() if spec == specs[what]), None)
+        if known is None:
+            register(name, specs[what])
+        return known or name
+    there = ", ".join(sorted({*ids, *specs})) or "none: make a cogrid.Spec in it, or register one"
+    asked = f"{what!r} is no world of {place}" if what else f"{place} does not have exactly one world"
+    raise ValueError(f"{asked}; there are {there}.")
+
+
+def _imported(place: str) -> ModuleType:
+    """A module by its name, or by the path of its file; a file is run once."""
+    try:
+        if not place.endswith(".py"):
+            return importlib.import_module(place)
+        path = Path(place).resolve()
+        name = f"cogrid_world_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+        if name in sys.modules:
+            return sys.modules[name]
+        if not path.is_file():
+            raise FileNotFoundError("there is no such file")
+        located = importlib.util.spec_from_file_location(name, path)
+        assert located is not None  # it ends in .py
+        assert located.loader is not None
+        module = importlib.util.module_from_spec(located)
+        sys.modules[name] = module  # before it runs: its dataclasses look for it
+        try:
+            located.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    except Exception as error:
+        raise ValueError(f"{place} cannot be imported: {type(error).__name__}: {error}.") from error
+    return module
+
+
+def options(id: str) -> dict[str, Any]:
+    """What `make(id, …)` can change, and what it is now; layouts by name."""
+    spec = spec_of(find(id), {})
+    own = {f.name: getattr(spec, f.name) for f in dataclasses.fields(spec) if f.name != "game"}
+    own["layout"] = [layout.name for layout in spec.layout]
+    return dict(
+        sorted({**own, **{f.name: getattr(spec.game, f.name) for f in dataclasses.fields(spec.game)}}.items())
+    )
 
 
 def recipe(spec: Spec) -> tuple[str, dict[str, Any]] | None:
@@ -76,8 +162,15 @@ def make(
     agent_names: str | Sequence[str] | None = None,
     **overrides: Any,
 ) -> CoGridEnv:
-    """One environment with PettingZoo's parallel API; overrides change its spec."""
-    spec = spec_of(id, overrides, _keywords(make))
+    """One environment with PettingZoo's parallel API.
+
+    `id` is a registered one, or a world of your own as `module:Name` or `file.py:Name`. Overrides change the
+    spec. All environments take `max_steps`, `num_agents`, `layout`, `observation` ("features", "lossless",
+    "window" or "none"), `window`, `shaping`, `random_start` and `action_set`; each game has more, such as
+    `cook_time` and `orders` in kitchens. `cogrid.options(id)` and `python -m cogrid info ID` list them with
+    their values.
+    """
+    spec = spec_of(find(id), overrides, _keywords(make))
     return CoGridEnv(
         spec,
         backend,
@@ -102,8 +195,8 @@ def make_vec(
     pool: Any = None,
     **overrides: Any,
 ) -> VectorEnv:
-    """A batch of environments that reset themselves, from a pool if given; overrides change their spec."""
-    spec = spec_of(id, overrides, _keywords(make_vec))
+    """A batch of environments that reset themselves, from a pool if given; ids and overrides as in `make`."""
+    spec = spec_of(find(id), overrides, _keywords(make_vec))
     return VectorEnv(
         spec,
         num_envs,

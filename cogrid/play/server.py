@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import re
 import secrets
 import socket
 import weakref
@@ -94,7 +95,8 @@ class Server:
         if rest == "ws":
             return None
         if rest == "replay.json":
-            name = f'attachment; filename="{self.session.id}.replay.json"'
+            plain = re.sub(r"[^\w.-]+", "-", self.session.id)  # of a world of one's own it may be a path
+            name = f'attachment; filename="{plain}.replay.json"'
             data = self.session.replay().text().encode()
             return self._response(200, data, "application/json", {"Content-Disposition": name})
         nonce = secrets.token_urlsafe(16)

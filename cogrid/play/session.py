@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+import hashlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -15,9 +19,9 @@ from cogrid.core.actions import TOGGLE
 from cogrid.core.look import AGENTS
 from cogrid.core.rules import Rules
 from cogrid.core.step import functions
-from cogrid.envs.registry import make, registered
+from cogrid.envs.registry import make, registered, spec_of
 from cogrid.episode import replayed
-from cogrid.policies import is_scripted, policy_of, usual_policy
+from cogrid.policies import policy_of, usual_policy
 from cogrid.render.picture import score_words
 from cogrid.render.svg import svg
 from cogrid.render.tiles import look_of, views_of
@@ -43,7 +47,9 @@ class Session:
         people: Sequence[int] = (0,),
         speed: int = USUAL_SPEED,
         seed: int | None = None,
+        participant: str | None = None,
     ) -> None:
+        self.participant = participant
         self._checkpoint = partner if partner not in (None, "scripted", "random") else None
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
         self.speed, self.paused = speed, True
@@ -52,6 +58,7 @@ class Session:
         self._film: Message | None = None
         asked = "trained" if self._checkpoint else partner
         self._open(id, asked, people)
+        self._identity = _identity(self._checkpoint) if self._checkpoint else None
         if asked not in (None, self.partner):
             possible = ", ".join(self._partners(self.env.rules))
             raise ValueError(f"{id} has no partner {asked!r}: choose {possible}, or a checkpoint.")
@@ -61,6 +68,7 @@ class Session:
 
         A partner that this game does not have gives way to the usual one.
         """
+        spec_of(id, {})  # registered: what a page names is never imported
         env = make(id, infos=True)
         if unknown := [person for person in people if person not in env.possible_agents]:
             raise ValueError(f"agent {unknown[0]!r} is none of {id}: they are {env.possible_agents}.")
@@ -76,10 +84,12 @@ class Session:
         self._recorder.reset(seed=self._seed)
         self._score: Array = np.zeros(env.spec.num_agents)
         self._chosen: dict[int, int] = {}  # what people chose for the coming step
+        self._times: list[float] = []  # seconds from the start to every step
+        self._date, self._begun = datetime.datetime.now(datetime.UTC), time.monotonic()
         self.paused, self._film = True, None
 
     def _partners(self, rules: Rules) -> list[str]:
-        scripted = ["scripted"] if is_scripted(rules) else []
+        scripted = ["scripted"] if usual_policy(rules) == "scripted" else []
         return [*scripted, "random", *(["trained"] if self._checkpoint else [])]
 
     @property
@@ -131,12 +141,22 @@ class Session:
         self._chosen = {}
         _, rewards, _, _, infos = self._recorder.step({agent: joint[agent] for agent in env.agents})
         self._score = self._score + [rewards.get(agent, 0.0) for agent in env.possible_agents]
+        self._times.append(round(time.monotonic() - self._begun, 3))
         return [self._frame(_events(infos))]
 
     def replay(self) -> Replay:
         """The episode as far as it was played."""
         return self._recorder.replay(
-            {"people": list(self.people), "partner": self.partner, "score": self._score.tolist()}
+            {
+                "people": list(self.people),
+                "partner": self.partner,
+                "checkpoint": self._identity if self.partner == "trained" else None,
+                "score": self._score.tolist(),
+                "participant": self.participant,
+                "date": self._date.isoformat(timespec="seconds"),
+                "speed": self.speed,  # steps a second; 0 waits for everybody
+                "times": self._times,
+            }
         )
 
     # Commands
@@ -232,6 +252,12 @@ _COMMANDS: Mapping[str, Callable[[Session, Message], list[Message]]] = MappingPr
         "leave": Session._leave,
     }
 )
+
+
+def _identity(checkpoint: str) -> dict[str, str]:
+    """Which checkpoint plays: the name of its file and a digest of what is in it."""
+    path = Path(checkpoint)
+    return {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 def _board(rules: Rules) -> Message:

@@ -1,4 +1,4 @@
-"""Nothing that is committed or set outside changes a test: no baselines, no job summary."""
+"""Nothing that is committed or set outside changes a test: no baselines, no results, no job summary."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.storage import baselines
+from bench.storage import baselines, results
 
 
 @pytest.fixture(autouse=True)
@@ -15,4 +15,5 @@ def folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     place = tmp_path_factory.mktemp("baselines")
     monkeypatch.setattr(baselines, "FOLDER", place)
+    monkeypatch.setattr(results, "RESULTS", tmp_path_factory.mktemp("results"))
     return place

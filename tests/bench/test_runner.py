@@ -118,7 +118,7 @@ def test_what_goes_wrong_in_a_worker_is_reported() -> None:
     arena = dataclasses.replace(SINGLE, id="Arena-V0", workload="cooperative")
     row = runner.in_own_process(arena, PLAN)
     assert row.status == "failed"
-    assert row.error.startswith("ValueError: workload='cooperative' needs a kitchen")
+    assert row.error.startswith("ValueError: workload='cooperative' needs a script")
 
 
 def test_resuming_measures_only_what_lacks(tmp_path: Path) -> None:

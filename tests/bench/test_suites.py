@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.measure.measures import MEASURES
 from bench.suites import ALL_MODES, KITCHENS, SWEEP, chunk, full, quick, select
+from cogrid.benchmarks.case import Case
 from tests.support import CLASSIC
 
 
@@ -34,6 +35,19 @@ def test_chunks_shrink_with_the_batch() -> None:
     assert [chunk(batch) for batch in SWEEP] == [256, 256, 256, 256, 256, 64, 16, 8]
 
 
+def test_several_batches_and_chunks_make_a_sweep() -> None:
+    kitchen = [Case("Overcooked-CounterCircuit-V0", mode, n) for mode, n in ALL_MODES]
+    swept = select(kitchen, batches=[100, 1000, 10_000], chunks=[16, 64])
+    assert {case.mode for case in swept} == {"jax-scan"}
+    assert [(case.batch, case.steps) for case in swept] == [
+        (batch, steps) for batch in (100, 1000, 10_000) for steps in (16, 64)
+    ]
+    batched = select(kitchen, batches=[100, 1000])
+    assert {(case.mode, case.batch) for case in batched} == {
+        (mode, batch) for mode in ("numpy-batch", "jax-vmap", "jax-scan") for batch in (100, 1000)
+    }
+
+
 def test_selection() -> None:
     cases = full()
     assert {c.id for c in select(cases, layouts=["counter", "ring"])} == {
@@ -42,7 +56,7 @@ def test_selection() -> None:
     }
     assert {c.backend for c in select(cases, backend="numpy")} == {"numpy"}
     assert all("latency" in c.name for c in select(cases, only="LATENCY"))
-    large = select(quick(), batch=100_000)
+    large = select(quick(), batches=[100_000])
     assert {c.batch for c in large} == {100_000}
     assert {c.mode: c.steps for c in large if c.id != "Arena-V0"} == {
         "numpy-batch": 16,

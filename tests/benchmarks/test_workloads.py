@@ -49,7 +49,7 @@ def test_cooperative_tapes_deliver(id: str) -> None:
 
 
 def test_what_cannot_be_played_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"'cooperative' needs a kitchen, and the game is Arena"):
+    with pytest.raises(ValueError, match=r"'cooperative' needs a script, and Arena has none"):
         tape(ARENA, "cooperative", 5, 1, 0)
     with pytest.raises(ValueError, match=r"workload='dance' is unknown: choose one of noop, random, coop"):
         tape(ARENA, "dance", 5, 1, 0)

@@ -97,6 +97,8 @@ def test_a_soup_by_the_keyboard(opened: Opened, tmp_path: Path) -> None:
     replay = Replay.load(tmp_path / "replay.json")
     replay.verify()
     assert (len(replay), replay.metadata["score"]) == (steps + 1, [20.0, 20.0])
+    page.keyboard.press("x")  # keys play on after the link was clicked
+    opened.shows("time", str(steps + 2))
 
 
 def test_a_replay_is_looked_at(opened: Opened, tmp_path: Path) -> None:
@@ -151,6 +153,7 @@ def test_the_menus(opened: Opened) -> None:
     page.locator("#people").select_option("")
     page.wait_for_function("() => game.people.length === 0")
     page.locator("#speed").select_option("12")
+    opened.shows("pause", "Start")
     page.get_by_role("button", name="Begin").click()
     page.wait_for_function("() => frame.time >= 3")  # by itself
     page.locator("#pause").click()

@@ -19,6 +19,7 @@ from tests.support import BACKENDS, EVERY_ID, marks
 
 ROOM = "Overcooked-CrampedRoom-V0"
 VARIANTS = [pytest.param(id, {}, marks=marks(id), id=id) for id in EVERY_ID]
+VARIANTS += [("Foraging-2s-10x10-3p-3f-V0", {"penalty": 0.1, "normalize_reward": False})]
 VARIANTS += [(ROOM, {"observation": kind, "random_start": True}) for kind in ("lossless", "window", "none")]
 VARIANTS += [
     (ROOM, {"cook_start": "interact", "shaping": 0.3, "layout": [ROOM.split("-")[1], "CounterCircuit"]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -51,15 +52,16 @@ def test_the_clock_stops_at_the_largest_horizon(backend: str) -> None:
 if HAS_JAX:
     import jax
 
-    #: The vmapped step of CrampedRoom with features, written down so that growth is seen.
-    #: (153 with jax 0.10, 180 with 0.6)
-    MOST_EQUATIONS = 185
+    #: Of the vmapped step of CrampedRoom with features, by the jax that traces it, so that growth is seen.
+    EQUATIONS = MappingProxyType({"0.6.1": 201, "0.10.2": 169})
 
     def test_number_of_equations() -> None:
+        """Another jax may take as many as the worst of those that were counted, and a tenth."""
         env = cogrid.make(ROOM, "jax")
         state, _ = jax.vmap(env.jax_reset)(keys(0, 4))
         traced = jax.make_jaxpr(jax.vmap(env.jax_step))(state, np.zeros((4, 2), np.int32))
-        assert 50 < equations(traced.jaxpr) <= MOST_EQUATIONS
+        most = EQUATIONS.get(jax.__version__, 1.1 * max(EQUATIONS.values()))
+        assert 50 < equations(traced.jaxpr) <= 1.02 * most
 
     @pytest.mark.parametrize("id", CLASSIC)
     def test_no_wide_numbers(id: str) -> None:

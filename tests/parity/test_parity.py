@@ -33,6 +33,12 @@ def make(id: str, kind: str, backend: str) -> Any:
     if id in KITCHENS:
         options |= {"shaping": 0.3, "random_start": True, "cook_time": 5}
         options["num_agents"] = 2 if kind in ("features", "lossless") else 4
+    elif id.startswith("SearchRescue"):
+        options |= {"num_agents": 6, "max_steps": STEPS, "random_start": True, "shaping": 0.3}
+    elif id.startswith("Goals"):
+        options |= {"num_agents": 6, "max_steps": STEPS, "map_size": 9, "colours": 3}
+    elif id.startswith("Foraging"):  # a list of food for each of them, and a field for all
+        options |= {"num_agents": 6, "max_steps": STEPS, "sight": 3 if kind == "features" else None}
     elif id == "Arena-V0":
         options |= {"num_agents": 8, "map_size": 8}
     return cogrid.make(id, backend, **options)
@@ -47,7 +53,11 @@ def scripted(env: Any, steps: int, batch: int) -> np.ndarray[Any, Any]:
 
 
 def seeded(env: Any, state: Any) -> Any:
-    """The state with pots almost full or ready, and full hands, so that every rule is soon met."""
+    """The state with pots almost full or ready, and full hands; or new food: every rule is soon met."""
+    if env.rules.conditions:
+        number = int(np.ravel(state.time)[0])
+        fresh, _ = env.rules.backend.compiled(env.reset_fn)(keys(number, len(state.time)))
+        return env.replace(fresh, time=number, done=False)
     if not hasattr(state, "pot_timer"):
         return state
     generator, ids = np.random.default_rng(3), env.type_ids
@@ -113,7 +123,15 @@ if len(BACKENDS) > 1:
         np.testing.assert_array_equal(ours[-1][1].rng_key, key)
         if kind in ("window", "none"):
             assert totals["contests"] > 40
-            assert min(counts["contest"], counts["swap"], counts["follow"]) > 20, counts
+            stopped = ("contest", "follow") if id.startswith("Foraging") else ("contest", "swap", "follow")
+            assert min(counts[name] for name in stopped) > 20, counts
+        wanted = {
+            "Foraging": ("load", "fail"),
+            "Goals": ("reach", "share"),
+            "SearchRescue": ("rescue", "clear"),
+        }
+        wanted = wanted.get(id.split("-")[0], ())
+        assert all(counts[verb] > 50 for verb in wanted), counts
         if id in KITCHENS:
             verbs = ("pot onion", "plate", "deliver", "take dish", "put down", "pick up")
             assert min(counts[verb] for verb in verbs) >= 5, counts
@@ -135,7 +153,7 @@ def test_batch_equals_single_numpy(id: str, kind: str) -> None:
 
 @pytest.mark.parametrize("id", IDS)
 def test_1024_in_one_call_equal_1024_one_by_one(id: str) -> None:
-    env = make(id, "features" if id in KITCHENS else "window", "numpy")
+    env = make(id, "window" if id == "Arena-V0" else "features", "numpy")
     batch, _ = env.reset_fn(keys(9, 1024))
     states = [env.reset_fn(key)[0] for key in keys(9, 1024)]
     for actions in scripted(env, 6, 1024):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import hashlib
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -94,12 +97,17 @@ def test_people_choose_and_partners_play() -> None:
 
 
 def test_a_soup_is_delivered_and_the_replay_tells_it() -> None:
-    session = Session(ROOM, seed=3, speed=0)
+    session = Session(ROOM, seed=3, speed=0, participant="P07")
     deliver(session)
     replay = Replay.parse(session.replay().text())
     replay.verify()
     assert (replay.id, replay.seed, replay.metadata["score"]) == (ROOM, 3, [20.0, 20.0])
-    assert (replay.metadata["people"], replay.metadata["partner"]) == ([0], "scripted")
+    told = replay.metadata
+    assert (told["people"], told["partner"], told["participant"]) == ([0], "scripted", "P07")
+    assert (told["speed"], told["checkpoint"]) == (0, None)
+    assert datetime.datetime.fromisoformat(told["date"]).tzinfo is datetime.UTC
+    assert len(told["times"]) == len(replay)
+    assert sorted(told["times"]) == told["times"]
     film = film_of(replay)
     json.dumps(film)
     assert len(film["views"]) == len(film["times"]) == len(film["scores"]) == len(replay) + 1
@@ -190,6 +198,8 @@ def test_a_trained_partner(tmp_path) -> None:
     session.do({"do": "choose", "partner": "trained"})
     act(session, "noop")
     assert session.replay().actions.tolist() == [[6, 4]]
+    digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    assert session.replay().metadata["checkpoint"] == {"file": "a.npz", "sha256": digest}
     with pytest.raises(ValueError, match="something else"):
         session.do({"do": "choose", "id": "Overcooked-CounterCircuit-V0"})
     assert session.id == ROOM

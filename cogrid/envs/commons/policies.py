@@ -10,7 +10,7 @@ import numpy as np
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import DOWN, LEFT, RIGHT, STRIDES, UP
-from cogrid.core.answers import Near
+from cogrid.core.answers import Near, checked_number
 from cogrid.core.report import action_mask
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.envs.commons.game import APPLE, CLEAN, DIRT, ZAP
@@ -26,7 +26,8 @@ class ScriptedPlayers:
     """Everybody walks to the nearest apple worth eating; the first `cleaners` keep the river clean before.
 
     An apple is worth eating with `restraint` others within distance 2: 0 is greed, 3 leaves the patch able to
-    grow as fast as it can. A player with another one in reach zaps it with probability `temper`.
+    grow as fast as it can. A player with another one in reach zaps it with probability `temper`, and everybody
+    does anything at all with probability `noise`.
     """
 
     def __init__(
@@ -34,11 +35,13 @@ class ScriptedPlayers:
         rules: Rules,
         agents: Iterable[int] | None = None,
         *,
-        restraint: int = 0,
+        restraint: int = 2,
         cleaners: int = 2,
         temper: float = 0.02,
         seed: int = 0,
+        noise: float = 0.0,
     ) -> None:
+        self._noise = checked_number("noise", noise, 0.0, 1.0)
         self._rules = compile_rules(rules.spec, "numpy")
         self._agents = tuple(range(rules.n_agents) if agents is None else agents)
         self._restraint, self._cleaners, self._temper = restraint, cleaners, temper
@@ -70,7 +73,9 @@ class ScriptedPlayers:
                 continue
             cleans = self._clean is not None and agent < self._cleaners and dirty.any()
             far = to_dirt if cleans else to_apples
-            if mask[agent, self._zap] and self._draw.random() < self._temper:
+            if self._draw.random() < self._noise:
+                actions[agent] = int(self._draw.integers(rules.n_actions))
+            elif mask[agent, self._zap] and self._draw.random() < self._temper:
                 actions[agent] = self._zap
             elif cleans and mask[agent, self._clean]:
                 actions[agent] = int(self._clean or 0)

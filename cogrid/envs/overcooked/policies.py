@@ -31,6 +31,8 @@ class ScriptedCooks:
         game, n = rules.spec.game, rules.n_agents
         if not isinstance(game, Kitchen):
             raise TypeError(f"scripted cooks play kitchens, not {type(game).__name__}.")
+        if rules.action_set == "moves":
+            raise ValueError("scripted cooks interact: choose action_set='cardinal' or 'rotation'.")
         self.rules = rules
         self.agents = tuple(range(n) if agents is None else agents)
         for agent in self.agents:

@@ -159,7 +159,7 @@ def test_wrong_numbers_are_refused_by_name(
 
 @pytest.mark.parametrize(("text", "number"), [("1e6", 10**6), ("1_000", 1000), ("2.5e3", 2500), ("7", 7)])
 def test_a_number_can_be_written_in_several_ways(text: str, number: int) -> None:
-    assert parse(["run", "--batch", text])[1].batch == number
+    assert parse(["run", "--batch", text])[1].batch == [number]
 
 
 def test_nothing_to_resume_is_said(

@@ -10,6 +10,7 @@ import pytest
 from bench.exit_codes import Code, UsageError
 from bench.experiments import scaling
 from bench.experiments.scaling import SHAPES, PlayedPass
+from bench.storage import results
 from tests.support import HAS_JAX
 
 
@@ -61,6 +62,12 @@ def test_shapes_are_measured_and_counted(monkeypatch, capsys) -> None:
     assert cells["2 processes, 1 device each"][-1] == "1.00"  # both half busy
     assert cells["64"] == ["64", "code", "64", "2", "KB"]
     assert "All shapes played the same game" in out
+    (file,) = (results.RESULTS / "scaling").glob("scaling_*.json")
+    kept = results.decoded(file.read_bytes(), scaling.Scaling, "it")
+    assert [shape.name for shape in kept.shapes] == [shape.name for shape in SHAPES]
+    assert [len(shape.passes) for shape in kept.shapes] == [4] * len(SHAPES)
+    assert len({shape.checksum for shape in kept.shapes}) == 1
+    assert (kept.batch, kept.steps, kept.collectives[0][0]) == (10, 5, "8")
 
 
 def test_shapes_that_play_different_games_are_wrong(monkeypatch, capsys) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from bench.exit_codes import Code, UsageError
 from bench.experiments import validation
 from bench.experiments.validation import Run, planned, scenes, size_of
+from bench.experiments.validation_files import Log, Validation
 from bench.measure import training
+from bench.storage import results
 from cogrid.core.difference import Difference
 from cogrid.core.rules import compile_rules
 from cogrid.core.spec import OBSERVATIONS
@@ -60,16 +63,21 @@ def test_a_smoke_run_has_every_id_and_every_kind() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 20_000, 250_000])
-def test_the_parts_add_up_to_what_was_asked_for(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_parts_add_up_to_what_was_asked_for(
+    size: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for name in ("single", "vector", "rolled", "trained"):
         monkeypatch.setattr(validation, name, lambda *arguments: fake(arguments[-1]))
-    found = validation.play_all(planned(size, everything=size > 20_000))
+    with Log(tmp_path / "log") as log:
+        found = validation.play_all(list(planned(size, everything=size > 20_000)), log)
     assert sum(one.report.comparisons for one in found) >= size
 
 
-def test_the_table_and_progress(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_and_progress(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     played = [Run("make", "A", lambda: fake(900)), Run("make", "B", lambda: fake(200, ratio=8.0))]
-    found = validation.play_all(iter([*played, Run("training", "C", lambda: fake(9, ratio=None))]))
+    runs = [*played, Run("training", "C", lambda: fake(9, ratio=None))]
+    with Log(tmp_path / "log") as log:
+        found = validation.play_all(runs, log)
     assert capsys.readouterr().err.startswith("validate: 1,100 comparisons, 0 mismatches, ")
     lines = [line.split() for line in validation.table(found).splitlines()]
     assert ["make", "numpy", "jax", "2", "1,100", "0", "1", ":", "4"] in lines
@@ -90,6 +98,15 @@ def test_exit_codes(wrong: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     place = "step 7 (5 of its episode), environment 1, row 0, column 2: cells is 3 on numpy and 4 on jax."
     assert (out.splitlines()[-1] == f"make of A none on numpy: {place}") == wrong
     assert f"7 comparisons, {int(wrong)} mismatches." in out
+    (file,) = (results.RESULTS / "validate").glob("validate_*.json")
+    kept = results.decoded(file.read_bytes(), Validation, "it")
+    assert (kept.wanted, kept.comparisons, kept.mismatches) == (7, 7, int(wrong))
+    (scene,) = kept.played
+    assert (scene.path, scene.scene, scene.comparisons) == ("make", "A none", 7)
+    assert (scene.first or "").endswith(place.removesuffix(".")) == wrong
+    log = file.with_suffix(".log").read_text()
+    assert f"make of A none on numpy: 7 comparisons, {int(wrong)} mismatches" in log
+    assert (place in log) == wrong
 
 
 @pytest.mark.usefixtures("trainable")

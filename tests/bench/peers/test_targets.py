@@ -38,7 +38,7 @@ def test_every_module_of_the_folder_declares_targets() -> None:
     stems = {path.stem for path in (ROOT / "bench" / "peers" / "libraries").glob("*.py")} - WITHOUT_TARGETS
     modules = [import_module(f"{libraries.__name__}.{stem}") for stem in stems]
     declared = [target for module in modules for target in module.TARGETS]
-    assert len(stems) == 5
+    assert len(stems) == 7
     assert Counter(id(one) for one in (*declared, *COGRID_TARGETS)) == Counter(map(id, TARGETS))
 
 
@@ -58,7 +58,7 @@ def test_the_ways_of_python_peers_exist(tmp_path: Path) -> None:
         assert callable(module.prepare)
         assert job["way"] in getattr(module, "_WAYS", ["play"])
         seen[one.peer.name] += 1
-    assert set(seen) == {"cogrid", "jaxmarl", "overcooked", "gymnasium", "gymnax"}
+    assert set(seen) == {"cogrid", "jaxmarl", "overcooked", "gymnasium", "gymnax", "lbforaging", "jumanji"}
 
 
 def test_a_module_in_the_folder_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +83,22 @@ def test_importing_the_targets_imports_no_library_but_numpy() -> None:
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    heavy = {"jax", "jaxlib", "jaxmarl", "overcooked", "gymnax", "flax", "matplotlib"}
+    heavy = {
+        "jax",
+        "jaxlib",
+        "jaxmarl",
+        "overcooked",
+        "gymnax",
+        "flax",
+        "matplotlib",
+        "lbforaging",
+        "jumanji",
+    }
     assert "'bench'" in run.stdout
     assert [name for name in heavy if repr(name) in run.stdout] == []
+
+
+def test_rows_of_cartpole_are_called_what_they_are() -> None:
+    cases = [case for target in TARGETS for case in target.cases if case.parameters.id == "CartPole-v1"]
+    names = {case.name("lib 1.0") for case in cases}
+    assert names == {"lib 1.0 CartPole-v1 numpy-single", "lib 1.0 CartPole-v1 jax-scan@1024 ×256"}

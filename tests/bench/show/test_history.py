@@ -180,3 +180,19 @@ def test_a_folder_without_results(tmp_path: Path) -> None:
         history(tmp_path)
     with pytest.raises(UsageError, match="is no folder"):
         history(tmp_path / "missing")
+
+
+def test_what_a_run_was_for_is_told(tmp_path: Path) -> None:
+    described = result(tag="last", description="a colder cache")
+    text = history(write(tmp_path, result(tag="first"), described))
+    assert "last: a colder cache, 3fabcf2" in text
+    assert "first: " not in text
+
+
+def test_scaling_is_that_of_the_latest_sweep_and_never_nothing(tmp_path: Path) -> None:
+    sweeps = [[row(batch=1, speed=1e6), row(batch=10**6, speed=factor * 1e6)] for factor in (90, 50)]
+    dates = ("2026-11-01T00:00:00+00:00", "2026-11-02T00:00:00+00:00")
+    runs = [result(rows, tag=date[:10], created=date) for rows, date in zip(sweeps, dates, strict=True)]
+    text = history(write(tmp_path, *runs), scaling_only=True)
+    assert "2026-11-01" not in text
+    assert "efficiency 0.005 %" in text

@@ -275,8 +275,8 @@ def test_greed_empties_the_commons_and_restraint_keeps_them() -> None:
 
 def test_cleaners_make_the_orchard_grow() -> None:
     """Nobody cleans and nothing grows; with two who do, all verbs are met and apples are eaten."""
-    lazy, _, _ = episode("CleanUp-V0", 250, cleaners=0)
-    rewards, _, (_, verbs) = episode("CleanUp-V0", 250, cleaners=2)
+    lazy, _, _ = episode("CleanUp-V0", 250, cleaners=0, restraint=0)
+    rewards, _, (_, verbs) = episode("CleanUp-V0", 250, cleaners=2, restraint=0)
     print("lazy", lazy.sum(), "with two cleaners", rewards.sum())
     assert lazy.sum() == 0
     assert rewards.sum() > 50

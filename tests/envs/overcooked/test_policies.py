@@ -351,3 +351,22 @@ def test_refusals() -> None:
         ScriptedCooks(rules).act(make("CrampedRoom").reset_fn(rng.split(rng.key(0), 3))[0])
     with pytest.raises(ValueError, match="another environment"):
         ScriptedCooks(rules).act(make("CounterCircuit").reset_fn(rng.key(0))[0])
+
+
+@pytest.mark.parametrize("id", [id for id in KITCHENS if id.startswith("OvercookedAI-")])
+def test_soups_in_the_kitchens_of_overcooked_ai(id) -> None:
+    """At least one that is ordered in 400 steps, in every one of them, by as many cooks as it has."""
+    env = shared(id, "numpy", observation="none", infos=True)
+    score, _, verbs = play(env, ScriptedCooks(env.rules))
+    assert verbs.count("deliver") >= 1
+    assert score > 0
+
+
+@pytest.mark.parametrize(
+    ("id", "least"),
+    [("CounterCircuit", (8, 11, 13)), ("SchellingS", (11, 18, 22)), ("MdpTest", (13, 25, 33))],
+)
+def test_soups_of_one_two_and_three_cooks(id, least) -> None:
+    for n, soups_at_least in enumerate(least, 1):
+        env = shared(f"OvercookedAI-{id}-V0", "numpy", observation="none", infos=True, num_agents=n)
+        assert play(env, ScriptedCooks(env.rules))[2].count("deliver") >= soups_at_least

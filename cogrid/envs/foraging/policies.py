@@ -1,0 +1,56 @@
+"""Scripted foragers: all of them go to the food that they can soonest load together."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cogrid.core.game import Game
+from cogrid.envs.foraging.game import Foraging
+from cogrid.envs.foraging.objects import level_of
+from cogrid.envs.foraging.rewards import LOAD
+from cogrid.envs.scripted import Scene, Scripted, walk
+
+FAR = 10_000
+
+
+class ScriptedForagers(Scripted):
+    """They see the whole field. Who is first at the food tries alone, unless a failed load has a price."""
+
+    game: ClassVar[type[Game]] = Foraging
+
+    def plan(self, scene: Scene) -> list[str]:
+        """Everybody walks to the chosen food, around those who have chosen before, and loads it."""
+        food = self._chosen(scene)
+        actions, taken = ["noop"] * len(scene.pos), set(scene.pos)
+        if food is None:
+            return actions
+        around, level = scene.beside(food), level_of(scene.things[food])
+        there = [agent for agent, cell in enumerate(scene.pos) if cell in around]
+        enough = sum(level_of(scene.held[agent]) for agent in there) >= level
+        hurry = not getattr(scene.game, "penalty", 0.0)
+        for agent, cell in enumerate(scene.pos):
+            if agent in there:
+                actions[agent] = LOAD if enough or hurry else "noop"
+                continue
+            free = [place for place in around if place not in taken]
+            aim = scene.step_towards(agent, free, taken)
+            if aim is not None and aim not in taken:
+                actions[agent] = walk(scene, agent, aim)
+                taken = (taken - {cell}) | {aim}
+        return actions
+
+    def _chosen(self, scene: Scene) -> int | None:
+        """The food with the shortest way for the last of those whom it takes, the nearest first."""
+        best: tuple[int, int] | None = None
+        for food in (cell for cell, thing in enumerate(scene.things) if level_of(thing)):
+            far = scene.distances(scene.beside(food))
+            ways = sorted((far.get(cell, FAR), agent) for agent, cell in enumerate(scene.pos))
+            total, needed = 0, FAR
+            for way, agent in ways[:4]:
+                total += level_of(scene.held[agent])
+                if total >= level_of(scene.things[food]):
+                    needed = way
+                    break
+            if best is None or (needed, food) < best:
+                best = needed, food
+        return None if best is None or best[0] >= FAR else best[1]

@@ -1,0 +1,183 @@
+"""The rules of goals: walk onto your own, or onto a shared one; every step costs a little."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
+
+from cogrid.core.features import Agents, Feature
+from cogrid.core.game import (
+    AnyReward,
+    Chance,
+    Event,
+    Game,
+    Item,
+    Outcome,
+    Placed,
+    Price,
+    Reward,
+    Thing,
+    checked_integer,
+    checked_number,
+)
+from cogrid.core.layout import FLOOR, WALL, Layout
+from cogrid.core.look import GREEN, INK, ORANGE, PURPLE, SKY, WHITE, Look, bare_floor, disk
+from cogrid.envs.features import Around, Nearest
+
+SITE = "o"  # where a wall may be
+SHARED = "shared"
+COLOURS = ("sky", "orange", "green", "purple")
+_PAINT: Mapping[str, str] = MappingProxyType(
+    dict(zip((*COLOURS, SHARED), (SKY, ORANGE, GREEN, PURPLE, INK), strict=True))
+)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A place to reach: of one colour, or shared."""
+
+    colour: str
+
+
+@dataclass(frozen=True)
+class Goals(Game):
+    """Agents walk to goals: those of their own colour pay the one who arrives, shared ones pay all.
+
+    The walls of an episode are drawn, and never close anything off: no two of them touch.
+    """
+
+    map_size: int = 11  # cells a side, border included; odd
+    density: float = 0.5  # probability of a wall where one may be: in every second cell of every second row
+    colours: int = 2  # agent i has colour i modulo so many, up to 4
+    own_goals: int = 1  # of each colour
+    shared_goals: int = 2  # of all
+    step_price: float = 0.01  # that every agent pays in every step
+
+    legend: ClassVar[Mapping[str, Thing]] = MappingProxyType({FLOOR: "floor", WALL: "wall", SITE: "site"})
+    planes: ClassVar[tuple[str, ...]] = (
+        "wall",
+        *(f"{colour} goal" for colour in (*COLOURS, SHARED)),
+        "own",
+        "others",
+    )
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        checked_integer("map_size", self.map_size, 5, 99)
+        if self.map_size % 2 == 0:
+            raise ValueError(
+                f"map_size={self.map_size} is even: walls stand in every second row, so make it odd."
+            )
+        checked_integer("colours", self.colours, 1, len(COLOURS))
+        checked_integer("own_goals", self.own_goals, 0, 20)
+        checked_integer("shared_goals", self.shared_goals, 0 if self.own_goals else 1, 20)
+        for name, most in (("density", 1.0), ("step_price", 100.0)):
+            object.__setattr__(self, name, checked_number(name, getattr(self, name), 0.0, most))
+
+    def default_layouts(self) -> tuple[Layout, ...]:
+        """A closed border, and sites for walls."""
+        inside = self.map_size - 2
+        open_row, sites = FLOOR * inside, (FLOOR + SITE) * (inside // 2) + FLOOR
+        rows = [WALL + (sites if k % 2 else open_row) + WALL for k in range(inside)]
+        edge = WALL * self.map_size
+        return (Layout(f"goals-{self.map_size}", "\n".join([edge, *rows, edge])),)
+
+    def start(self, thing: Thing) -> Thing | Chance:
+        """A site is a wall or floor."""
+        walls = round(self.density * 1000)
+        options = [(kind, weight) for kind, weight in (("wall", walls), ("floor", 1000 - walls)) if weight]
+        return Chance(*options) if thing == "site" else thing
+
+    def hand(self, agent: int) -> Item:
+        """An agent's colour."""
+        return COLOURS[agent % self.colours]
+
+    def placed(self) -> tuple[Placed, ...]:
+        """The goals, wherever there is room."""
+        wanted = [
+            *((colour, self.own_goals) for colour in COLOURS[: self.colours]),
+            (SHARED, self.shared_goals),
+        ]
+        return tuple(Placed(count, _goal_of(colour)) for colour, count in wanted if count)
+
+    def walkable(self, thing: Thing) -> bool:
+        """Goals are walked onto."""
+        return thing == "floor" or isinstance(thing, Goal)
+
+    def enter(self, held: Item, thing: Thing) -> Outcome | None:
+        """A goal vanishes when one arrives whom it is for."""
+        if not isinstance(thing, Goal) or thing.colour not in (held, SHARED):
+            return None
+        return Outcome(held, "floor", "share" if thing.colour == SHARED else "reach", 1.0)
+
+    def remaining(self, thing: Thing) -> int:
+        """The episode ends when all goals are reached."""
+        return int(isinstance(thing, Goal))
+
+    def rewards(self) -> tuple[AnyReward, ...]:
+        """One point for a goal, to its own agent or to all, and the price of a step."""
+
+        def paid_for(verb: str) -> Reward:
+            def points(event: Event) -> float:
+                return event.value if event.verb == verb else 0.0
+
+            return Reward(verb, points, team=verb == "share")
+
+        return paid_for("reach"), paid_for("share"), Price("step", lambda action, held: -self.step_price)
+
+    def kind(self, thing: Thing) -> str:
+        """Goals by their colour."""
+        return f"{thing.colour} goal" if isinstance(thing, Goal) else str(thing)
+
+    def glyph(self, thing: Thing) -> str:
+        """A goal is a G and its colour."""
+        return (
+            f"G{thing.colour[:2]}"[:2]
+            if isinstance(thing, Goal)
+            else {"wall": "##", "site": "o "}.get(str(thing), "  ")
+        )
+
+    def look(self, thing: Thing) -> Look:
+        """Goals are rings on the floor."""
+        return (
+            (*bare_floor(), *self.look_item(thing.colour)) if isinstance(thing, Goal) else super().look(thing)
+        )
+
+    def look_item(self, item: Item) -> Look:
+        """Rings in the colour."""
+        colour = _PAINT[str(item)]
+        return disk(colour, 0.5, 0.5, 0.42), disk(WHITE, 0.5, 0.5, 0.3), disk(colour, 0.5, 0.5, 0.18)
+
+    def features(self) -> tuple[Feature, ...]:
+        """The agents with their colours, what is around, and the nearest goal of each colour."""
+        names = (*COLOURS[: self.colours], SHARED)
+
+        def colours(item: Item) -> tuple[float, ...]:
+            return tuple(float(item == name) for name in names[:-1])
+
+        def goal(thing: Thing) -> int:
+            return names.index(thing.colour) if isinstance(thing, Goal) else -1
+
+        labels = tuple(f"{name} goal" for name in names)
+        return Agents(names[:-1], colours), Around(("wall",), _walls), Nearest(labels, goal)
+
+    def paint(self, thing: Thing) -> Mapping[str, int]:
+        """Walls and goals."""
+        return {self.kind(thing): 1}
+
+    def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
+        """The number of the colour, from 1 on."""
+        return {"own" if own else "others": 1 + (COLOURS.index(held) if held in COLOURS else 0)}
+
+
+def _walls(thing: Thing) -> tuple[float, ...]:
+    return (float(thing == "wall"),)
+
+
+def _goal_of(colour: str) -> Callable[[int], Goal]:
+    def goal(weakest: int) -> Goal:
+        return Goal(colour)
+
+    return goal

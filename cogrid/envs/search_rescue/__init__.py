@@ -1,0 +1,1 @@
+"""Search and rescue: agents with different tools clear rubble, unlock doors and save victims."""

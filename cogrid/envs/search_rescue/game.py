@@ -1,0 +1,221 @@
+"""The rules of search and rescue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import ClassVar
+
+from cogrid.core.features import Agents, Feature
+from cogrid.core.game import (
+    AnyReward,
+    Chance,
+    Game,
+    Item,
+    Outcome,
+    Placed,
+    Thing,
+    checked_integer,
+    checked_number,
+)
+from cogrid.core.layout import FLOOR, WALL, Layout
+from cogrid.core.look import Look
+from cogrid.envs.features import Around, Nearest
+from cogrid.envs.search_rescue import looks
+from cogrid.envs.search_rescue.layouts import LAYOUTS
+from cogrid.envs.search_rescue.objects import (
+    COLOURS,
+    DEBRIS,
+    DOOR,
+    DOORWAY,
+    KEY,
+    MEDKIT,
+    PICKAXE,
+    POINTS,
+    RED,
+    RUBBLE,
+    TOOLS,
+    YELLOW,
+    Rescuer,
+    Tool,
+    Victim,
+)
+from cogrid.envs.search_rescue.rewards import CLEAR, DROP, RESCUE, REWARDS, TAKE, TREAT, UNLOCK
+
+#: What the agents begin with, in turn: a medic, an engineer, a scout.
+ROLES = (MEDKIT, PICKAXE, None)
+_SEEN = (*(f"{colour} victim" for colour in COLOURS), "treated victim", RUBBLE, DOOR, *TOOLS)
+
+
+@dataclass(frozen=True)
+class SearchRescue(Game):
+    """A medic, an engineer and scouts look for victims, and make a way to them.
+
+    Green victims need a hand, yellow ones a medkit, red ones a medkit and then another agent. A pickaxe
+    clears rubble, a key unlocks doors. Who walks onto a tool with a free hand has it; toggle puts it down.
+    """
+
+    wait: int = 30  # steps that a treated red victim waits for another agent
+    victims: tuple[int, int, int] = (0, 0, 0)  # green, yellow and red ones that reset places on the floor
+    rubble: float = 0.5  # probability that a `?` of the layout is rubble
+
+    legend: ClassVar[Mapping[str, Thing]] = MappingProxyType(
+        {
+            FLOOR: "floor",
+            WALL: "wall",
+            **{colour[0]: Victim(colour) for colour in COLOURS},
+            **{tool[0]: Tool(tool) for tool in TOOLS},
+            "x": RUBBLE,
+            "d": DOOR,
+            "?": DEBRIS,
+        }
+    )
+    layouts: ClassVar[Mapping[str, Layout]] = LAYOUTS
+    planes: ClassVar[tuple[str, ...]] = ("wall", *_SEEN, "time left", "own", "others", "facing", "tool")
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        checked_integer("wait", self.wait, 1, 200)
+        object.__setattr__(self, "victims", tuple(self.victims))
+        if len(self.victims) != len(COLOURS):
+            raise ValueError(
+                f"victims={self.victims} has {len(self.victims)} numbers: give green, yellow and red."
+            )
+        for colour, count in zip(COLOURS, self.victims, strict=True):
+            checked_integer(f"the number of {colour} victims", count, 0, 20)
+        object.__setattr__(self, "rubble", checked_number("rubble", self.rubble, 0.0, 1.0))
+
+    def hand(self, agent: int) -> Item:
+        """An agent's number, and the tool of its role."""
+        return Rescuer(agent, ROLES[agent % len(ROLES)])
+
+    def start(self, thing: Thing) -> Thing | Chance:
+        """Some of the debris is rubble."""
+        rubble = round(self.rubble * 1000)
+        options = [(kind, weight) for kind, weight in ((RUBBLE, rubble), (DOORWAY, 1000 - rubble)) if weight]
+        return Chance(*options) if thing == DEBRIS else thing
+
+    def placed(self) -> tuple[Placed, ...]:
+        """Victims, apart enough to leave ways between them."""
+        pairs = zip(COLOURS, self.victims, strict=True)
+        return tuple(Placed(count, _victim_of(colour), apart=3) for colour, count in pairs if count)
+
+    def walkable(self, thing: Thing) -> bool:
+        """Floor, tools that lie there, and open doors."""
+        return thing in ("floor", DOORWAY) or isinstance(thing, Tool)
+
+    def enter(self, held: Item, thing: Thing) -> Outcome | None:
+        """A free hand takes a tool."""
+        if not isinstance(thing, Tool) or not isinstance(held, Rescuer) or held.tool is not None:
+            return None
+        return Outcome(replace(held, tool=thing.name), "floor", TAKE)
+
+    def interact(self, held: Item, thing: Thing) -> Outcome | None:
+        """Rescue, clear or unlock what is ahead."""
+        if not isinstance(held, Rescuer):
+            return None
+        match thing:
+            case Victim():
+                return self._help(held, thing)
+            case _ if thing == RUBBLE and held.tool == PICKAXE:
+                return Outcome(held, "floor", CLEAR)
+            case _ if thing == DOOR and held.tool == KEY:
+                return Outcome(held, DOORWAY, UNLOCK)
+        return None
+
+    def _help(self, held: Rescuer, victim: Victim) -> Outcome | None:
+        rescue = Outcome(held, "floor", RESCUE, POINTS[victim.colour])
+        if victim.treated_by >= 0:
+            return rescue if held.agent != victim.treated_by else None
+        if victim.colour in (YELLOW, RED) and held.tool != MEDKIT:
+            return None
+        return Outcome(held, Victim(RED, held.agent, self.wait), TREAT) if victim.colour == RED else rescue
+
+    def toggle(self, held: Item, thing: Thing) -> Outcome | None:
+        """Put the tool down on the floor ahead."""
+        if not isinstance(held, Rescuer) or held.tool is None or thing != "floor":
+            return None
+        return Outcome(replace(held, tool=None), Tool(held.tool), DROP)
+
+    def tick(self, thing: Thing) -> Thing:
+        """A treated victim waits, and then has to be treated again."""
+        if not isinstance(thing, Victim) or thing.treated_by < 0:
+            return thing
+        return replace(thing, left=thing.left - 1) if thing.left > 1 else Victim(thing.colour)
+
+    def remaining(self, thing: Thing) -> int:
+        """The episode ends when nobody is left."""
+        return int(isinstance(thing, Victim))
+
+    def rewards(self) -> tuple[AnyReward, ...]:
+        """One, two and three points for green, yellow and red victims, to all."""
+        return REWARDS
+
+    def kind(self, thing: Thing) -> str:
+        """Victims by their colour, tools by their name."""
+        match thing:
+            case Victim(colour, treated_by):
+                return "treated victim" if treated_by >= 0 else f"{colour} victim"
+            case Tool(name):
+                return f"lying {name}"
+        return str(thing)
+
+    def item_name(self, item: Item) -> str:
+        """The tool."""
+        return (item.tool or "nothing") if isinstance(item, Rescuer) else str(item)
+
+    def glyph(self, thing: Thing) -> str:
+        """The letter of the legend; a treated victim has a +."""
+        if isinstance(thing, Victim) and thing.treated_by >= 0:
+            return f"{thing.colour[0]}+"
+        letters = {
+            other: letter * 2 if letter == WALL else f"{letter} " for letter, other in self.legend.items()
+        }
+        return letters.get(thing, "' " if thing == DOORWAY else "  ")
+
+    def look(self, thing: Thing) -> Look:
+        """Victims, rubble, doors and tools."""
+        return looks.look(thing, self.wait) or super().look(thing)
+
+    def look_item(self, item: Item) -> Look:
+        """The tool, if any."""
+        return looks.tool(item.tool) if isinstance(item, Rescuer) and item.tool else ()
+
+    def features(self) -> tuple[Feature, ...]:
+        """The agents and their tools, what is around, and the nearest of all that matters."""
+        kinds = ("wall", *_SEEN)
+
+        def tools(item: Item) -> tuple[float, ...]:
+            return tuple(float(isinstance(item, Rescuer) and item.tool == tool) for tool in TOOLS)
+
+        def around(thing: Thing) -> tuple[float, ...]:
+            return tuple(float(self._seen(thing) == kind) for kind in kinds)
+
+        def near(thing: Thing) -> int:
+            return _SEEN.index(self._seen(thing)) if self._seen(thing) in _SEEN else -1
+
+        return Agents(TOOLS, tools), Around(kinds, around), Nearest(_SEEN, near)
+
+    def _seen(self, thing: Thing) -> str:
+        return thing.name if isinstance(thing, Tool) else self.kind(thing)
+
+    def paint(self, thing: Thing) -> Mapping[str, int]:
+        """What it is, and how long a treated victim can wait."""
+        return {self._seen(thing): 1, "time left": thing.left if isinstance(thing, Victim) else 0}
+
+    def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
+        """Facing is 1 right, 2 down, 3 left, 4 up; tools are numbered from 1 on."""
+        tool = held.tool if isinstance(held, Rescuer) else None
+        return {
+            "own" if own else "others": 1,
+            "facing": facing + 1,
+            "tool": TOOLS.index(tool) + 1 if tool else 0,
+        }
+
+
+def _victim_of(colour: str) -> Callable[[int], Victim]:
+    def victim(weakest: int) -> Victim:
+        return Victim(colour)
+
+    return victim

@@ -1,0 +1,206 @@
+"""Foraging: loads alone and together, rewards, the order of moving, what reset draws and foragers see."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cogrid
+from cogrid.core.spec import Spec
+from cogrid.envs.foraging.objects import Skill
+from cogrid.envs.foraging.policies import ScriptedForagers
+from tests.core.worlds import after, bounds, drawn, fresh, made
+from tests.support import BACKENDS, EVERY_ID, keys
+
+each_backend = pytest.mark.parametrize("backend", BACKENDS)
+BASE = cogrid.make("Foraging-8x8-2p-3f-V0").spec
+SMALL = BASE.override(field_size=5, num_agents=3, max_player_level=3)
+FIELDS = tuple(id for id in EVERY_ID if id.startswith("Foraging"))
+
+
+def placed(spec: Spec, backend: str, board: str) -> Any:
+    """A state from a drawing: a digit is a forager of that level, in reading order, f and a digit is food."""
+    rows = [line.strip() for line in board.strip().split("\n")]
+    cells = [[row[k : k + 2] for k in range(0, len(row), 2)] for row in rows]
+    field, people = np.zeros((len(cells), len(cells[0])), int), []
+    for r, row in enumerate(cells):
+        for c, cell in enumerate(row):
+            if cell[0] == "f":
+                field[r, c] = int(cell[1])
+            elif cell[0] == "a":
+                people.append((r + 1, c + 1, int(cell[1])))
+    env = made(spec, backend)
+    state = fresh(spec, backend)
+    # The walls take no food away, so that the old one goes first.
+    clear = env.replace(state, field=np.zeros_like(field), agent_pos=[place[:2] for place in people])
+    held = [env.spec.symbols.item_number[Skill(place[2])] for place in people]
+    slots = {} if env.rules.slots is None else {"slots": np.array([env.rules.slots.number[int(field.sum())]])}
+    return env.replace(clear, field=field, held=np.array(held), agent_dir=np.full(len(people), 3), **slots)
+
+
+@each_backend
+@pytest.mark.parametrize(
+    ("joint", "verbs", "rewards"),
+    [
+        (("load", "noop", "noop"), ["fail", "", ""], [0, 0, 0]),  # 1 is not 4
+        (("load", "load", "noop"), ["load", "load", ""], [1 / 4, 3 / 4, 0]),
+        (("load", "load", "load"), ["load", "load", "load"], [1 / 6, 3 / 6, 2 / 6]),
+        (("noop", "noop", "load"), ["", "", "fail"], [0, 0, 0]),
+    ],
+)
+def test_levels_add_up_and_share(backend: str, joint: Any, verbs: Any, rewards: Any) -> None:
+    state = placed(
+        SMALL,
+        backend,
+        """
+        ..........
+        ..a1......
+        ..f4a3....
+        ..a2......
+        ..........
+        """,
+    )
+    state, paid, done, infos = after(SMALL, backend, state, *joint)
+    assert infos["verbs"] == verbs
+    np.testing.assert_array_equal(paid, np.array(rewards, np.float32))
+    assert done == ("load" in verbs)
+    assert (np.asarray(state.field).sum() == 0) == done
+
+
+@each_backend
+def test_the_field_before_and_after(backend: str) -> None:
+    board = """
+        ..........
+        ..a1f1....
+        ..........
+        ..f3a2..a3
+        ..........
+        """
+    state = placed(SMALL, backend, board)
+    assert drawn(SMALL, backend, state) == "\n  ^lf1\n\n  f3^l  ^l\n"
+    state, paid, *_ = after(SMALL, backend, state, "load", "load", "left")
+    assert drawn(SMALL, backend, state) == "\n  ^l\n\n  f3^l<l\n"
+    np.testing.assert_array_equal(paid, np.array([1 / 4, 0, 0], np.float32))
+    state, paid, *_ = after(
+        SMALL, backend, state, "noop", "left", "load"
+    )  # food is no floor; 3 is not beside
+    assert drawn(SMALL, backend, state) == "\n  ^l\n\n  f3<l<l\n"
+    assert not paid.any()
+
+
+@each_backend
+def test_a_failed_load_has_its_price_and_rewards_may_be_plain(backend: str) -> None:
+    spec = SMALL.override(penalty=0.1, normalize_reward=False)
+    state = placed(spec, backend, "..........\n..a1f3a2..\n..........\n......f2a1\n..........")
+    assert state.slots is None
+    _, paid, *_ = after(spec, backend, state, "load", "noop", "load")
+    np.testing.assert_array_equal(paid, np.array([-0.1, 0, -0.1], np.float32))
+    _, paid, *_ = after(spec, backend, state, "load", "load", "up")
+    np.testing.assert_array_equal(paid, np.array([3, 6, 0], np.float32))
+
+
+@each_backend
+@pytest.mark.parametrize(
+    ("joint", "row", "columns"),
+    [
+        (("right", "left", "noop"), "  <l>l  ^l", [2, 1, 4]),  # they change places
+        (("right", "right", "left"), "  >l>l  <l", [1, 2, 4]),  # a contest, and who follows stays too
+        (("right", "right", "noop"), "    >l>l^l", [2, 3, 4]),  # a row moves on
+    ],
+)
+def test_moving(backend: str, joint: Any, row: str, columns: Any) -> None:
+    state = placed(SMALL, backend, "..........\n..........\n..a1a2..a3\n..........\n......f2..")
+    state, *_ = after(SMALL, backend, state, *joint)
+    assert (np.asarray(state.agent_pos)[:, 1] - 1).tolist() == columns
+    assert drawn(SMALL, backend, state).split("\n")[2] == row
+
+
+@pytest.mark.parametrize("id", FIELDS)
+def test_what_reset_draws(id: str) -> None:
+    env = cogrid.make(id)
+    state, _ = env.reset_fn(keys(2, 4000))
+    field, game, levels = np.asarray(state.field), env.spec.game, np.asarray(state.agent_level)
+    assert field[:, 1:-1, 1:-1].sum() == field.sum() > 0  # none at the edge
+    for one in field[:300]:
+        foods = np.argwhere(one)
+        apart = abs(foods[:, None] - foods).sum(axis=-1) + 9 * np.eye(len(foods), dtype=int)
+        assert apart.min() >= 3
+        assert 1 <= len(foods) <= game.max_num_food
+    most = np.sort(levels, axis=-1)[:, :3].sum(axis=-1)
+    assert (field.max(axis=(1, 2)) <= most).all()
+    if game.force_coop:
+        assert ((field == 0) | (field == most[:, None, None])).all()
+    low, high = bounds(levels.size, 2**23)
+    assert low <= (levels == 1).sum() <= high
+    assert len({state.pos[k].tobytes() for k in range(100)}) > 90
+    spawned = np.array(env.rules.slots.things)[state.slots[:, 0]]
+    np.testing.assert_array_equal(spawned, field.sum(axis=(1, 2)))
+
+
+def test_every_free_cell_is_as_likely() -> None:
+    env = cogrid.make("Foraging-8x8-2p-3f-V0", max_num_food=1, num_agents=1)
+    state, _ = env.reset_fn(keys(4, 20_000))
+    hits = (np.asarray(state.field) > 0).sum(axis=0)[1:-1, 1:-1]
+    low, high = bounds(20_000, round(2**24 / 36), 1e-7)
+    assert low <= hits.min() <= hits.max() <= high
+
+
+def test_a_small_field_holds_less_food() -> None:
+    env = cogrid.make("Foraging-8x8-2p-3f-V0", field_size=5, max_num_food=4)
+    state, obs = env.reset_fn(keys(1, 500))
+    counts = Counter((np.asarray(state.field) > 0).sum(axis=(1, 2)).tolist())
+    assert set(counts) == {1, 2}, counts  # the middle closes all the rest
+    assert (obs[:, :, 9:12] == [-1, -1, 0]).all()
+
+
+@each_backend
+def test_what_is_seen(backend: str) -> None:
+    spec = SMALL.override(sight=1, window=3)
+    board = "..........\n..a1f1....\n..........\n..f3a2..a3\n.........."
+    env = made(spec, backend)
+    state = placed(spec, backend, board)
+    see = env.rules.backend.compiled(env.step_fn)(state, np.full(3, env.rules.noop))[1]
+    vectors = np.asarray(see)
+    assert vectors[0].tolist() == [1, 2, 1, -1, -1, 0, -1, -1, 0, 1, 1, 1, -1, -1, 0, -1, -1, 0]
+    assert vectors[1].tolist() == [1, 0, 3, -1, -1, 0, -1, -1, 0, 1, 1, 2, -1, -1, 0, -1, -1, 0]
+    whole = made(SMALL, backend)
+    vectors = np.asarray(
+        whole.rules.backend.compiled(whole.step_fn)(placed(SMALL, backend, board), np.full(3, 4))[1]
+    )
+    assert vectors[2].tolist() == [1, 2, 1, 3, 1, 3, -1, -1, 0, 3, 4, 3, 1, 1, 1, 3, 2, 2]
+
+
+@pytest.mark.parametrize("id", FIELDS)
+def test_scripted_foragers_load_nearly_all(id: str) -> None:
+    env = cogrid.make(id, infos=True)
+    paid, verbs = [], Counter[str]()
+    for seed in range(3):
+        env.reset(seed=seed)
+        script, total = ScriptedForagers(env.rules, seed=seed), 0.0
+        while env.agents:
+            _, rewards, _, _, infos = env.step(script.act(env.env_state))
+            total += sum(rewards.values())
+            verbs.update(info["event"]["verb"] for info in infos.values())
+        paid.append(total)
+    assert np.mean(paid) > 0.9, paid
+    assert min(verbs["load"], verbs["fail"]) > 0, verbs
+
+
+def test_wrong_options_are_named() -> None:
+    for options, words in (
+        ({"field_size": 2}, "field_size=2 is out of range"),
+        ({"min_player_level": 3}, "min_player_level=3 is out of range: it must be from 1 to 2"),
+        ({"sight": 0}, "sight=0"),
+        ({"penalty": -1}, "penalty=-1"),
+        ({"food": 3}, "has no option 'food'"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=words):
+            cogrid.make("Foraging-8x8-2p-3f-V0", **options)
+    env = made(SMALL, "numpy")
+    with pytest.raises(ValueError, match="no food of level 99: levels are"):
+        env.replace(fresh(SMALL, "numpy"), field=np.full((5, 5), 99))
+    with pytest.raises(TypeError, match="ScriptedForagers plays Foraging, not Kitchen"):
+        ScriptedForagers(cogrid.make("Overcooked-CrampedRoom-V0").rules)

@@ -1,0 +1,119 @@
+"""Worlds of one's own by module or file: in make, make_vec and the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import cogrid
+from cogrid.__main__ import main
+from cogrid.envs import registry
+from cogrid.play.session import Session
+from cogrid.replay import Recorder, Replay
+
+OWN = Path(__file__).parents[2] / "examples/own_environment.py"
+LAMPS = '''
+from dataclasses import dataclass
+from typing import ClassVar
+
+import cogrid
+from cogrid.core.game import Game, Outcome
+
+
+@dataclass(frozen=True)
+class Lamps(Game):
+    """Light the lamps."""
+
+    legend: ClassVar = {" ": "floor", "#": "wall", "L": "dark"}
+
+    def interact(self, held, thing):
+        if thing == "dark":
+            return Outcome(held, "lit", "light", 1.0)
+
+
+cogrid.register("Lamps-V0", cogrid.Spec(Lamps(), "#####\\n#1 L#\\n#2  #\\n#####", observation="lossless"))
+'''
+
+
+@pytest.fixture(autouse=True)
+def _own_registry(monkeypatch):
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    known = {*sys.modules}
+    yield
+    for name in {*sys.modules} - known:
+        if name.startswith(("cogrid_world_", "lamps", "broken")):
+            del sys.modules[name]
+
+
+def test_a_spec_of_a_file() -> None:
+    named = f"{OWN}:SPEC"
+    env = cogrid.make(named, growth=2)
+    assert (env.spec.game.growth, env.config["layout"]) == (2, "mine")
+    assert cogrid.make(named).spec == cogrid.make(str(OWN)).spec, "a file is run once"
+    assert cogrid.make_vec(str(OWN), 3).reset(seed=0)[0].shape == (3, 2, 25)
+    assert registry.find(named) in cogrid.registered()
+    assert cogrid.options(named)["growth"] == 5
+
+
+def test_an_id_that_a_module_registers(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "lamps.py").write_text(LAMPS, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert cogrid.make("lamps:Lamps-V0").verbs[1:] == ("light",)
+    assert registry.find("lamps:Lamps-V0") == "Lamps-V0"
+    assert cogrid.make("Lamps-V0").spec.num_agents == 2
+
+
+def test_replays_of_own_worlds_never_import(tmp_path: Path) -> None:
+    """A replay comes from anywhere: its id is looked up, not followed."""
+    env = Recorder(cogrid.make(str(OWN)))
+    env.reset(seed=0)
+    env.step({0: 3, 1: 6})
+    replay = env.replay()
+    assert replay.id == f"{OWN}"
+    replay.verify("numpy")
+    foreign = Replay.parse(replay.text().replace(str(OWN), str(tmp_path / "evil.py")))
+    (tmp_path / "evil.py").write_text("raise SystemExit('imported')", encoding="utf-8")
+    with pytest.raises(ValueError, match="unknown environment id"):
+        foreign.verify()
+    with pytest.raises(ValueError, match="unknown environment id"):
+        Session(str(tmp_path / "evil.py"))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("{folder}/none.py", "none.py cannot be imported: FileNotFoundError: there is no such file"),
+        ("no_such_module:Id", "no_such_module cannot be imported: ModuleNotFoundError"),
+        ("{folder}/broken.py", "broken.py cannot be imported: ZeroDivisionError"),
+        ("{folder}/two.py", r"two.py does not have exactly one world; there are A, B"),
+        ("{folder}/two.py:C", r"'C' is no world of .*two.py; there are A, B"),
+        ("math:Id", "'Id' is no world of math; there are none: make a cogrid.Spec"),
+    ],
+)
+def test_mistakes_are_told(name, words, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("1 / 0", encoding="utf-8")
+    two = "import cogrid\nA = cogrid.make('Arena-V0', max_steps=3).spec\nB = A.override(max_steps=4)\n"
+    (tmp_path / "two.py").write_text(two, encoding="utf-8")
+    with pytest.raises(ValueError, match=words):
+        cogrid.make(name.format(folder=tmp_path))
+
+
+def test_the_command_line(tmp_path: Path, capsys) -> None:
+    (tmp_path / "lamps.py").write_text(LAMPS, encoding="utf-8")
+    world, out = str(tmp_path / "lamps.py"), tmp_path / "lamps.gif"
+    assert main(["info", world]) == 0
+    assert "lossless: (4, 5, " in capsys.readouterr().out
+    assert main(["render", f"{world}:Lamps-V0", "--steps", "2", "--out", str(out)]) == 0
+    assert out.stat().st_size > 500
+    assert Session(registry.find(world)).id == "Lamps-V0"
+
+
+def test_an_author_s_mistake_is_told_with_hand_and_thing(tmp_path: Path, capsys) -> None:
+    broken = LAMPS.replace('if thing == "dark":', "if int(thing):")
+    (tmp_path / "lamps.py").write_text(broken, encoding="utf-8")
+    assert main(["info", str(tmp_path / "lamps.py")]) == 2
+    told = capsys.readouterr().err
+    assert "invalid literal for int()" in told
+    assert "Lamps.interact was asked about hand None and thing 'floor'" in told

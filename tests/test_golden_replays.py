@@ -1,0 +1,24 @@
+"""Recorded episodes of every family play again bit for bit on both backends."""
+
+from __future__ import annotations
+
+import pytest
+
+from cogrid.replay import Replay
+from tests.golden.replays import FOLDER, IDS, file_of
+from tests.support import BACKENDS
+
+
+def test_every_id_is_recorded() -> None:
+    assert {path.name for path in FOLDER.glob("*.json")} == {file_of(id).name for id in IDS}
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_recorded_episodes_replay(id: str) -> None:
+    replay = Replay.load(file_of(id))
+    assert replay.id == id
+    replay.verify("numpy")
+    rewards = sum(frame.rewards.sum() for frame in replay.play("numpy"))
+    assert rewards != 0
+    if len(BACKENDS) > 1 and id == next(one for one in IDS if one.split("-")[0] == id.split("-")[0]):
+        replay.verify("jax")  # one of each family: every one of them compiles
