@@ -241,7 +241,7 @@ WRONG_FAMILIES = (
         "one_of(which, ranks[..., -1:]) + np.uint32(1)",
         "np.uint32(1)",
     ),
-    Mutant("things where agents stand", "cogrid/core/reset.py", "free = ~stood(", "free = _stood("),
+    Mutant("things where agents stand", "cogrid/core/reset.py", "free = ~stood(", "free = stood("),
     Mutant(
         "the strongest count as the weakest",
         PLACING,
