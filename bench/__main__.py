@@ -15,11 +15,15 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("bench: interrupted.", file=sys.stderr)
         return 130
+    except ModuleNotFoundError as error:
+        return missing(error)
     command, options = parse(arguments)
     try:
         code = int(command.run(options) or Code.FINE)
         sys.stdout.flush()
         return code
+    except ModuleNotFoundError as error:
+        return missing(error)
     except UsageError as error:
         print(f"bench: {error}", file=sys.stderr)
         return Code.NO_DEVICE if isinstance(error, NoDevice) else Code.USAGE
@@ -33,6 +37,15 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:  # its text says how to go on
         print(f"bench: interrupted{interrupt}.", file=sys.stderr)
         return Code.INTERRUPTED
+
+
+def missing(error: ModuleNotFoundError) -> int:
+    """One sentence about a library of bench's own that is not installed; 2, as for any usage."""
+    if (error.name or "").partition(".")[0] in ("bench", "cogrid", "examples"):
+        raise error
+    way = "python -m pip install -e '.[jax]' --group bench"
+    print(f"bench: {error.name} is not installed: {way} installs all that bench needs.", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

@@ -19,11 +19,17 @@ import numpy as np
 from PIL import Image
 
 import cogrid
+from cogrid.backend import rng
 from cogrid.core.actions import ACTION_SETS, ENTER, FURTHER, INTERACT, TOGGLE
 from cogrid.core.answers import AnyReward, BySlot, Event, Outcome, Price, Replies, Reward, Tally
 from cogrid.core.asking import joint_intent, outcomes_of, ticks_of
+from cogrid.core.layout import DIGITS
+from cogrid.core.reset import reset
+from cogrid.core.rules import compile_rules
 from cogrid.core.spec import OBSERVATIONS, Spec
+from cogrid.envs.overcooked.floor_plan import soup_steps
 from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.generated import HELD_OUT, TRAINING, GeneratedKitchen, boards
 from cogrid.envs.overcooked.lineage import DIFFERENCES
 from cogrid.envs.overcooked.objects import Soup
 from cogrid.envs.registry import spec_of
@@ -74,6 +80,7 @@ def page(id: str, spec: Spec) -> str:
         "## Layout",
         *(f"```text\n{layout.text}\n```" for layout in spec.layout),
         letters(spec),
+        *(generated(id, spec) if isinstance(spec.game, GeneratedKitchen) else ()),
         "## In numbers",
         numbers(spec),
         "## Actions",
@@ -89,6 +96,43 @@ def page(id: str, spec: Spec) -> str:
         "## Versions",
         versions(id),
     )
+
+
+def generated(id: str, spec: Spec) -> Iterator[str]:
+    """What a family of drawn boards promises, some of them, and which are published."""
+    rules = compile_rules(spec, "numpy")
+    seeds = (*TRAINING, *HELD_OUT)
+    letters = np.array([*spec.game.legend, *DIGITS])
+    codes = boards(spec, seeds)
+    steps = [soup_steps(rules, reset(rules, rng.key(seed))) for seed in seeds]
+    yield "## Kitchens"
+    yield (
+        "The board above shows the bounds: the largest size, and the most that there is of everything. "
+        "Every reset draws a kitchen within them from its key, of one room, or of two with a counter between "
+        "them. In each room one cook can get at everything there, even if all others never move; what must "
+        "go to the other room can be handed over; and so a soup can always be served. Of two rooms one has a "
+        "pot and the other one onions. With `random_start=True` cooks may begin where they shut each other "
+        "off, until somebody makes way."
+    )
+    yield (
+        f"Seeds {TRAINING.start} to {TRAINING.stop - 1} are published to learn from, {HELD_OUT.start} to "
+        f"{HELD_OUT.stop - 1} to be judged by, on kitchens never seen:"
+    )
+    yield (
+        "```py\nimport cogrid\nfrom cogrid.envs.overcooked.generated import HELD_OUT, TRAINING, boards\n\n"
+        f'spec = cogrid.make("{id}").spec\n'
+        f'learn = cogrid.make_vec("{id}", num_envs=64, pool=boards(spec, TRAINING))\n'
+        f'judge = cogrid.make_vec("{id}", num_envs=20, pool=boards(spec, HELD_OUT))\n```'
+    )
+    low, middle, high = (int(np.percentile(steps, share)) for share in (0, 50, 100))
+    yield (
+        "`soup_steps(rules, state)` of `cogrid.envs.overcooked.floor_plan` tells how hard a kitchen is: the "
+        "fewest steps in which cooks carry what one soup takes. Of the published ones it is "
+        f"{low} to {high}, with a median of {middle}. Seeds 0 to 3, with theirs:"
+    )
+    for seed in range(4):
+        text = "\n".join("".join(row) for row in letters[codes[seed]])
+        yield f"```text\n{text}\n```\n\nSeed {seed}: {steps[seed]} steps."
 
 
 def lineage_page(specs: dict[str, Spec]) -> str:

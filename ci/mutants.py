@@ -37,6 +37,7 @@ HOOKS = (
     "tests/core/test_views.py",
     "tests/core/test_leaving.py",
     "tests/core/test_boards.py",
+    "tests/envs/overcooked/test_generated.py",
     "-k",
     "not jax and not conformance",
 )
@@ -320,6 +321,7 @@ PLANES = "cogrid/core/planes.py"
 TICKS = "cogrid/core/ticks.py"
 LEAVING = "cogrid/core/leaving.py"
 BOARDS_AS_DATA = "cogrid/core/boards.py"
+GENERATED = "cogrid/envs/overcooked/generated.py"
 RESET = "cogrid/core/reset.py"
 
 WRONG_HOOKS = (
@@ -493,6 +495,18 @@ WRONG_HOOKS = (
         "[_table(rules, 0)] * 4",
     ),
     Mutant("windows are mirrored", PLANES, "STRIDES[(facing + 1) % 4]", "STRIDES[(facing - 1) % 4]"),
+    Mutant(
+        "inner counters part rooms",
+        GENERATED,
+        "np.array([_joined(bits) for bits in range(256)])",
+        "np.ones(256, bool)",
+    ),
+    Mutant(
+        "things stand in the window",
+        GENERATED,
+        "sketch.beside(floor) & solid & ~site.window",
+        "sketch.beside(floor) & solid",
+    ),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
     Mutant(
         "who is away stays",

@@ -46,7 +46,7 @@ def check_env(
         tapes[backend] = _check_functions(env, steps, seed)
         _check_end(CoGridEnv(spec.override(max_steps=3), backend), seed)
         _check_snapshot(env, seed)
-        _check_boards(env, seed)
+    _check_boards(CoGridEnv(spec, backends[0]), seed)
     first = tapes[backends[0]]
     for backend in backends[1:]:
         _assert_tapes(first, tapes[backend], f"{backends[0]} and {backend} differ")

@@ -38,6 +38,8 @@ SAMPLES = {
     "Overcooked-CrampedRoom-SingleAgent": (),
     "Overcooked-CrampedRoom-LocalView": (),
     "Overcooked-AsymmetricAdvantages-PartialObs": (),
+    # Kitchens of every key's own, with tests of their own.
+    "Overcooked-Generated": (),
 }
 IDS = tuple(
     id

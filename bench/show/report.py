@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 
 from bench.compare.findings import VERDICTS, Finding, environment_share, in_short, judge
 from bench.records import UNSTABLE, Result, Row
-from bench.show import diff, gpu, tables
+from bench.show import diff, gpu, overview, tables
 from bench.show.figures import files
 from bench.show.html import Cell, Section, note, number, paragraph, picture, table, text
 from bench.storage import results
@@ -37,7 +37,7 @@ NOTED: dict[str, Callable[[float], str]] = {
 
 
 def page(found: Sequence[Result], baselines: Baselines) -> str:
-    """The whole file, from results in time order and the baselines: of each kind of run the newest."""
+    """The whole file, from results in time order: how fast, what changed, how noisy, and every run."""
     newest = [one for one in reversed(found) if one.rows]
     run = next((one for one in newest if not one.is_ab and one.configuration.suite != "gpu"), None)
     ab = next((one for one in newest if one.is_ab), None)
@@ -47,7 +47,10 @@ def page(found: Sequence[Result], baselines: Baselines) -> str:
         name: picture(name, figure.get_suptitle(), files.svg(figure, name, transparent=True))
         for name, figure in files.drawn(found).items()
     }
-    sections = [ab_section(ab, figures.pop("forest"))] if ab else []
+    picked = figures.pop("speeds", "")
+    sections = [overview.speeds(run, picked)] if run else []
+    if ab:
+        sections.append(ab_section(ab, figures.pop("forest")))
     if run:
         sections += [comparison(run, baselines), measurements(run)]
     if compiled:
@@ -56,12 +59,13 @@ def page(found: Sequence[Result], baselines: Baselines) -> str:
         sections.append(Section("plots", "Plots", "\n".join(figures.values())))
     if run:
         sections.append(noise(run))
+    sections.append(overview.runs(found))
     links = "".join(f"<li>{download(result)}</li>" for result in shown)
     sections.append(Section("machine", "Machine", "".join(map(machine, shown))))
     sections.append(Section("data", "Raw data", f"<ul>{links}</ul>"))
     return string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=escape(f"cogrid benchmarks, {shown[0].when:%Y-%m-%d %H:%M}"),
-        headline=escape(sections[0].headline),
+        headline=escape(next(filter(None, (section.headline for section in sections)), "")),
         machine=escape(tables.machine(shown[0])),
         links=" ".join(f'<a href="#{section.name}">{escape(section.title)}</a>' for section in sections),
         sections="\n".join(section.render() for section in sections),

@@ -128,7 +128,7 @@ def _speed(row: Row, rows: Sequence[Row]) -> list[str]:
     if not row.is_ok:
         return [row.name, "–", "", "", "", "", "", in_short(row)]
     median, batch = row.numbers.median, row.case.batch
-    single = _numpy_single(row, rows)
+    single = numpy_single(row, rows)
     rss = row.memory.get("peak_rss_bytes")
     return [
         row.name,
@@ -157,7 +157,7 @@ def _note(row: Row) -> str:
     return ", ".join(filter(None, [environment_share(row), row.doubt, kept if disturbed else ""]))
 
 
-def _numpy_single(row: Row, rows: Sequence[Row]) -> float | None:
+def numpy_single(row: Row, rows: Sequence[Row]) -> float | None:
     kind = _kind(row)
     singles = (one for one in rows if one.case.mode == "numpy-single" and one.is_ok and one is not row)
     return next((one.numbers.median for one in singles if _kind(one) == kind), None)

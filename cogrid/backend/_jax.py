@@ -131,6 +131,10 @@ class JaxBackend:
 
         return lax.while_loop(go_on, lambda pair: (pair[1], change(pair[1])), (value, change(value)))[1]
 
+    def repeat(self, times: int, change: Callable[[Any, Any], Any], value: Any) -> Any:
+        """A loop of XLA's."""
+        return lax.fori_loop(0, times, change, value)
+
     def words(self, key: Any) -> Any:
         """Typed threefry keys and legacy uint32 pairs are both welcome."""
         if isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key):

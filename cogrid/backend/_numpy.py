@@ -96,6 +96,12 @@ class NumpyBackend:
             value = changed
         return value
 
+    def repeat(self, times: int, change: Callable[[Any, Any], Any], value: Any) -> Any:
+        """A plain loop."""
+        for number in range(times):
+            value = change(number, value)
+        return value
+
     def words(self, key: Any) -> Any:
         """NumPy keys are their words."""
         try:

@@ -69,6 +69,9 @@ class Backend(Protocol):
     def settle(self, change: Callable[[Array], Array], value: Array, passes: int) -> Array:
         """Apply `change` until nothing changes any more; `passes` is a proven upper bound."""
 
+    def repeat(self, times: int, change: Callable[[Any, Any], Any], value: Any) -> Any:
+        """`change(number, value)` for the numbers 0 … times − 1; compiled once, however many there are."""
+
     def words(self, key: Array) -> Array:
         """The two uint32 words of a key, (*B, 2)."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -55,10 +56,25 @@ class Sketch:
         limit = self.xp.asarray(limit, np.uint32)
         return one_of(self.draws(count), limit).astype(np.int32)
 
-    def pick(self, mask: Array) -> Array:
-        """(*B, cells) bool: one of the cells of the mask, each as likely; none where the mask is empty."""
+    def pick(self, mask: Array, drawn: Array = None) -> Array:
+        """(*B, cells) bool: one of the cells of the mask, each as likely; none where the mask is empty.
+
+        `drawn` is (*B, 1) of `draws`; without it there is one more.
+        """
         ranks = mask.cumsum(axis=-1, dtype=np.int32)  # from 1 on
-        return mask & (ranks == self.below(ranks[..., -1:]) + 1)
+        drawn = self.draws(1) if drawn is None else drawn
+        return mask & (ranks == one_of(drawn, ranks[..., -1:].astype(np.uint32)).astype(np.int32) + 1)
+
+    def repeat(self, times: int, change: Callable[[Array, Array, Any], Any], value: Any) -> Any:
+        """`change(number, drawn, value)` so often, with a draw (*B, 1) each; compiled once for all."""
+        drawn = self.draws(times)
+        if not times:
+            return value
+
+        def one(number: Array, value: Any) -> Any:
+            return change(number, drawn[..., number][..., None], value)
+
+        return self._rules.backend.repeat(times, one, value)
 
     def settle(self, change: Callable[[Array], Array], value: Array) -> Array:
         """Apply `change` until nothing changes any more, at most as often as there are cells."""

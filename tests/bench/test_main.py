@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from bench import ROOT
 from tests.interrupts import stopped_at, unread
 
 
@@ -32,3 +35,14 @@ def test_an_interrupted_run_says_how_to_go_on_and_keeps_its_file(tmp_path: Path)
 
 def test_a_reader_that_has_gone_is_no_complaint() -> None:
     assert unread("-m", "bench", "list", "--full", "--backend", "numpy") == (141, "")
+
+
+@pytest.mark.parametrize("library", ["msgspec", "tabulate", "rich"])
+def test_without_its_libraries_it_says_what_to_install(library: str) -> None:
+    hidden = f"import sys; sys.modules[{library!r}] = None"
+    command = [sys.executable, "-c", f"{hidden}; from bench.__main__ import main; sys.exit(main(['list']))"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"bench: {library}")
+    assert "is not installed: python -m pip install -e '.[jax]' --group bench installs" in line

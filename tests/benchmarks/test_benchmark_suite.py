@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import unittest
 import warnings
 from typing import Any
 
@@ -147,3 +149,28 @@ def test_a_real_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_variance_is_the_range_in_per_cent_of_the_median() -> None:
     assert benchmark_suite.compute_variance([90.0, 120.0, 100.0]) == pytest.approx(30.0)
+
+
+def test_runs_are_compared_with_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    medians = iter([(100.0, 50.0, 10.0), (110.0, 50.0, 30.0)])
+
+    def run() -> dict[str, dict[str, float]]:
+        names = ("numpy_single", "jax_single", "jax_vmap_1024")
+        return {name: {"median": median} for name, median in zip(names, next(medians), strict=True)}
+
+    assert len(benchmark_suite.repeated(2, run)) == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-4] == "Run to run (max difference of the medians of 2 runs):"
+    assert [line.split() for line in lines[-3:]] == [
+        ["NumPy:", "9.5%"],
+        ["JAX", "single:", "0.0%"],
+        ["JAX", "vmap:", "100.0%"],
+    ]
+
+
+def test_without_jax_the_test_of_reproducibility_is_skipped_with_a_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(unittest.SkipTest, match="which is not installed"):
+        benchmark_suite.test_benchmark_reproducibility()

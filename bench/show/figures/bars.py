@@ -75,6 +75,47 @@ def phase_bar(axis: Axes, y: int, row: Row, styles: Mapping[str, Style]) -> None
     beside(axis, f"{engineering(whole, 's')} a step, phases {left:.0f} %", (max(left, 100), y), 4)
 
 
+def speeds(results: Iterable[Result]) -> Figure | None:
+    """Steps per second of every mode, environment by environment."""
+    found = panels(results, by_environment)
+    if not found:
+        return None
+    groups = [(panel, group) for panel, groups in found for group in groups]
+    sizes = [len(group) + 1.0 for _, group in groups]
+    figure = Figure(figsize=(9, 1.2 + 0.3 * sum(sizes)), layout="constrained")
+    axes = figure.subplots(len(groups), sharex=True, squeeze=False, height_ratios=sizes)[:, 0]
+    middles = [row.numbers.median for _, group in groups for row in group if row.is_ok] or [1.0]
+    for axis, (panel, group) in zip(axes, groups, strict=True):
+        axis.set_title(f"{group[0].case.environment}, {panel.title}", loc="left", fontsize=9)
+        for y, row in enumerate(group):
+            if not row.is_ok:
+                failed_bar(axis, y, row)
+                continue
+            axis.barh(y, row.numbers.median, height=0.7, color=COLOURS[row.case.backend == "numpy"])
+            doubt = f" ({row.doubt})" if row.doubt else ""
+            beside(axis, engineering(row.numbers.median, row.unit) + doubt, (row.numbers.median, y))
+        name_bars(axis, [mode_of(row) for row in group])
+        axis.set(xscale="log", xlim=(min(middles) / 2, 20 * max(middles)))  # room for the text
+        engineering_axis(axis, "x", "", log=True)
+    axes[-1].set_xlabel("steps per second of the whole batch")
+    return with_heading(figure, found, "Steps per second")
+
+
+def by_environment(rows: Sequence[Row]) -> list[list[Row]]:
+    """The speeds of cogrid, those of one environment together; one speed alone needs no picture."""
+    groups: dict[str, list[Row]] = {}
+    for row in speed_rows(rows):
+        if row.ab is None:
+            groups.setdefault(row.case.environment, []).append(row)
+    return list(groups.values()) if sum(map(len, groups.values())) > 1 else []
+
+
+def mode_of(row: Row) -> str:
+    case = row.case
+    steps = f" ×{case.steps}" if case.mode == "jax-scan" else ""
+    return f"{case.mode}{f'@{case.batch}' if case.batch > 1 else ''}{steps}, {case.workload}"
+
+
 def libraries(results: Iterable[Result]) -> Figure | None:
     found = panels(results, same_work)
     if not found:

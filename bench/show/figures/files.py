@@ -15,12 +15,13 @@ import matplotlib.style
 from matplotlib.figure import Figure
 
 from bench.records import Result
-from bench.show.figures.bars import libraries, phases, targets
+from bench.show.figures.bars import libraries, phases, speeds, targets
 from bench.show.figures.intervals import intervals
 from bench.show.figures.sweeps import chunks, efficiency, memory, throughput
 from bench.storage.results import write_bytes
 
 FIGURES: dict[str, Callable[[Iterable[Result]], Figure | None]] = {
+    "speeds": speeds,
     "throughput": throughput,
     "efficiency": efficiency,
     "memory": memory,

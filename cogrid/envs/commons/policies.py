@@ -26,8 +26,8 @@ class ScriptedPlayers:
     """Everybody walks to the nearest apple worth eating; the first `cleaners` keep the river clean before.
 
     An apple is worth eating with `restraint` others within distance 2: 0 is greed, 3 leaves the patch able to
-    grow as fast as it can. A player with another one in reach zaps it with probability `temper`; `noise` is the
-    share of random actions.
+    grow as fast as it can. A player with another one in reach zaps it with probability `temper`; `noise`
+    is the share of random actions.
     """
 
     def __init__(

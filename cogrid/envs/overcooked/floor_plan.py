@@ -6,20 +6,24 @@ import functools
 import heapq
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+
+from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import ACTION_SETS, INTERACT, Action
 from cogrid.core.rules import Rules
 from cogrid.envs.overcooked.game import Kitchen
-from cogrid.envs.overcooked.objects import DISH, INGREDIENTS, Counter, Pile, Pot, Serving
+from cogrid.envs.overcooked.objects import DISH, INGREDIENTS, ONION, Counter, Pile, Pot, Serving
 
 FAR = 10**6  # steps to where no way leads
 
 
 class FloorPlan:
-    """One layout: what stands where; cells are numbers, as in the state."""
+    """One board: what stands where; cells are numbers, as in the state."""
 
-    def __init__(self, rules: Rules, layout: int) -> None:
-        things = [rules.spec.symbols.things[number] for number in rules.boards[layout].tolist()]
+    def __init__(self, rules: Rules, board: Sequence[int]) -> None:
+        things = [rules.spec.symbols.things[number] for number in board]
         cells = range(len(things))
         assert isinstance(rules.spec.game, Kitchen)  # the cooks have asked
         self.game = rules.spec.game
@@ -41,10 +45,23 @@ class FloorPlan:
         self.rooms = [frozenset(self.room[d] for d in near) for near in self.beside]  # that reach each cell
 
 
+def floor_plan(rules: Rules, state: EnvState) -> FloorPlan:
+    """The plan of a single state's board, whatever is in the pots and on the counters; made once."""
+    if rules.open:
+        return _floor_plan(rules, tuple(_empty(rules)[np.asarray(state.cells)].tolist()))
+    return _floor_plan(rules, 0 if state.layout is None else int(state.layout))
+
+
 @functools.lru_cache(maxsize=256)
-def floor_plan(rules: Rules, layout: int) -> FloorPlan:
-    """The plan of a layout; the same object for the same question."""
-    return FloorPlan(rules, layout)
+def _floor_plan(rules: Rules, board: int | tuple[int, ...]) -> FloorPlan:
+    return FloorPlan(rules, rules.boards[board].tolist() if isinstance(board, int) else board)
+
+
+@functools.lru_cache(maxsize=256)
+def _empty(rules: Rules) -> np.ndarray[Any, Any]:
+    """(things,) the first thing of the same kind."""
+    kinds = rules.types.tolist()
+    return np.array([kinds.index(kind) for kind in kinds])
 
 
 @functools.lru_cache(maxsize=2**13)
@@ -91,6 +108,39 @@ def missing(floor: FloorPlan, larder: tuple[str, ...], items: tuple[str, ...]) -
         return game.value_of(soup), -len(soup), -game.time_of(soup)
 
     return max((extra for extra in extras if items + extra), key=worth, default=None)
+
+
+def soup_steps(rules: Rules, state: EnvState) -> int:
+    """How hard a kitchen is: the fewest steps in which cooks carry what one soup takes; FAR if none can.
+
+    Three onions and a dish go to a pot and the soup to a serving: each is taken, carried on the shortest way,
+    handed over at counters where rooms have to be crossed, and put down. Cooks are where they are needed.
+    """
+    floor = floor_plan(rules, state)
+
+    def carried(source: int, targets: Sequence[int]) -> int:
+        """Steps from a thing to the nearest of some others: two of a hand, two at every counter between."""
+        queue, known = [(1, cell) for cell in floor.beside[source]], dict.fromkeys(floor.beside[source], 1)
+        goals = {cell for target in targets for cell in floor.beside[target]}
+        while queue:
+            steps, cell = heapq.heappop(queue)
+            if cell in goals:
+                return steps + 1
+            ways = [(steps + 1, near) for near in floor.beside[cell]]
+            over = (c for c in floor.counters if cell in floor.beside[c] and len(floor.rooms[c]) > 1)
+            ways += [(steps + 2, near) for counter in over for near in floor.beside[counter]]
+            for way in ways:
+                if way[0] < known.get(way[1], FAR):
+                    known[way[1]] = way[0]
+                    heapq.heappush(queue, way)
+        return FAR
+
+    def soup(pot: int) -> int:
+        onions = min((carried(pile, (pot,)) for pile in floor.piles[ONION]), default=FAR)
+        dish = min((carried(pile, (pot,)) for pile in floor.piles[DISH]), default=FAR)
+        return min(FAR, 3 * onions + dish + carried(pot, floor.servings))
+
+    return min(map(soup, floor.pots), default=FAR)
 
 
 def _toward(actions: Sequence[Action], facing: int, wanted: int) -> int:

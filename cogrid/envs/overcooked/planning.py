@@ -123,9 +123,12 @@ class Plan:
     def _meet_by_errand(self, need: Need) -> None:
         """Send the cook who has it done soonest, unless it lies ready for one nearer to its target."""
         floor, lying = self.floor, [c for c, item in self.lying.items() if item == need.item]
-        sources = need.targets if need.item is None else lying + floor.piles.get(str(need.item), [])
+        piles = floor.piles.get(str(need.item), [])
+        sources = need.targets if need.item is None else lying + piles
         hops = hops_to(floor, need.targets, self.rooms)
-        nearest = {c: min(hops.get(room, FAR) for room in floor.rooms[c]) for c in lying}
+        nearest = {c: min(hops.get(room, FAR) for room in floor.rooms[c]) for c in (*lying, *piles)}
+        # Nobody brings what those nearer to the target can take from a pile of their own.
+        nearest |= dict.fromkeys(piles, min((nearest[c] for c in piles), default=FAR))
         offers = []
         for agent in self.free:
             room, burdened = self.room[agent], self.scene.held[agent] is not None

@@ -52,7 +52,7 @@ class ScriptedCooks:
             raise ValueError(f"cooks act in a single state, and this is a batch of shape {state.time.shape}.")
         symbols, time = self.rules.spec.symbols, int(state.time)
         scene = Scene(
-            floor_plan(self.rules, 0 if state.layout is None else int(state.layout)),
+            floor_plan(self.rules, state),
             [symbols.things[number] for number in np.asarray(state.cells).tolist()],
             np.asarray(state.pos).tolist(),
             np.asarray(state.agent_dir).tolist(),

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from cogrid.core.layout import Layout
 from cogrid.core.spec import Spec
 from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.generated import GeneratedKitchen
 from cogrid.envs.overcooked.layouts import LAYOUTS, OLDER_LAYOUTS
 from cogrid.envs.overcooked.lineage import game_of
 from cogrid.envs.overcooked.lineage_layouts import BEGUN_LAYOUTS
@@ -44,4 +45,6 @@ _OLDER: Mapping[str, Spec] = MappingProxyType(
     }
 )
 
-SPECS: Mapping[str, Spec] = MappingProxyType({**CLASSIC, **_OLDER, **_LINEAGE})
+_GENERATED = {"Overcooked-Generated-V0": Spec(GeneratedKitchen())}
+
+SPECS: Mapping[str, Spec] = MappingProxyType({**CLASSIC, **_OLDER, **_LINEAGE, **_GENERATED})

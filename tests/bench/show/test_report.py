@@ -62,7 +62,7 @@ def whole() -> str:
 
 def test_all_sections_are_there_and_linked(whole: str) -> None:
     page = Page(whole)
-    names = ["pairs", "baselines", "results", "plots", "noise", "machine", "data"]
+    names = ["speeds", "pairs", "baselines", "results", "plots", "noise", "runs", "machine", "data"]
     assert [value for value in page.named("href") if value.startswith("#") and "-" not in value] == [
         f"#{name}" for name in names
     ]
@@ -142,8 +142,32 @@ def test_a_page_of_little(tmp_path: Path) -> None:
     assert report.page([result([row(error="x")])], Baselines())
 
 
-def test_the_newest_run_is_shown() -> None:
-    older = run(row(name="older row"), created="2026-11-01T10:00:00+00:00")
+def test_the_newest_run_is_shown_and_every_run_is_listed() -> None:
+    older = run(
+        row(name="older row"), created="2026-11-01T10:00:00+00:00", tag="first", description="a cold start"
+    )
     text = Page(report.page([older, run(row(name="newer row"))], Baselines())).text
     assert "newer row" in text
     assert "older row" not in text
+    listed = text[text.index("Every run here") :]
+    assert "2 runs, the newest first." in listed
+    assert listed.index("2026-11-17 10:00") < listed.index("2026-11-01 10:00") < listed.index("a cold start")
+
+
+def test_it_begins_with_how_fast_it_is_in_words_and_as_a_picture() -> None:
+    quick = [
+        row(name="one", mode="numpy-single", batch=1, speed=1e4),
+        row(name="batch", mode="numpy-batch", batch=1024, speed=2e5),
+        row(name="scan", mode="jax-scan", batch=1024, speed=4e6),
+        row(name="shaky", id="Arena-V0", mode="jax-vmap", batch=8, samples=around(1e6, 0.9)),
+    ]
+    text = report.page([result(quick)], Baselines())
+    words = Page(text).text
+    kitchen = (
+        "fastest is jax-scan@1024 with 4 M steps/s, "
+        "400 times as fast as one NumPy environment (10 K steps/s)."
+    )
+    assert kitchen in words
+    assert "jax-vmap@8 with 1 M steps/s; that is doubtful, the machine was too noisy." in words
+    assert words.index(kitchen) < words.index("There is no baseline")
+    assert 'aria-label="Steps per second"' in text
