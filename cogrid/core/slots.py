@@ -14,7 +14,7 @@ import numpy as np
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core.answers import Counted, Event, Reply, Thing
-from cogrid.core.asking import asked, things_asked
+from cogrid.core.asking import asked
 from cogrid.core.chance import Branch, Odds, branches, odds
 from cogrid.core.game import Game
 from cogrid.core.spec import Spec
@@ -63,8 +63,7 @@ def slots_of(spec: Spec) -> Slots | None:
     firsts = [[thing for thing, _ in start] for start in starts]
     for k, slot in counted:
         firsts[k] = list(range(slot.most + 1))
-    if None in itertools.chain(*firsts):
-        raise TypeError(f"{type(game).__name__}.slots begins a slot with None: name the thing that it is.")
+    is_empty = None in itertools.chain(*firsts)  # then None is a thing as any other
     ticks: dict[tuple[str, Thing], tuple[Branch, ...]] = {}
     replies: dict[tuple[str, Thing], dict[int, tuple[Branch, ...]]] = {}  # by the row of the event
     for name, todo in zip(named, firsts, strict=True):  # every slot has things of its own
@@ -72,6 +71,11 @@ def slots_of(spec: Spec) -> Slots | None:
             if (name, thing) in ticks:
                 continue
             ticks[name, thing] = ticks_of(game, name, thing)
+            if not is_empty and any(reply.thing is None for reply, _ in ticks[name, thing]):
+                raise TypeError(
+                    f"{type(game).__name__}.tick_slot answers None for slot {name!r} and thing {thing!r}: "
+                    "return a thing, the same one where nothing changes."
+                )
             asked_rows = ((row, event) for row, event in enumerate(events) if event is not None)
             replies[name, thing] = {row: _replies_of(game, name, thing, event) for row, event in asked_rows}
             found = [ticks[name, thing], *replies[name, thing].values()]
@@ -109,7 +113,7 @@ def _events(spec: Spec) -> list[Event | None]:
 
 def ticks_of(game: Game, slot: str, thing: Thing) -> tuple[Branch, ...]:
     """What a slot becomes by itself, as replies."""
-    found = things_asked(game, game.tick_slot, slot=slot, thing=thing)
+    found = asked(game, game.tick_slot, slot=slot, thing=thing)
     return tuple((answer if isinstance(answer, Reply) else Reply(answer), below) for answer, below in found)
 
 

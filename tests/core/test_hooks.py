@@ -84,7 +84,6 @@ def test_half_of_a_pair(hook: str, other: str) -> None:
             {"one_cell": lambda: (OneCell(lambda thing: thing == "lamp", lambda thing: None),)},
             r"Own\.one_cell makes None of 'lamp'",
         ),
-        ({"slots": lambda: {"order": None}}, r"Own\.slots begins a slot with None"),
         (
             {"slots": lambda: {"order": "soup"}, "tick_slot": lambda slot, thing: None},
             r"Own\.tick_slot answers None for slot 'order' and thing 'soup'",
