@@ -143,10 +143,13 @@ class _Seen:
         stood = np.zeros_like(boards, bool)
         on = state.pos < rules.n_cells
         stood[np.nonzero(on)[0], state.pos[on]] = True
-        if rules.spec.game.scattered() is None:  # which may hide a letter
-            starts = dict(zip(symbols.things, _cases(symbols.starts), strict=True))
-            where = np.isin(boards, [symbols.number[thing] for thing in symbols.begins]) & ~stood
-            where[:, np.setdiff1d(np.arange(rules.n_cells), rules.starting)] = False
+        starts = dict(zip(symbols.things, _cases(symbols.starts), strict=True))
+        where = np.isin(boards, [symbols.number[thing] for thing in symbols.begins]) & ~stood
+        where[:, np.setdiff1d(np.arange(rules.n_cells), rules.starting)] = False
+        hidden = rules.spec.game.scattered() is not None or rules.spec.game.placed() or rules.open
+        if hidden:  # what a letter was when the episode began cannot be told
+            self.hooks["start"] += int(where.sum())
+        else:
             for letter, thing in zip(boards[where].tolist(), state.cells[where].tolist(), strict=True):
                 begun = symbols.things[letter]
                 self._note("start", f"{begun!r}", starts[begun], symbols.things[thing])
