@@ -47,7 +47,7 @@ MATRIX = {
 # What other sessions run, and `tests` leaves to them.
 ELSEWHERE = (
     *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed", "tests/examples", "tests/clients"),
-    "tests/test_examples.py",
+    *("tests/train", "tests/test_examples.py"),
 )
 # Other libraries by environment: those that cannot share one stand apart. Each has a dependency group.
 CLIENTS = {
@@ -182,7 +182,7 @@ def tests_slow(session: nox.Session) -> None:
     """Run the tests that are marked slow, which the other sessions leave out."""
     row = MATRIX["jax-cpu"]
     install(session, "tests", extra="train")
-    others = (path for path in ELSEWHERE if path != "tests/examples")
+    others = (path for path in ELSEWHERE if path not in ("tests/examples", "tests/train"))
     pytest(session, row, "-m", "slow", *(f"--ignore={path}" for path in others))
 
 
@@ -224,17 +224,17 @@ def distributed(session: nox.Session) -> None:
 @nox.session(tags=["ci"])
 @backends("any")
 def examples(session: nox.Session, backend: str) -> None:
-    """Run the samples of the README and of docs/, and examples/ (numpy: those that need no JAX)."""
+    """Run the samples of the README and docs/, examples/ and training (numpy: those that need no JAX)."""
     row = MATRIX[backend]
     install(session, "tests", extra="train" if row.extra else None)
-    pytest(session, row, "tests/test_examples.py", "tests/examples")
+    pytest(session, row, "tests/test_examples.py", "tests/examples", "tests/train")
 
 
 @nox.session
 def train(session: nox.Session) -> None:
-    """Train cooks by examples/ippo.py and tell how many soups they deliver; -- --help for its options."""
+    """Train three seeds in CrampedRoom and print their scores; -- ID for another world, -- --help."""
     install(session, extra="train")
-    run_through(session, "python", "examples/ippo.py", *session.posargs)
+    run_through(session, "python", "-m", "cogrid", "train", *session.posargs)
 
 
 @nox.session(tags=["ci"])

@@ -120,7 +120,7 @@ def commons() -> list[Case]:
 
 
 def training(short: bool = False) -> list[Case]:
-    """Updates of the learner in examples/ippo.py, as it comes and with the whole grid; short for an A/B."""
+    """Updates of the learner in cogrid.train, as it comes and with the whole grid; short for an A/B."""
     batch, steps = (16, 16) if short else (64, 128)
     kinds = ((), options(observation="lossless"))
     return [Case(CRAMPED, "jax-scan", batch, steps, measure="train", options=kind) for kind in kinds]

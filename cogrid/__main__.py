@@ -1,4 +1,4 @@
-"""The command line: what there is, what it is like, and pictures of it."""
+"""The command line: list environments, look at them, play them, train in them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ from typing import Any
 from cogrid import interrupt
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
+from cogrid.core.rewards import never_paid
+from cogrid.crossplay import command as crossplay
 from cogrid.envs import registry
 from cogrid.envs.registry import family_of, find, is_own, make, registered, spec_of
 from cogrid.episode import Episode, play, replayed
+from cogrid.humans import command as humans
 from cogrid.play.server import Server
 from cogrid.play.session import Session
 from cogrid.policies import POLICIES, usual_policy
@@ -46,22 +49,24 @@ python -m bench profile         where the time of a step goes"""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; a user's mistake is one sentence and exit code 2."""
-    options = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser(words[0] if words else "").parse_args(words)
     try:
-        options.run(options)
+        code: int | None = options.run(options)
     except (ValueError, TypeError, OSError) as error:
         if interrupt.is_closed_output(error):
             raise
-        words = "; ".join([str(error), *getattr(error, "__notes__", ())])  # what an author's rule was asked
-        print(f"python -m cogrid {options.command}: {words}", file=sys.stderr)
+        notes = getattr(error, "__notes__", ())  # what an author's rule was asked
+        print(f"python -m cogrid {options.command}: {'; '.join([str(error), *notes])}", file=sys.stderr)
         return 2
-    return 0
+    return code or 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: str) -> argparse.ArgumentParser:
+    """The parser; a command that needs more than NumPy is described only if it is the one that is run."""
     parser = argparse.ArgumentParser(
         prog="python -m cogrid",
-        description="Multi-agent grid worlds: list them, look at them, make pictures of them.",
+        description="Multi-agent grid worlds: list them, look at them, play them, train in them.",
         epilog="example: python -m cogrid render Overcooked-CrampedRoom-V0 --out kitchen.gif",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -72,6 +77,15 @@ def _parser() -> argparse.ArgumentParser:
     info.set_defaults(run=_info)
     _add_render(commands.add_parser("render", help="write a picture or a film of an episode"))
     _add_play(commands.add_parser("play", help="play in the browser, or look at a replay there"))
+    train = commands.add_parser("train", help="train agents, and leave scores and policies that can play")
+    if command == "train":
+        _add_train(train)
+    crossplay.add_arguments(
+        commands.add_parser("crossplay", help="play all pairs of some policies with each other")
+    )
+    humans.add_arguments(
+        commands.add_parser("humans", help="turn overcooked_ai's human games into replays and arrays")
+    )
     bench = commands.add_parser("bench", help="print how speed is measured")
     bench.set_defaults(run=lambda options: print(BENCH))
     return parser
@@ -94,7 +108,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
     render.add_argument(
         "--policy",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (a script if there is one)",
+        help=f"{', '.join(POLICIES)}, or a policy-SEED.npz of `train` (a script if there is one)",
     )
     render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"side of a cell ({TILE})")
     render.add_argument(
@@ -115,13 +129,21 @@ def _add_play(play: argparse.ArgumentParser) -> None:
     play.add_argument(
         "--partner",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a checkpoint of examples/ippo.py (a script if there is one)",
+        help=f"{', '.join(POLICIES)}, or a policy-SEED.npz of `train` (a script if there is one)",
     )
     play.add_argument("--seed", type=int, metavar="N", help="of the first episode (random)")
     play.add_argument("--participant", metavar="NAME", help="kept in the replays that are saved")
     play.add_argument("--port", type=_count(0), default=0, metavar="N", help="of this machine (a free one)")
     play.add_argument("--no-open", action="store_true", help="only print the address")
     play.set_defaults(run=_play)
+
+
+def _add_train(train: argparse.ArgumentParser) -> None:
+    try:
+        from cogrid.train import command  # optional: it needs the extra `train`
+    except ModuleNotFoundError as error:
+        train.error(f"it needs {error.name}: pip install '.[train]' from the checkout.")
+    command.add_arguments(train)
 
 
 def _file(what: str) -> Path | None:
@@ -233,7 +255,7 @@ def _info(options: argparse.Namespace) -> None:
     print(f"{options.id}: {(type(game).__doc__ or type(game).__name__).strip().splitlines()[0]}\n")
     for layout in spec.layout:
         print("\n".join(f"    {row}" for row in layout.rows))
-    choices = registry.options(options.id)
+    choices, idle = registry.options(options.id), never_paid(env.rules)
     known = (f"{letter} {game.kind(game.legend[letter])}" for letter in sorted(letters - {FLOOR}))
     starts = [f"{DIGITS[0]}… where agents start"] if any(layout.starts for layout in spec.layout) else []
     rows = {
@@ -242,7 +264,7 @@ def _info(options: argparse.Namespace) -> None:
         "steps": str(spec.max_steps),
         "actions": ", ".join(f"{number} {name}" for number, name in enumerate(env.action_names)),
         "observation": f"{spec.observation}: {seen.shape} {seen.dtype}, named in env.feature_names",
-        "rewards": ", ".join(reward.name for reward in game.rewards()),
+        "rewards": ", ".join(f"{r.name} (never paid)" if r.name in idle else r.name for r in game.rewards()),
         "events": ", ".join(filter(None, env.verbs)) or "none",
         "options": ", ".join(f"{name}={value!r}" for name, value in choices.items()),
     }

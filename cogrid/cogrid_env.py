@@ -159,7 +159,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
     def renew_fn(self, state: EnvState, obs: Array, done: Array, pool: Any = None) -> tuple[EnvState, Array]:
         """`renew_fn(state, obs, done) -> (state, obs)`: automatic reset, for loops over `step_fn`; pure.
 
-        Environments that are done begin anew from their own keys, and from the pool if there is one; the
+        Finished environments are reset from their own keys, and from the pool if there is one; the
         others go on. Shaping weights stay.
         """
         return renew(self.rules, state, obs, done, pool)

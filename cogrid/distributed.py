@@ -136,7 +136,7 @@ def named() -> Iterator[None]:
 
 
 def _check(address: Any, num_processes: Any, process_id: Any, wait: Any, heartbeat: Any) -> None:
-    """Refuse in words what JAX would refuse later, or never."""
+    """Raise a clear error for what JAX would report later, or never."""
     given = {"address": address, "num_processes": num_processes, "process_id": process_id}
     if address is not None and None in given.values():
         missing = next(name for name, value in given.items() if value is None)

@@ -157,7 +157,7 @@ class Replay:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Replay:
-        """Read what `save` wrote; refuses anything else in words."""
+        """Read what `save` wrote; raises a clear error for anything else."""
         try:
             text = limited_bytes(path)
         except ValueError as error:

@@ -6,7 +6,6 @@ import importlib.util
 import itertools
 import json
 import sys
-import warnings
 from collections.abc import Sequence
 from types import FrameType
 from typing import Any
@@ -17,8 +16,6 @@ from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.game import Game
-from cogrid.core.rewards import terms
-from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.symbols import Symbols, close
 from cogrid.exercise import Exercise, exercise
@@ -32,11 +29,9 @@ def check_env(
     Checked on every installed backend (or those named): shapes and spaces, the PettingZoo adapter, equal bits
     for equal seeds, a batch equal to its environments alone, backends equal to each other, silence after the
     end, actions out of range, snapshots, rules that depend on their arguments alone, draws that are as likely
-    as they should be. Returns how often each verb occurred in these episodes, and what else was exercised. A
-    reward term that can never be paid is a warning.
+    as they should be. Returns how often each verb occurred in these episodes, and what else was exercised.
     """
     _check_rules(spec)
-    _warn_of_idle_terms(spec)
     if backends is None:
         backends = ("numpy", "jax") if importlib.util.find_spec("jax") else ("numpy",)
     tapes = {}
@@ -93,19 +88,6 @@ def _check_rules(spec: Spec) -> None:
             assert again[hook] == answers, (
                 f"{type(game).__name__}.{hook} answered the same question in two ways: "
                 "a rule depends on its arguments alone; for chance, return a Chance"
-            )
-
-
-def _warn_of_idle_terms(spec: Spec) -> None:
-    """Of the terms that the author wrote; what `Game.rewards` pays by default may well be nothing."""
-    if type(spec.game).rewards is Game.rewards:
-        return
-    for term in terms(compile_rules(spec, "numpy")):
-        if not term.points.any():
-            warnings.warn(
-                f"the reward term {term.reward.name!r} of {type(spec.game).__name__} can never be paid: "
-                "nothing that can happen on these layouts gives it points.",
-                stacklevel=3,
             )
 
 

@@ -212,7 +212,7 @@ class VectorEnv:
 
     @alone
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Step all; who ends begins anew at once (same-step) or by the next step (next-step)."""
+        """Step all; finished environments are reset at once (same-step) or by the next step (next-step)."""
         if self._state is None:
             raise ValueError("step before reset: call reset() first.")
         actions = as_array("actions", actions)

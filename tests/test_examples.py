@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
+from cogrid.humans.games import read_games, write_dataset
+from tests.humans.recordings import played, write
 from tests.support import HAS_JAX
 
 ROOT = Path(__file__).parents[1]
@@ -18,8 +20,9 @@ ROOT = Path(__file__).parents[1]
 ELSEWHERE = ("docs/with-your-learner.md", "examples/torch_ppo.py")
 # For the examples whose defaults take a person's time, and not a test's.
 ARGUMENTS = {
+    "examples/behaviour_cloning.py": ("games.npz", "--epochs", "2", "--hidden", "8"),
     "examples/performance_demo.py": ("--id", "Arena-V0", "--num-envs", "1e3", "--seconds", "0.5"),
-    "examples/ippo.py": ("--steps", "2048", "--num-envs", "8", "--num-steps", "32", "--shadow"),
+    "examples/ippo.py": ("--steps", "2048", "--num-envs", "8", "--num-steps", "32"),
     "examples/numpy_policy_gradient.py": ("--steps", "4096", "--num-envs", "8"),
 }
 
@@ -62,6 +65,17 @@ def samples() -> list[Sample]:
     return [sample for sample in found if sample.name not in ELSEWHERE]
 
 
+def recorded_games(folder: Path) -> None:
+    """A dataset of two games that scripted cooks played."""
+    first, second = played(60, pair=1), played(60, pair=2)
+    file = write(folder / "games.pickle", {name: first[name] + second[name] for name in first})
+    write_dataset(folder / "games.npz", read_games(file), "features")
+
+
+# Examples that read a file.
+FILES = {"examples/behaviour_cloning.py": recorded_games}
+
+
 @pytest.mark.parametrize("sample", [pytest.param(s, id=s.name) for s in samples() if s.runs_here])
 def test_sample_runs(sample: Sample, tmp_path: Path) -> None:
     """In a process and a directory of its own: a sample neither leans on another nor litters the checkout."""
@@ -69,6 +83,7 @@ def test_sample_runs(sample: Sample, tmp_path: Path) -> None:
     if example.suffix != ".py":
         example = tmp_path / f"{sample.name.replace(':', '_line_').replace('/', '_')}.py"
         example.write_text(sample.source, encoding="utf-8")
+    FILES.get(sample.name, lambda folder: None)(tmp_path)
     search = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [sys.executable, "-W", "error", str(example), *ARGUMENTS.get(sample.name, ())],

@@ -24,6 +24,7 @@ LAYERS = {
     "cogrid.interrupt": (),
     "cogrid.render": ("numpy", "cogrid.backend", "cogrid.core", "cogrid.files", "cogrid.render"),
     "cogrid": ("numpy", "gymnasium", "pettingzoo", "cogrid"),
+    "cogrid.train": ("numpy", "equinox", "jax", "matplotlib", "optax", "rich", "cogrid"),
     "cogrid.adapters.stable_baselines3": ("numpy", "gymnasium", "stable_baselines3", "cogrid"),
     "cogrid.benchmarks": ("numpy", "cogrid"),
 }
@@ -83,7 +84,15 @@ ORDER = (
 )
 
 # Other libraries that only some use has, and the layer where a function may import them.
-EXTRAS = {"PIL": "cogrid.render", "tkinter": "cogrid.render", "websockets": "cogrid", "jaxmarl": "cogrid"}
+EXTRAS = {
+    "PIL": "cogrid.render",
+    "tkinter": "cogrid.render",
+    "websockets": "cogrid",
+    "matplotlib": "cogrid",
+    "jaxmarl": "cogrid",
+}
+# A layer that needs an extra as a whole: the others import it inside of functions.
+EXTRA_LAYERS = ("cogrid.train",)
 
 # Modules that import JAX at module level. Everything else imports JAX, or one of these, inside a function.
 JAX_MODULES = ("cogrid.backend._jax",)
@@ -148,13 +157,15 @@ def complaint(module: str, found: Import) -> str | None:
     """What is wrong with this import in this module, or None."""
     target, in_function = found.target, found.in_function
     if under(target, OPTIONAL):
-        if module in JAX_MODULES or (in_function and layer_of(module) in OUTER):
+        if under(module, JAX_MODULES + EXTRA_LAYERS) or (in_function and layer_of(module) in OUTER):
             return None
         return "JAX belongs in " + " and ".join(JAX_MODULES)
     if in_function:
-        wanted = target in JAX_MODULES or EXTRAS.get(target.split(".")[0]) == layer_of(module)
+        wanted = under(target, JAX_MODULES + EXTRA_LAYERS) or EXTRAS.get(target.split(".")[0]) == layer_of(
+            module
+        )
         return None if wanted else "imports inside functions are for optional extras"
-    if target in JAX_MODULES:
+    if target in JAX_MODULES or under(target, EXTRA_LAYERS) > under(module, EXTRA_LAYERS):
         return "it imports JAX, so import it inside the function that needs it"
     if target.split(".")[0] in sys.stdlib_module_names:
         return None
@@ -216,7 +227,7 @@ MODULES = frozenset(
     + ["cogrid.core", *(f"cogrid.core.{name}" for name in ("spec", "rules", "movement", "ticks", "step"))]
     + [
         "cogrid.benchmarks.clock",
-        "cogrid.files",
+        "cogrid.train.options",
         "cogrid.envs",
         "cogrid.envs.registry",
         "cogrid.envs.arena.specs",
@@ -254,6 +265,8 @@ MODULES = frozenset(
         ("cogrid.benchmarks.modes", "import jax"),
         ("cogrid.benchmarks.modes", "import tabulate"),
         ("cogrid.vector", "from cogrid.benchmarks import clock"),
+        ("cogrid.vector", "from cogrid.train import options"),
+        ("cogrid.train.options", "import bench.suites"),
         ("cogrid.core.step", "from cogrid.benchmarks.clock import take"),
         ("cogrid.vector", "def f():\n    import numpy"),
         ("cogrid.vector", "if TYPE_CHECKING:\n    pass\nelse:\n    import jax"),
@@ -275,6 +288,8 @@ def test_planted_violation_is_found(module: str, source: str) -> None:
         ("cogrid.envs.overcooked.specs", "from cogrid.core.spec import Spec\nfrom . import layouts"),
         ("cogrid.envs.registry", "from cogrid.cogrid_env import CoGridEnv\nfrom .arena import specs"),
         ("cogrid.render.film", "from cogrid import files"),
+        ("cogrid.train.options", "import jax\nimport optax\nfrom cogrid.envs.registry import make"),
+        ("cogrid.__main__", "def f():\n    from cogrid.train import options"),
         ("cogrid.vector", "import gymnasium\nfrom cogrid.core import step\ndef f():\n    import jax"),
         ("cogrid.benchmarks.modes", "import cogrid\nfrom cogrid.benchmarks import clock"),
         ("cogrid.benchmarks.modes", "from cogrid.core.step import step\ndef f():\n    import jax"),

@@ -1,10 +1,9 @@
-"""Policies by name, and trained ones from the checkpoint that examples/ippo.py writes."""
+"""Policies by name, and trained ones from their files."""
 
 from __future__ import annotations
 
 import gc
 import io
-import json
 import warnings
 import zipfile
 from pathlib import Path
@@ -13,23 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cogrid import policy_file
 from cogrid.policies import policy_of, usual_policy
+from cogrid.policy_file import PolicyFile
 from tests.episodes import shared
 
 ROOM = "Overcooked-CrampedRoom-V0"
 
 
-def checkpoint(path: Path, inputs: int, bias: Any = (0, 0, 0, 0, 50, 0, 0), **told: Any) -> str:
-    """Two seeds of a small actor, of which the first prefers what the last bias says."""
+def saved(path: Path, inputs: int, bias: Any = (0, 0, 0, 0, 50, 0, 0), observation: str = "features") -> str:
+    """The file of a small actor that prefers what the last bias says."""
     sizes = ((inputs, 8), (8, 8), (8, 7))
-    arrays: dict[str, Any] = {}
-    for number, size in enumerate(sizes):
-        arrays[f".network.actor[{number}].weight"] = np.ones((2, *size), np.float32) / 100
-        arrays[f".network.actor[{number}].bias"] = np.zeros((2, size[1]), np.float32)
-    arrays[".network.actor[2].bias"][0] = bias
-    arrays[".optimizer[1][0].mu.actor[0].weight"] = np.zeros((2, *sizes[0]))
-    options = {"id": ROOM, "observation": "features"} | told
-    np.savez(path, told=np.array(json.dumps({"options": options})), **arrays)
+    layers = [(np.ones(size, np.float32) / 100, np.zeros(size[1], np.float32)) for size in sizes]
+    layers[2][1][:] = bias
+    policy_file.save(path, PolicyFile(ROOM, observation, layers, {"seed": 3}))
     return str(path)
 
 
@@ -53,13 +49,13 @@ def test_a_trained_policy_sees_what_it_was_trained_on(tmp_path, observation, inp
     """Also where the environment itself observes something else."""
     env = shared(ROOM, "numpy", observation="none")
     inputs = inputs or len(shared(ROOM, "numpy").feature_names)
-    act = policy_of(checkpoint(tmp_path / "a.npz", inputs, observation=observation), env.rules)
+    act = policy_of(saved(tmp_path / "a.npz", inputs, observation=observation), env.rules)
     assert act(first(env)) == {0: 4, 1: 4}
 
 
 def test_a_trained_policy_draws_its_actions(tmp_path) -> None:
     env = shared(ROOM, "numpy")
-    file = checkpoint(tmp_path / "a.npz", len(env.feature_names), (1, 0, 0, 0, 0, 0, -50))
+    file = saved(tmp_path / "a.npz", len(env.feature_names), (1, 0, 0, 0, 0, 0, -50))
     act = policy_of(file, env.rules, [1], seed=1)
     drawn = [act(first(env))[1] for _ in range(300)]
     assert set(drawn) == set(range(6))
@@ -71,12 +67,12 @@ def test_mistakes_are_told(tmp_path) -> None:
     (tmp_path / "text.npz").write_text("no archive")
     (tmp_path / "empty.npz").touch()
     np.savez(tmp_path / "other.npz", weights=np.zeros(3))
-    narrow = checkpoint(tmp_path / "narrow.npz", 5)
+    narrow = saved(tmp_path / "narrow.npz", 5)
     for name, words in (
         ("clever", "'clever'"),
-        (str(tmp_path / "text.npz"), "text.npz is no checkpoint"),
-        (str(tmp_path / "empty.npz"), "empty.npz is no checkpoint"),
-        (str(tmp_path / "other.npz"), "other.npz is no checkpoint"),
+        (str(tmp_path / "text.npz"), "text.npz is not a policy file"),
+        (str(tmp_path / "empty.npz"), "empty.npz is not a policy file"),
+        (str(tmp_path / "other.npz"), "other.npz is not a policy file"),
         (narrow, "sees? something else"),
     ):
         with pytest.raises(ValueError, match=words):
@@ -86,44 +82,44 @@ def test_mistakes_are_told(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("name", "array"),
     [
-        ("actor[1].weight", np.zeros((2, 9, 8), np.float32)),  # takes more than the layer before it gives
-        ("actor[1].bias", np.zeros((2, 9), np.float32)),
-        ("actor[1].weight", np.zeros((2, 8), np.float32)),
-        ("actor[1].weight", np.full((2, 8, 8), "a")),
+        ("weight_1", np.zeros((9, 8), np.float32)),  # takes more than the layer before it gives
+        ("bias_1", np.zeros(9, np.float32)),
+        ("weight_1", np.zeros(8, np.float32)),
+        ("weight_1", np.full((8, 8), "a")),
     ],
 )
-def test_layers_that_do_not_fit_are_no_checkpoint(tmp_path, name, array) -> None:
+def test_layers_that_do_not_fit_are_no_saved(tmp_path, name, array) -> None:
     env = shared(ROOM, "numpy")
-    file = checkpoint(tmp_path / "a.npz", len(env.feature_names))
+    file = saved(tmp_path / "a.npz", len(env.feature_names))
     with np.load(file) as whole:
         arrays = dict(whole)
-    assert f".network.{name}" in arrays
-    np.savez(file, **arrays | {f".network.{name}": array})
-    with pytest.raises(ValueError, match="or a damaged one"):
+    assert name in arrays
+    np.savez(file, **arrays | {name: array})
+    with pytest.raises(ValueError, match="or it is damaged"):
         policy_of(file, env.rules)
 
 
-def test_a_damaged_archive_is_no_checkpoint(tmp_path) -> None:
+def test_a_damaged_archive_is_no_saved(tmp_path) -> None:
     env = shared(ROOM, "numpy")
-    with np.load(checkpoint(tmp_path / "a.npz", len(env.feature_names))) as whole:
-        np.savez_compressed(tmp_path / "b.npz", **whole)
+    with np.load(saved(tmp_path / "a.npz", len(env.feature_names))) as whole:
+        np.savez_compressed(tmp_path / "b.npz", **dict(whole))
     data = bytearray((tmp_path / "b.npz").read_bytes())
-    start = data.index(b"told.npy") + len("told.npy") + 20  # behind the header and its extra field
+    start = data.index(b"meta.npy") + len("meta.npy") + 20  # behind the header and its extra field
     data[start : start + 8] = bytes([255] * 8)
     (tmp_path / "b.npz").write_bytes(data)
-    with pytest.raises(ValueError, match="or a damaged one"):
+    with pytest.raises(ValueError, match="or it is damaged"):
         policy_of(str(tmp_path / "b.npz"), env.rules)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("name", ["actor[0].weight", "actor[2].bias"])
+@pytest.mark.parametrize("name", ["weight_0", "bias_2"])
 def test_weights_that_are_not_finite_are_no_policy(tmp_path, name, value) -> None:
     """They played action 0 for ever."""
     env = shared(ROOM, "numpy")
-    file = checkpoint(tmp_path / "a.npz", len(env.feature_names))
+    file = saved(tmp_path / "a.npz", len(env.feature_names))
     with np.load(file) as whole:
         arrays = dict(whole)
-    arrays[f".network.{name}"][0, ..., 0] = value
+    arrays[name][..., 0] = value
     np.savez(file, **arrays)
     with pytest.raises(ValueError, match=r"a\.npz holds weights that are NaN or infinite"):
         policy_of(file, env.rules)
@@ -131,11 +127,11 @@ def test_weights_that_are_not_finite_are_no_policy(tmp_path, name, value) -> Non
 
 def test_weights_whose_sums_are_not_finite_are_told_when_they_play(tmp_path) -> None:
     env = shared(ROOM, "numpy")
-    file = checkpoint(tmp_path / "a.npz", len(env.feature_names), (1e38, 0, 0, 0, 0, 0, 0))
+    file = saved(tmp_path / "a.npz", len(env.feature_names), (1e38, 0, 0, 0, 0, 0, 0))
     with np.load(file) as whole:
         arrays = dict(whole)
-    arrays[".network.actor[1].bias"][:] = 5  # so that all its units are near 1
-    arrays[".network.actor[2].weight"][:] = 3e38
+    arrays["bias_1"][:] = 5  # so that all its units are near 1
+    arrays["weight_2"][:] = 3e38
     np.savez(file, **arrays)
     act = policy_of(file, env.rules)
     with pytest.raises(ValueError, match=r"a\.npz gives logits that are not finite"):
@@ -143,19 +139,17 @@ def test_weights_whose_sums_are_not_finite_are_told_when_they_play(tmp_path) -> 
 
 
 @pytest.mark.parametrize("kind", ["bomb", "shape", "deep", "names", "array"])
-def test_hostile_archives_are_no_checkpoint(tmp_path, kind, monkeypatch) -> None:
+def test_hostile_archives_are_no_saved(tmp_path, kind, monkeypatch) -> None:
     env = shared(ROOM, "numpy")
-    file = Path(checkpoint(tmp_path / "a.npz", len(env.feature_names)))
+    file = Path(saved(tmp_path / "a.npz", len(env.feature_names)))
     with np.load(file) as whole:
         arrays = dict(whole)
-    weight = ".network.actor[0].weight"
+    weight = "weight_0"
     if kind == "bomb":  # small on the disk
-        monkeypatch.setattr("cogrid.policies.MAX_WEIGHTS", 2**20)
-        np.savez_compressed(
-            file, **arrays | {weight: np.zeros((2, *arrays[weight].shape[1:], 2000), np.float32)}
-        )
+        monkeypatch.setattr("cogrid.policy_file.MAX_BYTES", 2**20)
+        np.savez_compressed(file, **arrays | {weight: np.zeros((len(arrays[weight]), 20_000), np.float32)})
         assert file.stat().st_size < 100_000
-        monkeypatch.setattr("cogrid.policies._fit", lambda layers: pytest.fail("it was unpacked"))
+        monkeypatch.setattr("cogrid.policy_file._fit", lambda layers: pytest.fail("it was unpacked"))
     elif kind == "shape":  # a header that claims more than there is
         header = io.BytesIO()
         claim = {"descr": "<f4", "fortran_order": False, "shape": (2, 10**15)}
@@ -164,39 +158,36 @@ def test_hostile_archives_are_no_checkpoint(tmp_path, kind, monkeypatch) -> None
         with zipfile.ZipFile(file, "a") as archive:
             archive.writestr(f"{weight}.npy", header.getvalue())
     elif kind == "deep":
-        np.savez(file, **arrays | {"told": np.array("[" * 100_000)})
+        np.savez(file, **arrays | {"meta": np.array("[" * 100_000)})
     elif kind == "names":
-        np.savez(file, **arrays | {".network.actor[" + "9" * 5000 + "].weight": np.zeros(1)})
+        np.savez(file, **arrays | {"weight_" + "9" * 5000: np.zeros(1)})
     else:
         with file.open("wb") as plain:
             np.save(plain, np.zeros(3))
-    if kind == "names":
-        policy_of(str(file), env.rules)  # what is no layer is not read
-        return
-    with pytest.raises(ValueError, match=r"a\.npz is no checkpoint of examples/ippo\.py, or a damaged one"):
+    with pytest.raises(ValueError, match=r"a\.npz is not a policy file of version 1, or it is damaged"):
         policy_of(str(file), env.rules)
 
 
-def test_a_header_that_python_cannot_read_is_no_checkpoint(tmp_path) -> None:
+def test_a_header_that_python_cannot_read_is_no_saved(tmp_path) -> None:
     """NumPy raises a tokenize.TokenError for it."""
     env = shared(ROOM, "numpy")
-    file = Path(checkpoint(tmp_path / "a.npz", len(env.feature_names)))
+    file = Path(saved(tmp_path / "a.npz", len(env.feature_names)))
     with zipfile.ZipFile(file) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     with zipfile.ZipFile(file, "w") as archive:
         for name, data in parts.items():
             archive.writestr(name, data.replace(b"'descr': ", b"'descr':["))
-    with pytest.raises(ValueError, match="or a damaged one"):
+    with pytest.raises(ValueError, match="or it is damaged"):
         policy_of(str(file), env.rules)
 
 
 def test_a_file_that_is_no_archive_is_closed(tmp_path) -> None:
     env = shared(ROOM, "numpy")
-    file = Path(checkpoint(tmp_path / "a.npz", len(env.feature_names)))
+    file = Path(saved(tmp_path / "a.npz", len(env.feature_names)))
     file.write_bytes(file.read_bytes()[:-30])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with pytest.raises(ValueError, match="or a damaged one"):
+        with pytest.raises(ValueError, match="or it is damaged"):
             policy_of(str(file), env.rules)
         gc.collect()
     assert not caught

@@ -78,12 +78,14 @@ def count(batch: int, steps: int) -> dict[str, Any]:
 
 def update(place: Placement) -> Any:
     """One, of one seed, in the example's own sizes but for the environments."""
-    from examples import ippo  # optional: it needs the extra `train`
+    from cogrid.train.learner import Learner  # optional: they need the extra `train`
+    from cogrid.train.loop import chunk_on, seeds
+    from cogrid.train.options import Options
 
-    options = ippo.Options(devices=int(place.mesh.size), num_envs=place.num_envs, seeds=1, chunk=1)
-    learner = ippo.Learner(options)
-    run = jax.eval_shape(jax.vmap(learner.begin), ippo.seeds_of(options))
-    return jax.jit(ippo.chunk_on(place, learner)).lower(run)
+    options = Options(devices=int(place.mesh.size), num_envs=place.num_envs, seeds=1, chunk=1)
+    learner = Learner(options)
+    run = jax.eval_shape(jax.vmap(learner.begin), seeds(options))
+    return jax.jit(chunk_on(place, learner)).lower(run)
 
 
 def collectives(lowered: Any) -> tuple[int, int]:

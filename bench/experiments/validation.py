@@ -148,15 +148,16 @@ def rolled(id: str, kind: str, comparisons: int) -> ShadowReport:
 
 
 def trained(id: str, kind: str, comparisons: int) -> ShadowReport:
-    """The training example: in every update a part of what the learner has played is replayed."""
-    from examples import ippo  # optional: it needs the extra `train`
+    """Training: in every update a part of what the learner has played is replayed."""
+    from cogrid.train.loop import RECORDED, train  # optional: they need the extra `train`
+    from cogrid.train.options import Options, environment
 
-    options = ippo.Options(id=id, observation=kind, seeds=1, chunk=5)
-    updates = math.ceil(comparisons / (ippo.RECORDED * options.num_steps))
+    options = Options(id=id, observation=kind, seeds=1, chunk=5)
+    updates = math.ceil(comparisons / (RECORDED * options.num_steps))
     options = dataclasses.replace(options, steps=updates * options.num_envs * options.num_steps)
-    watch = Shadow(ippo.kitchen(options).spec, "jax")
+    watch = Shadow(environment(options).spec, "jax")
     with tempfile.TemporaryDirectory() as folder, reported(lambda: watch.report):
-        ippo.train(options, Path(folder), watch=watch)
+        train(options, Path(folder), shadow=watch)
     return watch.report
 
 

@@ -1,4 +1,4 @@
-"""Training: an update of the learner in examples/ippo.py as a pass, and the environment's share of it."""
+"""Training: an update of the learner in cogrid.train as a pass, and the environment's share of it."""
 
 from __future__ import annotations
 
@@ -48,9 +48,10 @@ def ready(case: Case) -> Update:
 
 def _learner(case: Case, recorded: int = 0) -> Any:
     """As users have it, in the case's sizes; one seed."""
-    from examples import ippo  # optional: it needs the extra `train`
+    from cogrid.train.learner import Learner  # optional: it needs the extra `train`
+    from cogrid.train.options import Options
 
-    options = ippo.Options(
+    options = Options(
         id=case.id,
         observation=case.spec.observation,
         steps=case.steps * case.batch,
@@ -58,9 +59,9 @@ def _learner(case: Case, recorded: int = 0) -> Any:
         num_envs=case.batch,
         num_steps=case.steps,
         chunk=1,
-        minibatches=math.gcd(ippo.Options.minibatches, case.batch),
+        minibatches=math.gcd(Options.minibatches, case.batch),
     )
-    return ippo.Learner(options, recorded)
+    return Learner(options, recorded)
 
 
 def check(case: Case, update: Update) -> None:
@@ -104,7 +105,7 @@ def _environment(update: Update) -> Pass:
     def one(carry: tuple[Any, Array], joint: Array) -> Any:
         state, obs = carry
         state, seen, rewards, done, infos = env.jax_step(state, joint)
-        return env.renew_fn(state, seen, done), (obs, rewards, done, infos["reward delivery"][..., 0])
+        return env.renew_fn(state, seen, done), (obs, rewards, done, update.learner.score(infos))
 
     run = update.run
     play = jax.jit(update.learner.play)

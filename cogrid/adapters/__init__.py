@@ -1,1 +1,1 @@
-"""Coats for other libraries' conventions, over the vector environment and the pure functions."""
+"""Adapters to the APIs of other libraries, over the vector environment and the pure functions."""

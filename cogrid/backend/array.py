@@ -19,7 +19,7 @@ BACKENDS = ("numpy", "jax")
 
 
 class Backend(Protocol):
-    """A value that you hold, not weather that you live in: every environment has its own."""
+    """An array library; each environment holds its own, there is no global switch."""
 
     name: str
     xp: Any

@@ -14,7 +14,7 @@ _PARITY = np.uint32(0x1BD11BDA)
 
 
 def seed(value: Any) -> int:
-    """The seed as an integer, or an error in words."""
+    """The seed as an integer, or a clear error."""
     try:
         return operator.index(value)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Automatic reset: finished environments of a batch begin anew, the others go on."""
+"""Automatic reset: finished environments of a batch are reset, the others go on."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState, Events
-from cogrid.core.game import AnyReward, Item, Price, Replies, Reward, Tally, Thing
+from cogrid.core.game import AnyReward, Game, Item, Price, Replies, Reward, Tally, Thing
 from cogrid.core.prices import Pay, by_slot, price, replies, tally
 from cogrid.core.rules import Rules
 
@@ -49,6 +49,13 @@ def terms(rules: Rules) -> tuple[Term, ...]:
             "pay fewer points and raise the weight."
         )
     return compiled
+
+
+def never_paid(rules: Rules) -> list[str]:
+    """The terms, of those that an author wrote, that nothing that can happen on these layouts pays."""
+    if type(rules.spec.game).rewards is Game.rewards:
+        return []
+    return [term.reward.name for term in terms(rules) if not term.points.any()]
 
 
 def _compile(rules: Rules, reward: AnyReward) -> Term:

@@ -10,6 +10,7 @@ import importlib.util
 import inspect
 import json
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +18,8 @@ from typing import Any
 
 from cogrid.backend.array import brief
 from cogrid.cogrid_env import CoGridEnv
+from cogrid.core.rewards import never_paid
+from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec, differences, override
 from cogrid.envs.arena import specs as arena
 from cogrid.envs.commons import specs as commons
@@ -86,19 +89,30 @@ def find(name: str) -> str:
     new = vars(module).setdefault("__cogrid_ids__", {*_SPECS} - before)  # what it registered when it ran
     ids = {id for id, spec in _SPECS.items() if id in new or spec in specs.values()}
     if not what and len(ids) == 1:
-        return ids.pop()
+        return _checked(ids.pop())
     if not what and not ids and len(specs) == 1:
         what = next(iter(specs))
     if what in _SPECS:
-        return what
+        return _checked(what)
     if what in specs:
         known = next((id for id, spec in _SPECS.items() if spec == specs[what]), None)
         if known is None:
             register(name, specs[what])
-        return known or name
+        return _checked(known or name)
     there = ", ".join(sorted({*ids, *specs})) or "none: make a cogrid.Spec in it, or register one"
     asked = f"{what!r} is no world of {place}" if what else f"{place} does not have exactly one world"
     raise ValueError(f"{asked}; there are {there}.")
+
+
+def _checked(id: str) -> str:
+    """The id of a world of one's own; warns of reward terms that its author cannot have meant."""
+    for term in never_paid(compile_rules(_SPECS[id], "numpy")):
+        warnings.warn(
+            f"the reward term {term!r} of {id} can never be paid: nothing that can happen on its layouts "
+            "gives it points.",
+            stacklevel=4,
+        )
+    return id
 
 
 def _imported(place: str) -> ModuleType:

@@ -10,7 +10,7 @@ import pytest
 
 import cogrid
 from cogrid.backend import rng
-from cogrid.core.game import Game, Outcome, Reward
+from cogrid.core.game import Game, Outcome
 from cogrid.core.observation import observe
 from cogrid.testing import check_env
 from tests.support import BACKENDS, DOWN, INTERACT, LEFT, NOOP
@@ -89,19 +89,3 @@ def test_states_can_be_told_apart() -> None:
         shown = state.evolve(cells=np.full_like(state.cells, number))
         rows.add(observe(env.rules, shown)[0, 0, 0].tobytes())
     assert len(rows) == env.rules.n_things
-
-
-def test_a_term_that_never_pays_is_a_warning() -> None:
-    @dataclass(frozen=True)
-    class Hopeful(Coins):
-        """Pays for a verb that it does not have."""
-
-        def rewards(self) -> Any:
-            return (
-                Reward("dug", lambda event: float(event.verb == "dig")),
-                Reward("sung", lambda event: 0.0),
-            )
-
-    spec = cogrid.Spec(Hopeful(), BOARD, observation="none")
-    with pytest.warns(UserWarning, match="the reward term 'sung' of Hopeful can never be paid"):
-        check_env(spec, ["numpy"], steps=5)

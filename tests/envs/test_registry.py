@@ -117,3 +117,21 @@ def test_an_author_s_mistake_is_told_with_hand_and_thing(tmp_path: Path, capsys)
     told = capsys.readouterr().err
     assert "invalid literal for int()" in told
     assert "Lamps.interact was asked about hand None and thing 'floor'" in told
+
+
+def test_a_term_that_never_pays_is_a_warning(tmp_path: Path, capsys) -> None:
+    terms = """
+    def rewards(self):
+        sung = Reward("sung", lambda event: 2.0 * (event.verb == "sing"))
+        return Reward("lit", lambda event: event.value), sung
+
+
+cogrid.register("""
+    text = LAMPS.replace("import Game, Outcome", "import Game, Outcome, Reward").replace(
+        "\n\ncogrid.register(", terms
+    )
+    (tmp_path / "lamps.py").write_text(text, encoding="utf-8")
+    with pytest.warns(UserWarning, match="the reward term 'sung' of Lamps-V0 can never be paid"):
+        cogrid.make(str(tmp_path / "lamps.py"))
+    assert main(["info", "Lamps-V0"]) == 0
+    assert "rewards      lit, sung (never paid)" in capsys.readouterr().out

@@ -85,7 +85,7 @@ def _arrays(path: Path) -> dict[str, Any]:
 def _train(folder: Path) -> list[str]:
     sizes = ["--steps", "2048", "--num-envs", "8", "--num-steps", "16", "--seeds", "1", "--hidden", "8"]
     sizes += ["--chunk", "1", "--epochs", "1", "--minibatches", "1"]
-    return [sys.executable, str(ROOT / "examples/ippo.py"), "--out", str(folder), *sizes]
+    return [sys.executable, "-m", "cogrid", "train", ROOM, "--out", str(folder), *sizes]
 
 
 def _train_on(folder: Path) -> list[str]:
@@ -94,7 +94,7 @@ def _train_on(folder: Path) -> list[str]:
 
 
 def _train_result(folder: Path) -> dict[str, Any]:
-    arrays = {name: value for name, value in _arrays(folder / "checkpoint.npz").items() if name != "told"}
+    arrays = {name: value for name, value in _arrays(folder / "checkpoint.npz").items() if name != "meta"}
     results = json.loads((folder / "results.json").read_bytes())
     return {**arrays, "score": results["score"], "curve": results["curve"]}
 

@@ -23,7 +23,7 @@ from bench.processes.checkout_worker import _checked
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass
 from cogrid.benchmarks.modes import Mismatch
-from examples import ippo
+from cogrid.train import options
 from tests.bench.support import row
 
 CASE = Case("Overcooked-CrampedRoom-V0", "jax-scan", 2, 4, measure="train")
@@ -55,8 +55,8 @@ def test_training_is_measured_with_the_environments_share(
 
 
 def test_validation_trains_under_a_shadow(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = partial(ippo.Options, num_envs=2, num_steps=4, hidden=4, epochs=1, minibatches=1)
-    monkeypatch.setattr(ippo, "Options", small)
+    small = partial(options.Options, num_envs=2, num_steps=4, hidden=4, epochs=1, minibatches=1)
+    monkeypatch.setattr(options, "Options", small)
     report = validation.trained("Overcooked-CrampedRoom-V0", "features", 1)
     assert (report.backend, report.comparisons, report.mismatches) == ("jax", 5 * 2 * 4, 0)
 

@@ -1,0 +1,56 @@
+"""The command `python -m cogrid crossplay`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from cogrid.crossplay.pairs import crossplay
+from cogrid.envs.registry import make
+from cogrid.policies import POLICIES
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command to a parser."""
+    parser.description = (
+        "Play every pair of policies, in both seats, and print the mean returns with the figures of the "
+        "field: self-play, cross-play, their gap and the worst pair."
+    )
+    parser.epilog = (
+        "example: python -m cogrid crossplay Overcooked-CrampedRoom-V0 --players random scripted "
+        "mine=runs/room/policy-0.npz"
+    )
+    parser.add_argument("id", metavar="ID", help="an environment id; see `python -m cogrid list`")
+    parser.add_argument(
+        "--players",
+        nargs="+",
+        required=True,
+        metavar="[NAME=]POLICY",
+        help=f"{', '.join(POLICIES)}, or a policy-SEED.npz of `train`",
+    )
+    parser.add_argument("--episodes", type=int, default=20, metavar="N", help="a pair (20)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the first episode (0)")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="for crossplay.json and crossplay.png")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Play, print the table, write the files."""
+    players: dict[str, str] = {}
+    for text in options.players:
+        name, _, policy = text.rpartition("=")
+        name = name or (policy if policy in POLICIES else "/".join(Path(policy).with_suffix("").parts[-2:]))
+        if name in players:
+            raise ValueError(f"two players are called {name!r}: write NAME=POLICY for one of them.")
+        players[name] = policy
+
+    def progress(step: int, steps: int) -> None:
+        if step % max(1, steps // 10) == 0:
+            print(f"step {step} of {steps}", file=sys.stderr, flush=True)
+
+    result = crossplay(make(options.id, shadow=False), players, options.episodes, options.seed, progress)
+    print(result._replace(id=options.id).text())
+    if options.out:
+        result._replace(id=options.id).save(options.out)
+        print(f"{options.out}: crossplay.json, crossplay.png")

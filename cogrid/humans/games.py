@@ -1,0 +1,202 @@
+"""Games of overcooked_ai's human recordings: read, checked transition by transition, and written as data."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cogrid import files
+from cogrid.backend import rng
+from cogrid.backend.array import Array
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.core.observation import observe
+from cogrid.envs.registry import make
+from cogrid.humans.pickled_table import read_table
+from cogrid.reading import strict_json
+from cogrid.replay import Replay, record
+
+# Their directions are (x, y), x to the right and y downwards.
+ACTIONS = {(0, -1): 0, (0, 1): 1, (-1, 0): 2, (1, 0): 3, "INTERACT": 4, (0, 0): 6}
+FACINGS = {(1, 0): 0, (0, 1): 1, (-1, 0): 2, (0, -1): 3}
+# The names of their layouts, where ours differ.
+KITCHENS = {
+    "cramped_room": "CrampedRoom",
+    "asymmetric_advantages": "AsymmetricAdvantages",
+    "coordination_ring": "CoordinationRing",
+    "random0": "ForcedCoordination",
+    "random3": "CounterCircuit",
+}
+SOUP = "soup:onion,onion,onion"
+COOK_TIME = 20
+WORTH = 4  # the people were shown 5 points for a soup, where we have 20
+FIELDS = ("cells", "pos", "pose")  # all of a state that a step can change, but the time
+MAX_TEXT = 10_000  # characters of a state
+
+
+class Game(NamedTuple):
+    """One episode of two people: T joint actions, and the states before and after each."""
+
+    kitchen: str  # our name of the layout
+    rows: tuple[str, ...]
+    pair: int  # the number of the pair of people
+    actions: Array  # (T, 2) ours
+    states: list[dict[str, Any]]  # T, as they were recorded
+    next_states: list[dict[str, Any]]
+    rewards: Array  # (T,) points of the step, 20 for a soup
+
+    def __len__(self) -> int:
+        """Number of transitions."""
+        return len(self.states)
+
+    def env(self, observation: str = "lossless") -> CoGridEnv:
+        """The kitchen, with this game's starts, for as long as they played."""
+        id, board = f"Overcooked-{self.kitchen}-V0", "\n".join(self.rows)
+        return make(id, layout=board, max_steps=len(self), observation=observation, shadow=False)
+
+
+class Check(NamedTuple):
+    """How a game compares with the engine."""
+
+    transitions: int
+    mismatches: int
+    first: str | None  # what differs first
+
+
+def read_games(path: Path) -> list[Game]:
+    """All games of a recording; what is none is a ValueError of one sentence."""
+    columns = read_table(path)
+    try:
+        return list(_games(columns))
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        told = f"a row lacks or misuses {str(error)[:60]!r}"
+        raise ValueError(f"{path} holds a table, but not of overcooked_ai's human games: {told}.") from None
+
+
+def _games(columns: dict[str, list[Any]]) -> Iterator[Game]:
+    fields = ("workerid_num", "run", "layout_name", "cur_gameloop")
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for row, key in enumerate(zip(*(columns[name] for name in fields[:3]), strict=True)):
+        groups.setdefault(key, []).append(row)
+    parse = functools.lru_cache(maxsize=4)(_plain)  # a state is that of the row and after the row before
+    for (pair, _, name), rows in groups.items():
+        rows.sort(key=lambda row: columns["cur_gameloop"][row])
+        layout = parse(columns["layout"][rows[0]])
+        joint = [parse(columns["joint_action"][row]) for row in rows]
+        yield Game(
+            kitchen=KITCHENS[name],
+            rows=tuple(layout),
+            pair=int(pair),
+            actions=np.array([[_action(one) for one in actions] for actions in joint], np.int32),
+            states=[parse(columns["state"][row]) for row in rows],
+            next_states=[parse(columns["next_state"][row]) for row in rows],
+            rewards=np.array([columns["reward"][row] * WORTH for row in rows], np.float32),
+        )
+
+
+def _plain(text: str) -> Any:
+    """The value of a Python literal of lists, dictionaries, text and numbers, which is nearly JSON."""
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"{text[:20]}…")
+    names = text.replace("False", "false").replace("True", "true")
+    return strict_json(names.replace("'", '"'))
+
+
+def _action(told: Any) -> int:
+    return ACTIONS[told if isinstance(told, str) else tuple(told)]
+
+
+def check(game: Game) -> Check:
+    """Put every recorded state into the engine, take the recorded actions, and compare what comes next.
+
+    All transitions are one batch. Positions, facings, hands, counters, pots and points are compared.
+    """
+    env = game.env()
+    keys = np.broadcast_to(rng.key(0), (len(game), 2))
+    fresh, _ = env.reset_fn(keys)
+    before = env.replace(fresh, **_arrays(env, game.states))
+    expected = env.replace(fresh, **_arrays(env, game.next_states))
+    after, _, rewards, _, _ = env.step_fn(before, game.actions)
+    wrong = {"reward": rewards[:, 0] != game.rewards}
+    for name in FIELDS:
+        wrong[name] = (getattr(after, name) != getattr(expected, name)).any(axis=-1)
+    bad = np.any(list(wrong.values()), axis=0)
+    first = None
+    if bad.any():
+        step = int(bad.argmax())
+        names = ", ".join(name for name, one in wrong.items() if one[step])
+        first = f"{game.kitchen}, pair {game.pair}, step {step}: {names}"
+    return Check(len(game), int(bad.sum()), first)
+
+
+def _arrays(env: CoGridEnv, states: list[dict[str, Any]]) -> dict[str, Array]:
+    """The fields that `env.replace` takes, with a leading axis over the states."""
+    ids, count = env.type_ids, len(states)
+    first: Any = env.reset_fn(rng.key(0))[0]  # a kitchen's, which has pots
+    pots = [tuple(cell) for cell in first.pot_positions.tolist()]
+    lying = np.zeros((count, env.spec.height, env.spec.width), np.int32)
+    contents = np.full((count, len(pots), 3), -1, np.int32)
+    timers = np.full((count, len(pots)), -1, np.int32)
+    for number, state in enumerate(states):
+        for thing in state["objects"].values():
+            column, row = thing["position"]
+            if (row, column) in pots:
+                pot, (_, onions, cooked) = pots.index((row, column)), thing["state"]
+                contents[number, pot, :onions] = ids["onion"]
+                timers[number, pot] = max(0, COOK_TIME - cooked) if onions == 3 else -1
+            else:
+                lying[number, row, column] = ids[_item(thing)]
+    players = [state["players"] for state in states]
+    return {
+        "agent_pos": np.array([[one["position"][::-1] for one in both] for both in players], np.int32),
+        "agent_dir": np.array([[FACINGS[tuple(one["orientation"])] for one in both] for both in players]),
+        "agent_inv": np.array([[[_held(ids, one)] for one in both] for both in players], np.int32),
+        "object_state_map": lying,
+        "pot_contents": contents,
+        "pot_timer": timers,
+    }
+
+
+def _held(ids: dict[str, int], player: dict[str, Any]) -> int:
+    return ids[_item(player["held_object"])] if "held_object" in player else -1
+
+
+def _item(thing: dict[str, Any]) -> str:
+    return SOUP if thing["name"] == "soup" else str(thing["name"])
+
+
+def replay_of(game: Game) -> Replay:
+    """The game as a replay from its first recorded state."""
+    env = game.env()
+    usual, _ = env.reset_fn(rng.key(0))
+    first = {name: array[0] for name, array in _arrays(env, game.states[:1]).items()}
+    start = env.replace(usual, **first)
+    same = all(np.array_equal(getattr(start, name), getattr(usual, name)) for name in FIELDS)
+    about = {"players": "two people", "pair": game.pair, "source": "overcooked_ai, 2019"}
+    return record(env, game.actions, 0 if same else start, metadata=about)
+
+
+def write_dataset(path: Path, games: list[Game], observation: str) -> int:
+    """One file of a kitchen's games for learning from them; the number of its steps.
+
+    observations (N, 2, …), actions (N, 2), rewards (N,), returns (N,) of the rest of the game, game (N,).
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parts: dict[str, list[Array]] = {name: [] for name in ("obs", "actions", "rewards", "returns", "game")}
+    for number, game in enumerate(games):
+        env = game.env(observation)
+        fresh, _ = env.reset_fn(np.broadcast_to(rng.key(0), (len(game), 2)))
+        arrays = _arrays(env, game.states) | {"time": np.arange(len(game))}
+        state = env.replace(fresh, **arrays)
+        parts["obs"].append(observe(env.rules, state))
+        parts["actions"].append(game.actions)
+        parts["rewards"].append(game.rewards)
+        parts["returns"].append(np.cumsum(game.rewards[::-1])[::-1].astype(np.float32))
+        parts["game"].append(np.full(len(game), number, np.int32))
+    content: dict[str, Any] = {name: np.concatenate(arrays) for name, arrays in parts.items()}
+    with files.replacing(path) as file:
+        np.savez_compressed(file, **content)
+    return len(content["game"])

@@ -1,0 +1,1 @@
+"""Training: independent PPO for any environment; its modules need the extra `train`."""

@@ -1,0 +1,173 @@
+"""The command `python -m cogrid train`: its arguments, and a run from start or checkpoint to its results."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from cogrid import distributed, interrupt
+from cogrid.core.snapshot import fingerprint
+from cogrid.shadow import Shadow, show_progress, wanted
+from cogrid.train import checkpoints
+from cogrid.train.checkpoints import CHECKPOINT, PREVIOUS, Checkpoint, CheckpointError
+from cogrid.train.evaluation import finish
+from cogrid.train.loop import combined, train
+from cogrid.train.options import Options, check, environment
+
+# Exit codes: a mistake or a file that cannot be used; NumPy played something differently.
+USAGE, MISMATCH = 2, 22
+DESCRIPTION = """\
+Train agents that share a network by independent PPO; all seeds learn in one compiled program.
+
+Ends with scores, results.json, curve.png, episode.replay.json.gz and policy-SEED.npz for play and render.
+Ctrl-C or a kill costs at most one chunk; --resume continues to the same result, bit for bit."""
+EXAMPLES = """\
+examples:
+  python -m cogrid train Overcooked-CrampedRoom-V0
+  python -m cogrid train Overcooked-CoordinationRing-V0 --steps 5e6 --out runs/ring
+  python -m cogrid train --out runs/ring --resume
+  python -m cogrid train Overcooked-CrampedRoom-V0 --devices 2 --num-envs 128
+  srun python -m cogrid train Overcooked-CrampedRoom-V0 --join --devices 16"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command to a parser."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description, parser.epilog = DESCRIPTION, EXAMPLES
+    types: dict[str, Callable[[str], Any]] = {"str": str, "int": count, "float": float}
+    for field in dataclasses.fields(Options):
+        if field.name == "id":
+            help = f"an environment id ({field.default}); a run that is resumed knows its own"
+            parser.add_argument("id", metavar="ID", nargs="?", default=argparse.SUPPRESS, help=help)
+            continue
+        parser.add_argument(
+            f"--{field.name.replace('_', '-')}",
+            type=types[str(field.type)],
+            metavar="TEXT" if field.type == "str" else "N",
+            default=argparse.SUPPRESS,  # only what is given must agree with a checkpoint
+            help=f"{field.metadata['help']} ({field.default})",
+        )
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="for the results (runs/ID)")
+    parser.add_argument("--resume", action="store_true", help="continue from the checkpoint in --out")
+    parser.add_argument(
+        "--join",
+        nargs="*",
+        metavar=("ADDRESS", "PROCESSES PROCESS"),
+        help="be one of several processes; in a cluster that JAX knows it needs no values",
+    )
+    parser.add_argument(
+        "--shadow",
+        action="store_true",
+        help="repeat a part of all steps on NumPy and compare; exits 22 if any differ",
+    )
+    parser.set_defaults(run=lambda given: run(parser, given))
+
+
+def count(text: str) -> int:
+    """A whole number, also written as 5e6."""
+    value = float(text.replace("_", ""))
+    if not value.is_integer():
+        raise ValueError
+    return int(value)
+
+
+def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
+    """Train, evaluate and write the results; the exit code."""
+    options, out, checkpoint, shadowed = _prepared(parser, given)
+    shadow, code = None, 0
+    if shadowed:
+        show_progress()
+        shadow = Shadow(environment(options).spec, "jax")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"{parser.prog}: {out} cannot be a folder: {error.strerror}.", file=sys.stderr)
+        return USAGE
+    try:
+        state, history = train(options, out, checkpoint, shadow)
+        state = distributed.gather(state)
+        if jax.process_index() == 0:  # the others have the same
+            finish(options, out, state.network, history)
+        if jax.process_count() > 1:
+            distributed.agree("end")  # nobody ends while process 0 is at that
+    except (CheckpointError, OSError) as error:  # such as a full disk
+        if interrupt.is_closed_output(error):
+            raise
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        advice = f"Continue with: {parser.prog} --out {out} --resume"
+        if not (out / CHECKPOINT).exists():
+            advice = "There was no checkpoint yet."
+        print(f"\nStopped. {advice}", file=sys.stderr)
+        code = interrupt.INTERRUPTED
+    if report := combined(checkpoint.history.shadow if checkpoint else None, shadow):
+        print(report)
+    return MISMATCH if report and report.mismatches else code
+
+
+def _prepared(
+    parser: argparse.ArgumentParser, given: argparse.Namespace
+) -> tuple[Options, Path, Checkpoint | None, bool]:
+    """The options, where to, what to resume, whether to compare with NumPy."""
+    names = {field.name for field in dataclasses.fields(Options)}
+    values = {name: value for name, value in vars(given).items() if name in names}
+    _join(parser, given.join)
+    out = given.out or Path("runs") / Path(values.get("id", Options.id)).name.replace(":", "-")
+    checkpoint, there = None, [file for file in (out / CHECKPOINT, out / PREVIOUS) if file.is_file()]
+    if given.resume:
+        if not there:
+            parser.error(f"there is no checkpoint in {out}: start without --resume.")
+        checkpoint = _resumed(parser, there, values)
+    elif there:
+        parser.error(f"{out} holds a run already: add --resume to continue it, or choose another --out.")
+    options = checkpoint.options if checkpoint else Options(**values)
+    try:
+        check(options)
+    except (ValueError, TypeError) as error:
+        parser.error(str(error))
+    if checkpoint and checkpoint.spec != fingerprint(environment(options).rules):
+        parser.error(f"{options.id} is another game now than when the run in {out} began: start a new one.")
+    shadowed = wanted(given.shadow or None)
+    if jax.process_count() > 1:
+        try:
+            chunks = len(checkpoint.history.scores) if checkpoint else 0
+            facts = {"resume": given.resume, "chunks": chunks, "shadow": shadowed}
+            distributed.agree("train", **facts, **dataclasses.asdict(options))
+        except ValueError as error:
+            parser.error(str(error))
+    return options, out, checkpoint, shadowed
+
+
+def _join(parser: argparse.ArgumentParser, values: list[str] | None) -> None:
+    """Start JAX together with the other processes, if there are any."""
+    if values is None:
+        return
+    if len(values) not in (0, 3) or not all(value.isdigit() for value in values[1:]):
+        parser.error("--join takes nothing, or the address of process 0, their number and its own.")
+    try:
+        if values:
+            address, processes, process = values
+            distributed.start(address, int(processes), int(process))
+        else:
+            distributed.start()
+    except (RuntimeError, TimeoutError, ValueError) as error:
+        parser.error(str(error))
+
+
+def _resumed(parser: argparse.ArgumentParser, paths: list[Path], values: dict[str, Any]) -> Checkpoint:
+    """The checkpoint; options that are given again must be the same."""
+    try:
+        found = checkpoints.newest(paths)
+    except CheckpointError as error:
+        parser.error(str(error))
+    for name, now in values.items():
+        if now != (then := getattr(found.options, name)):
+            parser.error(f"{name} was {then!r} when this run began and cannot become {now!r}.")
+    return found

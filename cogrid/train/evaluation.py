@@ -1,0 +1,134 @@
+"""Evaluation of trained policies, and the files that a run leaves: policies, results, a plot and a replay."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.figure import Figure
+
+import cogrid
+from cogrid import files, policy_file
+from cogrid.backend import rng
+from cogrid.backend.array import Array
+from cogrid.envs.registry import make
+from cogrid.policy_file import PolicyFile
+from cogrid.replay import record
+from cogrid.train.checkpoints import CHECKPOINT, History
+from cogrid.train.network import Network, flat
+from cogrid.train.options import Options
+
+EPISODES = 100  # of every seed, for the score
+
+
+def evaluate(options: Options, networks: Network) -> tuple[Array, Array]:
+    """Whole episodes with the final policies: points (seeds, episodes), actions (seeds, T, episodes, n).
+
+    Episode i begins with seed i, and actions are drawn as in training. Points are the mean over the agents.
+    """
+    env = make(options.id, "jax", observation=options.observation, shadow=False)
+    seen, starts = env.observation_space(0).shape, jnp.stack([rng.key(seed) for seed in range(EPISODES)])
+
+    def play(network: Network, key: Array) -> tuple[Array, Array]:
+        def one(carry: tuple[Any, Array], key: Array) -> tuple[Any, Any]:
+            state, obs = carry
+            actions = jax.random.categorical(key, network(flat(obs, seen))[0])
+            state, obs, rewards, _, _ = env.jax_step(state, actions)
+            return (state, obs), (rewards.mean(axis=-1), actions)
+
+        keys = jax.random.split(key, env.spec.max_steps)
+        _, (rewards, actions) = jax.lax.scan(one, env.jax_reset(starts), keys)
+        return rewards.sum(axis=0), actions
+
+    points, actions = jax.jit(jax.vmap(play))(networks, jax.random.split(jax.random.key(0), options.seeds))
+    return np.asarray(points), np.asarray(actions)
+
+
+def finish(options: Options, out: Path, networks: Network, history: History) -> None:
+    """Evaluate, write all files, and print the scores."""
+    points, actions = evaluate(options, networks)
+    results = _results(options, history, points)
+    files.write(out / "results.json", json.dumps(results, indent=1) + "\n")
+    _write_plot(out / "curve.png", options, history)
+    _write_replay(out / "episode.replay.json.gz", options, points, actions)
+    written = [_write_policy(out, options, networks, points, member) for member in range(options.seeds)]
+    for name, mean, deviation in zip(
+        written, results["score"]["by_seed"], results["score"]["deviation_by_seed"], strict=True
+    ):
+        print(f"{name}: {mean:.1f} ± {deviation:.1f} points an episode")
+    print(
+        f"{options.id}: mean return {results['score']['mean']:.1f} in {EPISODES} episodes of each seed, "
+        f"after {results['steps']:,} steps of each and {history.seconds / 60:.1f} minutes in all"
+    )
+    print(f"{out}: results.json, curve.png, episode.replay.json.gz, {CHECKPOINT}, {', '.join(written)}")
+
+
+def _results(options: Options, history: History, points: Array) -> dict[str, Any]:
+    """All numbers of the run."""
+    means, steps = points.mean(axis=1), options.updates * options.num_envs * options.num_steps
+    return {
+        "options": dataclasses.asdict(options),
+        "versions": {
+            "python": platform.python_version(),
+            "cogrid": cogrid.__version__,
+            "jax": jax.__version__,
+        },
+        "steps": steps,  # of each seed
+        "training_seconds": round(history.seconds, 1),
+        "steps_per_second": round(steps * options.seeds / history.seconds, 1),  # compilation included
+        "shadow": history.shadow
+        and {"comparisons": history.shadow.comparisons, "mismatches": history.shadow.mismatches},
+        "episodes": EPISODES,  # of each seed
+        "score": {
+            "mean": float(means.mean()),
+            "by_seed": means.tolist(),
+            "deviation_by_seed": points.std(axis=1).tolist(),  # over the episodes
+        },
+        "curve": np.round(history.scores, 2).tolist(),  # (chunks, seeds)
+    }
+
+
+def _write_policy(out: Path, options: Options, networks: Network, points: Array, member: int) -> str:
+    """The actor of one seed; the name of its file."""
+    seed = options.first_seed + member
+    layers = [(np.asarray(layer.weight)[member], np.asarray(layer.bias)[member]) for layer in networks.actor]
+    about = {"seed": seed, "score": float(points[member].mean()), "options": dataclasses.asdict(options)}
+    path = out / f"policy-{seed}.npz"
+    policy_file.save(path, PolicyFile(options.id, options.observation, layers, about))
+    return path.name
+
+
+def _write_replay(path: Path, options: Options, points: Array, actions: Array) -> None:
+    """The first episode of the best seed."""
+    best = int(points.mean(axis=1).argmax())
+    env = make(options.id, observation=options.observation, shadow=False)
+    about = {"learner": "cogrid.train", "seed": options.first_seed + best, "score": float(points[best, 0])}
+    record(env, actions[best, :, 0], 0, metadata=about).save(path)
+
+
+def _write_plot(path: Path, options: Options, history: History) -> None:
+    """The learning curve of every seed, and their mean."""
+    scores = np.array(history.scores)  # (chunks, seeds)
+    steps = np.arange(1, len(scores) + 1) * options.steps_of_chunk / 1e6
+    figure = Figure(figsize=(6.4, 4), layout="constrained")
+    axes = figure.subplots()
+    point = "o" if len(scores) == 1 else None  # a line would show nothing
+    axes.plot(steps, scores, marker=point, color="tab:blue", alpha=0.4, linewidth=0.8)
+    mean = f"mean of {options.seeds} seeds"
+    axes.plot(steps, scores.mean(axis=1), marker=point, color="tab:blue", label=mean)
+    if options.shaping > 0:
+        axes.axvline(options.shaping * steps[-1], color="gray", linestyle=":", label="shaping has ended")
+    axes.set(
+        title=options.id, xlabel="million environment steps of each seed", ylabel="return without shaping"
+    )
+    axes.set_ylim(bottom=min(0.0, float(scores.min())))
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right")
+    with files.replacing(path) as file:
+        figure.savefig(file, dpi=120)

@@ -1,0 +1,191 @@
+"""The learner: independent PPO for one seed as pure functions, so that `jax.vmap` trains many."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState
+from cogrid.train.network import Network, flat, log_prob
+from cogrid.train.options import Options, environment
+
+
+class Run(NamedTuple):
+    """The whole of training at one moment, as plain arrays; under `vmap` seeds are a leading axis."""
+
+    seed: Array  # ()
+    update: Array  # () updates so far
+    network: Network
+    optimizer: Any
+    state: EnvState  # (B, …)
+    obs: Array  # (B, n, …)
+
+
+class Steps(NamedTuple):
+    """What was played between two updates: T steps of B environments with n agents."""
+
+    obs: Array  # (T, B, n, …) what the agents saw before they acted
+    actions: Array  # (T, B, n)
+    log_probs: Array  # (T, B, n)
+    values: Array  # (T, B, n)
+    rewards: Array  # (T, B, n) with shaping
+    done: Array  # (T, B)
+    score: Array  # (T, B) mean over the agents, without shaping
+
+
+class Recorded(NamedTuple):
+    """The part of what was played that NumPy repeats; the arguments of `Shadow.chunk`."""
+
+    first: EnvState  # (B, …)
+    actions: Array
+    obs: Array
+    rewards: Array
+    done: Array
+    last: EnvState  # (B, …)
+
+
+class Log(NamedTuple):
+    """What is reported about an update."""
+
+    score: Array  # () return of an episode at the pace of these steps, without shaping
+    entropy: Array  # ()
+    recorded: Recorded | None = None
+
+
+class Learner:
+    """Agents that share a network, each learning by PPO from what it sees itself."""
+
+    def __init__(self, options: Options, recorded: int = 0) -> None:
+        """`recorded` environments have their steps returned; without them that code is not compiled."""
+        self.options = options
+        self.recorded = recorded
+        self.env = environment(options)
+        self.seen: tuple[int, ...] = self.env.observation_space(0).shape
+        terms = self.env.spec.game.rewards()
+        self.score_terms = tuple(f"reward {term.name}" for term in terms if not term.shaping)
+        gradient_steps = options.updates * options.epochs * options.minibatches
+        rate = optax.linear_schedule(options.learning_rate, 0.0, gradient_steps)
+        self.optimizer = optax.chain(
+            optax.clip_by_global_norm(options.max_gradient), optax.adam(rate, eps=1e-5)
+        )
+
+    def mean(self, tree: Any) -> Any:
+        """Over the devices."""
+        return jax.lax.pmean(tree, "envs") if self.options.devices > 1 else tree
+
+    def begin(self, seed: Array) -> Run:
+        """A fresh network in fresh environments."""
+        for_network, for_envs = jax.random.split(jax.random.fold_in(jax.random.key(seed), 2**31))
+        inputs, actions = int(np.prod(self.seen)), len(self.env.action_names)
+        network = Network(for_network, inputs, self.options.hidden, actions)
+        state, obs = self.env.jax_reset(jax.random.split(for_envs, self.options.num_envs))
+        return Run(seed, jnp.zeros((), jnp.int32), network, self.optimizer.init(network), state, obs)
+
+    def chunk(self, run: Run) -> tuple[Run, Log]:
+        """Several updates in one loop; Python only sees how they end."""
+        return jax.lax.scan(self.update, run, None, length=self.options.chunk)  # type: ignore[no-any-return]
+
+    def update(self, run: Run, _: None) -> tuple[Run, Log]:
+        """Play, then learn from it."""
+        # Randomness is a function of the seed and the update: there is no key to keep.
+        key = jax.random.fold_in(jax.random.key(run.seed), run.update)
+        if self.options.devices > 1:
+            key = jax.random.fold_in(key, jax.lax.axis_index("envs"))
+        for_play, for_learning = jax.random.split(key)
+        passed = run.update / self.options.updates
+        weight = jnp.where(passed < self.options.shaping, 1.0 - passed / self.options.shaping, 0.0)
+        state = self.env.replace(run.state, shaping_weight=weight)
+        last, obs, steps = self.play(run.network, state, run.obs, for_play)
+        network, optimizer, entropy = self.learn(run, steps, obs, for_learning)
+        score = self.mean(steps.score.mean()) * self.env.spec.max_steps
+        log = Log(score, self.mean(entropy), self.record(state, steps, last))
+        return Run(run.seed, run.update + 1, network, optimizer, last, obs), log
+
+    def play(
+        self, network: Network, state: EnvState, obs: Array, key: Array
+    ) -> tuple[EnvState, Array, Steps]:
+        """`num_steps` in every environment, with automatic reset."""
+
+        def one(carry: tuple[EnvState, Array], key: Array) -> tuple[tuple[EnvState, Array], Steps]:
+            state, obs = carry
+            logits, values = network(flat(obs, self.seen))
+            actions = jax.random.categorical(key, logits)
+            state, seen, rewards, done, infos = self.env.jax_step(state, actions)
+            steps = Steps(obs, actions, log_prob(logits, actions), values, rewards, done, self.score(infos))
+            return self.env.renew_fn(state, seen, done), steps
+
+        (state, obs), steps = jax.lax.scan(one, (state, obs), jax.random.split(key, self.options.num_steps))
+        return state, obs, steps
+
+    def score(self, infos: dict[str, Array]) -> Array:
+        """(…, ) points of a step without shaping, as the mean over the agents."""
+        return jnp.stack([infos[name].mean(axis=-1) for name in self.score_terms]).sum(axis=0)
+
+    def learn(self, run: Run, steps: Steps, obs: Array, key: Array) -> tuple[Network, Any, Array]:
+        """Several passes over the steps, in minibatches."""
+        _, last_values = run.network(flat(obs, self.seen))
+        advantages = self.advantages(steps, last_values)
+        batch = (steps, advantages, advantages + steps.values)
+        bonus = self.options.entropy * (1.0 - run.update / self.options.updates)
+
+        def minibatch(carry: tuple[Network, Any], members: Array) -> tuple[tuple[Network, Any], Array]:
+            network, optimizer = carry
+            part = jax.tree.map(lambda x: x[:, members], batch)
+            gradients, entropy = jax.grad(self.loss, has_aux=True)(network, bonus, *part)
+            gradients = self.mean(gradients)  # all devices take the same step
+            changes, optimizer = self.optimizer.update(gradients, optimizer)
+            return (optax.apply_updates(network, changes), optimizer), entropy
+
+        def epoch(carry: tuple[Network, Any], key: Array) -> tuple[tuple[Network, Any], Array]:
+            # A minibatch is made of whole environments, which is cheaper than a shuffle of all steps.
+            members = jax.random.permutation(key, steps.done.shape[1])  # of this device
+            return jax.lax.scan(minibatch, carry, members.reshape(self.options.minibatches, -1))  # type: ignore[no-any-return]
+
+        keys = jax.random.split(key, self.options.epochs)
+        (network, optimizer), entropy = jax.lax.scan(epoch, (run.network, run.optimizer), keys)
+        return network, optimizer, entropy.mean()
+
+    def advantages(self, steps: Steps, last_values: Array) -> Array:
+        """(T, B, n) generalised advantages. Truncation is treated as termination, as is usual here."""
+        gamma, decay = self.options.gamma, self.options.gamma * self.options.gae_lambda
+
+        def one(carry: tuple[Array, Array], step: tuple[Array, ...]) -> tuple[tuple[Array, Array], Array]:
+            advantage, following = carry
+            rewards, values, done = step
+            goes_on = 1.0 - done[:, None]
+            error = rewards + gamma * goes_on * following - values
+            advantage = error + decay * goes_on * advantage
+            return (advantage, values), advantage
+
+        start = (jnp.zeros_like(last_values), last_values)
+        played = (steps.rewards, steps.values, steps.done)
+        return jax.lax.scan(one, start, played, reverse=True)[1]
+
+    def loss(
+        self, network: Network, bonus: Array, steps: Steps, advantages: Array, targets: Array
+    ) -> tuple[Array, Array]:
+        """PPO's clipped loss with an entropy bonus, and the entropy."""
+        options = self.options
+        logits, values = network(flat(steps.obs, self.seen))
+        ratio = jnp.exp(log_prob(logits, steps.actions) - steps.log_probs)
+        bounded = jnp.clip(ratio, 1.0 - options.clip, 1.0 + options.clip)
+        advantages = advantages - self.mean(advantages.mean())
+        advantages = advantages / (jnp.sqrt(self.mean(jnp.square(advantages).mean())) + 1e-8)
+        policy_loss = -jnp.minimum(ratio * advantages, bounded * advantages).mean()
+        value_loss = 0.5 * jnp.square(values - targets).mean()
+        log_probs = jax.nn.log_softmax(logits)
+        entropy = -(jnp.exp(log_probs) * log_probs).sum(axis=-1).mean()
+        return policy_loss + options.value_loss * value_loss - bonus * entropy, entropy
+
+    def record(self, first: EnvState, steps: Steps, last: EnvState) -> Recorded | None:
+        """The first environments' steps, for a replay on NumPy after the update."""
+        if not self.recorded:
+            return None
+        first, last = (jax.tree.map(lambda x: x[: self.recorded], state) for state in (first, last))
+        steps = jax.tree.map(lambda x: x[:, : self.recorded], steps)
+        return Recorded(first, steps.actions, steps.obs, steps.rewards, steps.done, last)

@@ -1,0 +1,95 @@
+"""The options of a training run, with their help texts and bounds."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.envs.registry import make
+
+OBSERVATIONS = ("features", "lossless", "window")
+_TYPES: dict[str, Any] = {"str": str, "int": int, "float": int | float}
+
+
+def _option(default: Any, text: str, low: float = -math.inf, high: float = math.inf) -> Any:
+    """A field with its default, its line of --help, and its bounds."""
+    return dataclasses.field(default=default, metadata={"help": text, "low": low, "high": high})
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What a run is. A checkpoint keeps them, and two runs with the same options end the same."""
+
+    id: str = _option("Overcooked-CrampedRoom-V0", "environment to learn in")
+    observation: str = _option("features", "features (a short vector), lossless (the whole grid) or window")
+    steps: int = _option(1_500_000, "environment steps of each seed, rounded up to whole chunks", 1)
+    seeds: int = _option(3, "how many seeds learn side by side", 1)
+    first_seed: int = _option(0, "the first of them; the others follow it")
+    num_envs: int = _option(64, "environments of each seed", 1)
+    devices: int = _option(1, "devices that share them, over all processes", 1)
+    num_steps: int = _option(128, "steps of every environment between two updates", 1)
+    chunk: int = _option(10, "updates between two checkpoints", 1)
+    epochs: int = _option(4, "passes over the steps in an update", 1)
+    minibatches: int = _option(4, "gradient steps in a pass, each on its own part of the environments", 1)
+    hidden: int = _option(64, "width of the two hidden layers", 1)
+    learning_rate: float = _option(1e-3, "of Adam, annealed to zero", 0)
+    gamma: float = _option(0.99, "discount of a step", 0, 1)
+    gae_lambda: float = _option(0.95, "decay of the generalised advantages", 0, 1)
+    clip: float = _option(0.2, "PPO's bound on how much the probability of an action changes", 0)
+    entropy: float = _option(0.02, "weight of the entropy bonus, annealed to zero", 0)
+    value_loss: float = _option(0.5, "weight of the value loss", 0)
+    max_gradient: float = _option(0.5, "norm that gradients are clipped to", 0)
+    shaping: float = _option(
+        0.5, "fraction of the run over which the shaping reward is annealed to zero", 0, 1
+    )
+
+    @property
+    def updates(self) -> int:
+        """Whole chunks that make at least the requested steps."""
+        return -(-self.steps // (self.num_envs * self.num_steps * self.chunk)) * self.chunk
+
+    @property
+    def steps_of_chunk(self) -> int:
+        """Environment steps that each seed makes between two checkpoints."""
+        return self.num_envs * self.num_steps * self.chunk
+
+
+def from_json(values: dict[str, Any]) -> Options:
+    """The options of a checkpoint; raises a TypeError where one has another type."""
+    options = Options(**values)
+    for field in dataclasses.fields(Options):
+        if not isinstance(getattr(options, field.name), _TYPES[str(field.type)]):
+            raise TypeError(field.name)
+    return options
+
+
+def environment(options: Options) -> CoGridEnv:
+    """The environment to learn in; only its pure functions are used, which have no shadow."""
+    return make(options.id, "jax", infos=True, shadow=False, observation=options.observation, shaping=1.0)
+
+
+def check(options: Options) -> None:
+    """Raise a ValueError that names the first wrong option."""
+    for field in dataclasses.fields(Options):
+        value, low, high = getattr(options, field.name), field.metadata["low"], field.metadata["high"]
+        if field.type != "str" and not (math.isfinite(value) and low <= value <= high):
+            bounds = f"at least {low}" if math.isinf(high) else f"from {low} to {high}"
+            raise ValueError(
+                f"{field.name} is {value}, but must be {bounds if math.isfinite(value) else 'finite'}."
+            )
+    if options.observation not in OBSERVATIONS:
+        raise ValueError(
+            f"observation is {options.observation!r}, but must be one of {', '.join(OBSERVATIONS)}."
+        )
+    if options.num_envs % (options.minibatches * options.devices):
+        each = f" on each of {options.devices} devices" if options.devices > 1 else ""
+        raise ValueError(
+            f"num_envs {options.num_envs} cannot be split into {options.minibatches} minibatches{each}."
+        )
+    if options.devices > len(jax.devices()):
+        raise ValueError(f"devices is {options.devices}, but JAX has {len(jax.devices())}.")
+    environment(options)  # its own errors name the id and the observation

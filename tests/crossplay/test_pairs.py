@@ -1,0 +1,113 @@
+"""Cross-play: pairs, seats and figures, and that a pair plays as it would alone."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cogrid
+from cogrid import policy_file
+from cogrid.__main__ import main
+from cogrid.backend import rng
+from cogrid.crossplay.pairs import CrossPlay, crossplay
+from cogrid.envs.overcooked.policies import ScriptedCooks
+from cogrid.policy_file import PolicyFile
+
+ROOM = "Overcooked-CrampedRoom-V0"
+
+
+def constant(path: Path, action: int) -> str:
+    """A policy that always takes one action."""
+    env = cogrid.make(ROOM)
+    bias = np.where(np.arange(7) == action, 50, 0)
+    layers = [(np.zeros((len(env.feature_names), 7), np.float32), bias.astype(np.float32))]
+    policy_file.save(path, PolicyFile(ROOM, "features", layers))
+    return str(path)
+
+
+def test_scripted_cooks_score_in_a_batch_what_they_score_alone() -> None:
+    env = cogrid.make(ROOM, max_steps=80)
+    result = crossplay(env, {"scripted": "scripted"}, episodes=2, seed=5)
+    alone = []
+    for seed in (5, 6):
+        cooks, total = ScriptedCooks(env.rules, seed=seed - 5), 0.0
+        env.reset(seed=seed)
+        while env.agents:
+            total += env.step(cooks.act(env.env_state))[1][0]
+        alone.append(total)
+    assert min(alone) > 0
+    assert result.points.tolist() == [[alone]]
+
+
+def test_who_sits_where(tmp_path: Path) -> None:
+    """The first player is agent 0: only then does the one that walks left get out of the other's way."""
+    env = cogrid.make(ROOM, max_steps=5)
+    left, up = (constant(tmp_path / f"{action}.npz", action) for action in (2, 0))
+    seen = []
+
+    def watched(state, actions):
+        seen.append(actions)
+        return functional(state, actions)
+
+    functional = env.step_fn
+    env._functions = env._functions._replace(step=watched)
+    crossplay(env, {"left": left, "up": up}, episodes=2)
+    assert seen[0].tolist() == [[2, 2]] * 2 + [[2, 0]] * 2 + [[0, 2]] * 2 + [[0, 0]] * 2
+
+
+def test_the_same_seed_plays_the_same_games() -> None:
+    env = cogrid.make(ROOM, max_steps=40, random_start=True)
+    players = {"a": "random", "b": "scripted"}
+    first, again, other = (crossplay(env, players, 3, seed).points for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert rng.seed(1) != rng.seed(2)
+    assert other.shape == (2, 2, 3)
+
+
+def test_figures() -> None:
+    points = np.array([[[9.0, 11.0], [2.0, 4.0]], [[6.0, 6.0], [20.0, 20.0]]])
+    result = CrossPlay("world", ("a", "b"), points)
+    found = result.figures()
+    assert found == {"self-play": 15.0, "cross-play": 4.5, "gap": 10.5, "worst pair": ["a", "b", 3.0]}
+    assert "worst pair: a with b: 3.0" in result.text()
+    assert CrossPlay("world", ("a",), points[:1, :1]).figures() == {"self-play": 10.0}
+
+
+def test_the_command_writes_table_and_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = constant(tmp_path / "still.npz", 6)
+    players = ["random", f"still={file}"]
+    assert main(["crossplay", ROOM, "--players", *players, "--episodes", "2", "--out", str(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    assert "self-play: 0.0" in out
+    assert "step 400 of 400" in err
+    content = json.loads((tmp_path / "crossplay.json").read_text())
+    assert content["players"] == ["random", "still"]
+    assert np.shape(content["mean"]) == np.shape(content["deviation"]) == (2, 2)
+    assert (content["id"], content["episodes"]) == (ROOM, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--players", "clever"), "'clever' is neither a policy nor the file of one"),
+        (("--players", "random", "random"), "two players are called 'random': write NAME=POLICY"),
+        (("--players", "random", "--episodes", "0"), "1 players and 0 episodes make 0 games, but"),
+        (
+            ("--players", "a=random", "b=random", "--episodes", "65536"),
+            "make 262144 games, but",
+        ),
+    ],
+)
+def test_mistakes(arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with contextlib.suppress(SystemExit):  # the parser's way to end
+        assert main(["crossplay", ROOM, *arguments]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_one_agent_alone_has_no_partner() -> None:
+    with pytest.raises(ValueError, match="at least two agents"):
+        crossplay(cogrid.make(ROOM, num_agents=1), {"a": "random"})

@@ -1,0 +1,423 @@
+"""Training: what is stopped and resumed ends as if it had not been, and its parts do what they say."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.interrupts import stopped_at, unread
+from tests.support import HAS_JAX, full_disk
+
+if not HAS_JAX:
+    pytest.skip("JAX is not installed", allow_module_level=True)
+
+import jax
+
+import cogrid
+from cogrid.__main__ import main as cogrid_main
+from cogrid.placement import place
+from cogrid.policies import policy_of
+from cogrid.replay import Replay
+from cogrid.train import checkpoints, command, loop
+from cogrid.train.learner import Learner, Recorded, Run, Steps
+from cogrid.train.options import Options
+
+SMALL = (
+    *("--steps", "96", "--num-envs", "4", "--num-steps", "8", "--chunk", "1", "--seeds", "2"),
+    *("--hidden", "8", "--epochs", "2", "--minibatches", "2"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Optax, and a bias that is added to a batch, rely on promotion; a test's stderr does not last."""
+    monkeypatch.setattr(command, "show_progress", lambda: None)
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of three chunks that nobody disturbed."""
+    out = tmp_path_factory.mktemp("whole")
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        assert main([*SMALL, "--out", str(out)]) == 0
+    return out
+
+
+def main(arguments: list[str]) -> int:
+    return cogrid_main(["train", *arguments])
+
+
+def arrays(out: Path) -> dict[str, Any]:
+    with np.load(out / "checkpoint.npz") as file:
+        return {name: file[name] for name in file.files if name != "meta"}
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, chunks: int) -> None:
+    """As if Ctrl-C were pressed when so many checkpoints are there."""
+    save, saved = checkpoints.save, []
+
+    def counted(*arguments: Any) -> None:
+        if len(saved) == chunks:
+            raise KeyboardInterrupt
+        saved.append(save(*arguments))
+
+    monkeypatch.setattr(checkpoints, "save", counted)
+
+
+def test_a_resumed_run_ends_like_one_that_was_never_stopped(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patched:
+        stop_after(patched, 1)
+        assert main([*SMALL, "--out", str(tmp_path)]) == 130
+    assert f"--out {tmp_path} --resume" in capsys.readouterr().err
+    stopped, expected = arrays(tmp_path), arrays(whole)
+    assert any((stopped[name] != expected[name]).any() for name in expected)
+    assert main(["--out", str(tmp_path), "--resume"]) == 0
+    resumed = arrays(tmp_path)
+    assert resumed.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_array_equal(resumed[name], value, err_msg=name, strict=True)
+    ours, theirs = (json.loads((out / "results.json").read_text()) for out in (tmp_path, whole))
+    times = {"training_seconds": 0, "steps_per_second": 0}
+    assert ours["steps_per_second"] > 0
+    assert ours | times == theirs | times
+
+
+def test_a_run_leaves_its_results(whole: Path) -> None:
+    results = json.loads((whole / "results.json").read_text())
+    assert results["steps"] == 96
+    assert np.shape(results["curve"]) == (3, 2)
+    assert np.mean(results["score"]["by_seed"]) == pytest.approx(results["score"]["mean"])
+    assert (whole / "curve.png").read_bytes().startswith(b"\x89PNG")
+    replay = Replay.load(whole / "episode.replay.json.gz")
+    replay.verify("numpy")
+    assert len(replay) == 400
+
+
+def test_a_checkpoint_plays_as_a_partner_without_jax(whole: Path) -> None:
+    env = cogrid.make("Overcooked-CrampedRoom-V0")
+    env.reset(seed=0)
+    actions = policy_of(str(whole / "policy-1.npz"), env.rules)(env.env_state)
+    assert list(actions) == [0, 1]
+    assert all(env.action_space(agent).contains(action) for agent, action in actions.items())
+
+
+def test_a_kill_while_saving_leaves_the_checkpoint_before(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "checkpoint.npz"
+    path.write_bytes(before := (whole / "checkpoint.npz").read_bytes())
+
+    def killed(file: Any, **_: Any) -> None:
+        file.write(b"half of it")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez", killed)
+    options, past, *_ = checkpoints.load(path)
+    with pytest.raises(KeyboardInterrupt):
+        checkpoints.save(path, options, Run(*[np.zeros(1)] * 6), past)
+    assert path.read_bytes() == before
+    assert {one.name for one in tmp_path.iterdir()} == {path.name, "checkpoint.previous.npz"}
+    assert (tmp_path / "checkpoint.previous.npz").read_bytes() == before
+
+
+def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patched:
+        stop_after(patched, 1)
+        assert main([*SMALL, "--out", str(tmp_path)]) == 130
+    before = (tmp_path / "checkpoint.npz").read_bytes()
+    capsys.readouterr()
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoints, "save", full_disk(1000)(checkpoints.save))
+        assert main(["--out", str(tmp_path), "--resume"]) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.endswith(f": [Errno 27] File too large: '{tmp_path / 'checkpoint.npz'}'")
+    assert (tmp_path / "checkpoint.npz").read_bytes() == before
+    assert {one.name for one in tmp_path.iterdir()} == {"checkpoint.npz", "checkpoint.previous.npz"}
+    assert main(["--out", str(tmp_path), "--resume"]) == 0
+    assert (tmp_path / "results.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "holds a run already: add --resume"),
+        (("--resume", "--gamma", "0.5"), "gamma was 0.99 when this run began and cannot become 0.5."),
+        (("--resume", "--seeds", "3"), "seeds was 2 when this run began and cannot become 3."),  # the default
+        (("--resume", "--out", "nowhere"), "there is no checkpoint in nowhere: start without --resume."),
+        (("--out", "new", "--num-envs", "6"), "num_envs 6 cannot be split into 4 minibatches."),
+        (("--out", "new", "--devices", "3"), "cannot be split into 4 minibatches on each of 3 devices."),
+        (("--out", "new", "--devices", "16"), "devices is 16, but JAX has 4."),
+        (("--out", "new", "--join", "here:1"), "--join takes nothing, or the address of process 0,"),
+        (("--out", "new", "--seeds", "0"), "seeds is 0, but must be at least 1."),
+        (("--out", "new", "--steps", "1.5"), "invalid count value: '1.5'"),
+        (("--out", "new", "--steps", "inf"), "invalid count value: 'inf'"),
+        (("--out", "new", "--gamma", "7"), "gamma is 7.0, but must be from 0 to 1."),
+        (("--out", "new", "--clip", "-1"), "clip is -1.0, but must be at least 0."),
+        (("--out", "new", "--learning-rate", "nan"), "learning_rate is nan, but must be finite."),
+        (("--out", "new", "Arina-V0"), "unknown environment id 'Arina-V0': did you mean 'Arena-V0'?"),
+        (("--out", "new", "--observation", "none"), "observation is 'none', but must be one of features,"),
+    ],
+)
+def test_a_mistake_gets_a_sentence_and_changes_nothing(
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stopped:
+        main(["--out", str(whole), *arguments])
+    assert stopped.value.code == 2
+    assert sentence in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def changed(whole: Path, path: Path, **changes: Any) -> None:
+    """A checkpoint whose metadata say something else."""
+    with np.load(whole / "checkpoint.npz") as file:
+        content = dict(file)
+    meta = json.loads(str(content["meta"]))
+    options = meta["options"] | changes.pop("options", {})
+    np.savez(path, **content | {"meta": np.array(json.dumps({**meta, "options": options, **changes}))})
+
+
+DAMAGED: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda data: b"",
+    "text": lambda data: b"some text",
+    "cut": lambda data: data[:-100],
+    "flipped": lambda data: (
+        data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :]
+    ),
+    "another array": lambda data: npy(np.zeros(3)),
+    "pickle": lambda data: npy(np.array([{}])),
+}
+
+
+def npy(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("kind", [*DAMAGED, "other options", "strange value"])
+def test_a_damaged_checkpoint_gets_a_sentence(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    path = tmp_path / "checkpoint.npz"
+    if kind in DAMAGED:
+        path.write_bytes(DAMAGED[kind]((whole / "checkpoint.npz").read_bytes()))
+    else:
+        changed(whole, path, options={"more": 1} if kind == "other options" else {"steps": "many"})
+    with pytest.raises(SystemExit) as stopped:
+        main(["--out", str(tmp_path), "--resume"])
+    assert stopped.value.code == 2
+    err = capsys.readouterr().err
+    assert f"error: {path} is not a training checkpoint, or it is damaged (" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("kind", ["cut", "flipped", "missing"])
+def test_the_checkpoint_before_a_damaged_one_is_used(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    path, previous = tmp_path / "checkpoint.npz", tmp_path / "checkpoint.previous.npz"
+    previous.write_bytes((whole / previous.name).read_bytes())
+    if kind != "missing":
+        path.write_bytes(DAMAGED[kind]((whole / path.name).read_bytes()))
+    assert main(["--out", str(tmp_path), "--resume"]) == 0
+    sentence = f"Resuming from {previous.name}, after 2 chunks."
+    told = [line for line in capsys.readouterr().err.splitlines() if line.endswith(sentence)]
+    assert len(told) == (kind != "missing")
+    assert all(line.startswith(f"{path} is not a training checkpoint, or it is damaged (") for line in told)
+    expected = arrays(whole)
+    for name, value in arrays(tmp_path).items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name, strict=True)
+
+
+def test_another_game_or_another_network_is_not_resumed(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed(whole, tmp_path / "checkpoint.npz", spec="0" * 16)
+    with pytest.raises(SystemExit) as stopped:
+        main(["--out", str(tmp_path), "--resume"])
+    assert stopped.value.code == 2
+    assert "Overcooked-CrampedRoom-V0 is another game now than when the run in" in capsys.readouterr().err
+    changed(whole, tmp_path / "checkpoint.npz", options={"hidden": 9})
+    assert main(["--out", str(tmp_path), "--resume"]) == 2
+    assert capsys.readouterr().err.endswith(": the checkpoint's arrays do not match its options.\n")
+
+
+def test_nothing_is_resumed_before_the_first_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "train", interrupted)
+    assert main([*SMALL, "--out", str(tmp_path)]) == 130
+    assert capsys.readouterr().err == "\nStopped. There was no checkpoint yet.\n"
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        *("numpy", "jax", "jax._src.compiler:compile_or_get_cached"),
+        *(
+            pytest.param(where, marks=pytest.mark.slow)
+            for where in (
+                *("equinox", "matplotlib.figure", "rich.progress"),
+                "jax._src.interpreters.pxla:lower_sharding_computation",
+            )
+        ),
+    ],
+)
+def test_ctrl_c_is_one_line_from_the_first_import_on(where: str, tmp_path: Path) -> None:
+    words = ("-m", "cogrid", "train", *SMALL, "--out", str(tmp_path / "out"))
+    done = stopped_at(tmp_path, where, *words)
+    assert done.returncode == 130, done.stderr
+    (line,) = done.stderr.split("\n")[1:-1]
+    assert line in ("Interrupted.", "Stopped. There was no checkpoint yet.")
+    assert done.stdout == ""
+
+
+def test_a_reader_that_goes_away_is_no_matter(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "out")
+    code, told = unread("-m", "cogrid", "train", "--out", str(tmp_path / "out"), "--resume")
+    assert (code, told.strip()) == (141, "")
+    assert unread("-m", "cogrid", "train", "--help")[1] == ""
+
+
+def test_advantages_are_sums_of_discounted_errors() -> None:
+    generator, (length, batch, agents) = np.random.default_rng(0), (5, 2, 2)
+    rewards, values = generator.normal(size=(2, length, batch, agents)).astype(np.float32)
+    last = generator.normal(size=(batch, agents)).astype(np.float32)
+    done = np.array([[0, 0], [0, 1], [0, 0], [0, 0], [0, 0]], bool)
+    options = Options()
+    learner = Learner.__new__(Learner)
+    learner.options = options
+    steps = Steps(None, None, None, values, rewards, done, None)
+    found = np.asarray(Learner.advantages(learner, steps, last))
+    following = np.concatenate([values[1:], last[None]])
+    goes_on = 1.0 - done[:, :, None]
+    errors = rewards + options.gamma * goes_on * following - values
+    expected = np.zeros_like(errors)
+    for t in range(length):
+        weight = np.ones((batch, 1))
+        for later in range(t, length):
+            expected[t] += weight * errors[later]
+            weight = weight * options.gamma * options.gae_lambda * goes_on[later]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_shaping_is_annealed_by_the_weight_in_the_state(whole: Path) -> None:
+    """Half of the updates have shaping; the last one has none, whatever an episode's end brought."""
+    assert (arrays(whole)[".state.weight"] == 0).all()
+
+
+def test_a_finished_environment_begins_anew_and_keeps_its_weight() -> None:
+    env = cogrid.make("Overcooked-CrampedRoom-V0", shaping=1.0, max_steps=3)
+    state, obs = env.reset_fn(np.stack([env.reset(seed=s) and env.env_state.words for s in (0, 1)]))
+    state = env.replace(state, time=[2, 0], shaping_weight=0.25)
+    state, seen, _, done, _ = env.step_fn(state, np.zeros((2, 2), int))
+    assert done.tolist() == [True, False]
+    renewed, after = env.renew_fn(state, seen, done)
+    assert renewed.time.tolist() == [0, 1]
+    assert renewed.shaping_weight.tolist() == [0.25, 0.25]
+    np.testing.assert_array_equal(after[0], obs[0])
+    np.testing.assert_array_equal(after[1], seen[1])
+
+
+def test_steps_that_numpy_plays_otherwise_are_exit_code_22(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A planted fault: the first chunk claims a reward that nobody earned. A stop and a resume keep it."""
+    replay, chunks = loop.replay_on_numpy, []
+
+    def faulty(shadow: Any, recorded: Recorded) -> None:
+        chunks.append(1)
+        rewards = np.array(recorded.rewards)  # (seeds, updates, T, B, n)
+        rewards[1, 0, 3, 2, 0] += len(chunks) == 1
+        replay(shadow, recorded._replace(rewards=rewards))
+
+    told: list[str] = []
+    monkeypatch.setattr(command, "show_progress", lambda: told.append("progress"))
+    monkeypatch.setattr(loop, "replay_on_numpy", faulty)
+    with monkeypatch.context() as patched:
+        stop_after(patched, 1)
+        with pytest.warns(RuntimeWarning, match="rewards is 1.0 on jax and 0.0 on numpy"):
+            assert main([*SMALL, "--out", str(tmp_path), "--shadow"]) == command.MISMATCH
+    assert told == ["progress"]
+    out, err = capsys.readouterr()
+    assert "124 comparisons, 1 mismatches; the first one in" in out  # the chunk that was not kept included
+    assert f"--out {tmp_path} --resume" in err
+    first = checkpoints.load(tmp_path / "checkpoint.npz").history.shadow
+    assert (first.comparisons, first.mismatches, first.first.environment) == (60, 1, 6)
+    assert main(["--out", str(tmp_path), "--resume", "--shadow"]) == command.MISMATCH
+    out = capsys.readouterr().out
+    assert f"188 comparisons, 1 mismatches; the first one in {first.first}." in out
+
+
+def test_the_mean_of_gradients_is_the_gradient_of_all() -> None:
+    """On two devices with half of the environments each; only the order of sums differs."""
+    small = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "hidden": 8}
+    one, two = (Learner(Options(devices=devices, **small)) for devices in (1, 2))
+    run = jax.jit(one.begin)(jax.numpy.int32(0))
+    _, _, steps = jax.jit(one.play)(run.network, run.state, run.obs, jax.random.key(1))
+    bonus = jax.numpy.float32(0.01)
+    advantages = jax.random.normal(jax.random.key(2), steps.values.shape)
+    targets = advantages + steps.values
+
+    def gradient(learner: Learner, *batch: Any) -> Any:
+        return learner.mean(jax.grad(learner.loss, has_aux=True)(run.network, bonus, *batch)[0])
+
+    there, whole = place(2, 4), jax.sharding.PartitionSpec()
+    apart = there.on_each(partial(gradient, two), (there.spec(1),) * 3, whole)
+    batch = (steps, advantages, targets)
+    found, expected = jax.jit(apart)(*batch), jax.jit(partial(gradient, one))(*batch)
+    for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        assert np.abs(theirs).max() > 1e-6
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-8)
+
+
+def test_several_devices_play_what_numpy_plays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SMALL, "--devices", "2", "--out", str(tmp_path), "--shadow"]) == 0
+    assert "192 comparisons, 0 mismatches" in capsys.readouterr().out
+    assert checkpoints.load(tmp_path / "checkpoint.npz").options.devices == 2
+
+
+def test_any_world_can_be_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that knows neither soups nor shaping, seen through a window."""
+    assert main(["Arena-V0", *SMALL, "--observation", "window", "--out", str(tmp_path)]) == 0
+    assert "Arena-V0: mean return 0.0 in 100 episodes" in capsys.readouterr().out
+    env = cogrid.make("Arena-V0")
+    env.reset(seed=0)
+    assert list(policy_of(str(tmp_path / "policy-0.npz"), env.rules)(env.env_state)) == [0, 1, 2, 3]
+
+
+def test_the_extra_is_named_where_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("cogrid.train")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "cogrid.train.options", None)
+    with pytest.raises(SystemExit) as stopped:
+        main([])
+    assert stopped.value.code == 2
+    assert "pip install '.[train]' from the checkout." in capsys.readouterr().err
