@@ -563,10 +563,10 @@ WRONG_HOOKS = (
     Mutant("episodes of a pool share their chance", RESET, "state.evolve(words=words,", "state.evolve("),
     Mutant("a sketch draws one number", "cogrid/core/sketch.py", "self._drawn += count", "self._drawn += 0"),
     Mutant(
-        "of equal ones the last is the nearest",
+        "the nearest one is that of the nearest row",
         "cogrid/core/offsets.py",
-        "rank = steps * np.int32(count) + order",
-        "rank = steps * np.int32(count) + (count - 1 - order)",
+        "abs(rows)[:, None] + abs(columns)",
+        "abs(rows)[:, None] + 0 * abs(columns)",
     ),
 )
 

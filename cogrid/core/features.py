@@ -160,18 +160,10 @@ class Place:
             pos, shape = rules.on_board(state.pos), state.pos.shape
             ahead = (state.pos[..., None] + lift(strides, state.pos.ndim + 1)).reshape(*shape[:-1], -1)
             free = (rules.at(state.cells, rules.on_board(ahead)) < rules.n_walkable).astype(np.float32)
-            parts = [lookup(where, pos), free.reshape(*shape, 4)]
-            for kind in self.nearest:
-                cells = state.cells_of(kind)
-                if cells.shape[-1]:
-                    cells = offsets.closest(pos, cells)  # (*B, n, 1)
-                    parts.append(offsets.to(pos, cells).reshape(*shape, -1))
-                else:
-                    parts.append(xp.zeros((*shape, 3), np.float32))
-            for kind in self.each:
-                cells = state.cells_of(kind)[..., None, :]  # (*B, 1, k)
-                parts.append(offsets.to(pos, cells).reshape(*shape, -1))
-            numbers = xp.concatenate(parts, axis=-1)
+            nearest = [state.cells_of(kind) for kind in self.nearest]
+            each = xp.concatenate([state.places[..., :0], *map(state.cells_of, self.each)], axis=-1)
+            to = offsets.to(pos, nearest, each).reshape(*shape, -1)
+            numbers = xp.concatenate((lookup(where, pos), free.reshape(*shape, 4), to), axis=-1)
             return xp.where(state.away[..., None], np.float32(0), numbers) if rules.leaves else numbers
 
         return place

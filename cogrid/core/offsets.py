@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
-from cogrid.backend.array import Array, lift
+from cogrid.backend.array import Array
 from cogrid.core.rules import Rules
 
 
@@ -27,7 +28,9 @@ class Offsets:
         self.table = table.reshape(-1, 2)
         self.exists = np.concatenate((np.ones((len(self.table), 1), np.float32), self.table), axis=-1)
         self.exists = np.concatenate((self.exists, np.zeros((1, 3), np.float32)))  # the last: there is none
-        self.steps = (abs(rows)[:, None] + abs(columns)).astype(np.int32).reshape(-1)
+        # The nearer is less, and of equally near cells the first, whose difference has the least number.
+        steps = [*(abs(rows)[:, None] + abs(columns)).reshape(-1).tolist(), height + width]
+        self.rank = (np.array(steps) * len(steps) + np.arange(len(steps))).astype(np.int32)
 
     def between(self, pos: Array, who: np.ndarray[Any, Any]) -> Array:
         """(*B, n, k, 2) rows and columns from every agent to those in `who` (n, k), as parts of the board."""
@@ -39,25 +42,22 @@ class Offsets:
             offsets = self.xp.where(either, np.float32(0), offsets)
         return offsets
 
-    def _pairs(self, pos: Array, cells: Array) -> Array:
-        """(*B, n, k) the numbers of the differences from every agent to cells; −1 is none."""
-        wide = self.lookup(self.wide, self.xp.maximum(cells, cells.dtype.type(0)))
-        return wide - (self.lookup(self.wide, pos) - self.zero)[..., None]
+    def to(self, pos: Array, nearest: list[Array], each: Array) -> Array:
+        """(*B, n, k, 3) exists, rows, columns: to the nearest of some cells (*B, any), and to each of others.
 
-    def to(self, pos: Array, cells: Array) -> Array:
-        """(*B, n, k, 3) exists, rows, columns from every agent to cells (*B, 1 or n, k); −1 is none."""
-        none = np.int32(len(self.table))
-        return self.lookup(self.exists, self.xp.where(cells >= 0, self._pairs(pos, cells), none))
-
-    def closest(self, pos: Array, cells: Array) -> Array:
-        """(*B, n, 1) of cells (*B, k) the closest to every agent, of equal ones the first; −1 if none is."""
-        cells, xp = cells[..., None, :], self.xp  # (*B, 1, k)
-        steps = xp.where(cells >= 0, self.lookup(self.steps, self._pairs(pos, cells)), np.int32(2**15))
-        count = cells.shape[-1]
-        order = lift(np.arange(count, dtype=np.int32), steps.ndim)
-        rank = steps * np.int32(count) + order
-        best = rank.min(axis=-1, keepdims=True) % np.int32(count)  # (*B, n, 1)
-        return xp.where(order == best, cells, cells.dtype.type(-1)).max(axis=-1, keepdims=True)
+        −1 is no cell. Of equally near ones it is the first.
+        """
+        xp, count = self.xp, np.int32(len(self.exists))
+        cells = xp.concatenate([*nearest, each], axis=-1)[..., None, :]  # (*B, 1, all)
+        wide = self.lookup(self.wide, xp.maximum(cells, cells.dtype.type(0)))
+        pairs = wide - (self.lookup(self.wide, pos) - self.zero)[..., None]  # (*B, n, all) by difference
+        pairs = xp.where(cells >= 0, pairs, count - 1)
+        ranks, ends = self.lookup(self.rank, pairs), np.cumsum([0, *(some.shape[-1] for some in nearest)])
+        best = [
+            ranks[..., first:end].min(axis=-1, keepdims=True, initial=self.rank[-1]) % count
+            for first, end in itertools.pairwise(ends.tolist())
+        ]
+        return self.lookup(self.exists, xp.concatenate([*best, pairs[..., ends[-1] :]], axis=-1))
 
 
 def scaled(distance: Any, size: int) -> Any:
