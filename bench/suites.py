@@ -17,6 +17,7 @@ ARENA = "Arena-V0"
 KITCHENS = tuple(CLASSIC)
 BATCHED = (("numpy-batch", 1024), ("jax-vmap", 1024), ("jax-scan", 1024))
 ALL_MODES = (("numpy-single", 1), ("jax-single", 1), *BATCHED)
+SHORT = 64  # steps that no episode of random play ends in
 FAMILIES = ("Foraging-8x8-2p-3f-V0", "Goals-V0", "SearchRescue-Ruins-V0")  # one of each of the others
 SWEEP = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 5_000_000)
 TOY = {"num_agents": 20, "map_size": 40, "density": 0.04}
@@ -93,7 +94,7 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(CRAMPED, mode, n, options=options(observation=k)) for k in kinds for mode, n in ALL_MODES),
         *(Case(CRAMPED, mode, n, workload="noop") for mode, n in BATCHED),
         *(Case(ARENA, mode, n, 8, options=options(**WINDOWED)) for mode, n in ALL_MODES),
-        *(Case(id, mode, n) for id in FAMILIES for mode, n in ALL_MODES),
+        *(Case(id, mode, n, SHORT) for id in FAMILIES for mode, n in ALL_MODES),
         *commons(),
         # What comes before the first step, and how steady a single step is.
         *(Case(CRAMPED, mode, measure="latency") for mode in ("numpy-single", "jax-single")),

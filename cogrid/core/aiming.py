@@ -15,7 +15,7 @@ from cogrid.core.answers import Aim
 from cogrid.core.rules import Rules
 
 #: Adjacent cells in the order in which they are tried: up, down, left, right.
-_ADJACENT = ((-1, 0), (1, 0), (0, -1), (0, 1))
+ADJACENT = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
 class Target(NamedTuple):
@@ -91,7 +91,7 @@ def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any
                 ahead = distance + 1
                 r, c = down * ahead + right * aside, right * ahead - down * aside
                 if aim.adjacent:
-                    r, c = _ADJACENT[lane]
+                    r, c = ADJACENT[lane]
                 y, x = row + r, column + c
                 inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
                 found[facing, : rules.n_cells, distance, lane] = np.where(inside, y * rules.width + x, -1)

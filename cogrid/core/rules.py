@@ -150,6 +150,7 @@ class Rules:
         self.acts = not rows or bool(self.verb[: self.first_joint].any() or symbols.meet_rows)
         if not rows:
             return
+        self.joint_swaps = bool(self.swap[self.first_joint : self.first_meeting].any())  # hands change
         self.joint_left = np.array([symbols.number[o.thing] for _, _, o in rows], self.cell_dtype)
         own = self.items(lambda item: game.strength(item) if acts(game, item) else 0, np.int32)
         joint = np.array([action.name == game.joint for action in self.table_actions])

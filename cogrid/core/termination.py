@@ -11,7 +11,7 @@ import numpy as np
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events, clock_of
 from cogrid.core.game import Game
-from cogrid.core.marks import marked
+from cogrid.core.marks import any_marked
 from cogrid.core.rules import Rules
 
 
@@ -29,7 +29,8 @@ def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Arr
     over = time >= rules.spec.max_steps
     ended = state.ended
     if ended is not None:
-        ended = ended | rules.lookup(rules.final, events.row)
+        if rules.final.any():
+            ended = ended | rules.lookup(rules.final, events.row)
         for condition in conditions(rules) if rules.conditions else ():
             ended = ended | condition(state)
         over = over | (ended.all(axis=-1) & (time >= 0))
@@ -50,10 +51,9 @@ def conditions(rules: Rules) -> tuple[Callable[[EnvState], Array], ...]:
         return rules.lookup(hands, state.pose)
 
     def nothing_remains(state: EnvState) -> Array:
-        cells = rules.pick(state.cells, where)
         if not signed:
-            return ~marked(rules, counts != 0, cells).any(axis=-1, keepdims=True)
-        return rules.lookup(counts, cells).sum(axis=-1, keepdims=True) == 0
+            return ~any_marked(rules, counts != 0, state.cells, where)
+        return rules.lookup(counts, rules.pick(state.cells, where)).sum(axis=-1, keepdims=True) == 0
 
     own = type(game)
     written = (own.finished is not Game.finished, own.remaining is not Game.remaining)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,16 +21,18 @@ from cogrid.reading import strict_json
 from cogrid.replay import Replay, record
 
 # Their directions are (x, y), x to the right and y downwards.
-ACTIONS = {(0, -1): 0, (0, 1): 1, (-1, 0): 2, (1, 0): 3, "INTERACT": 4, (0, 0): 6}
-FACINGS = {(1, 0): 0, (0, 1): 1, (-1, 0): 2, (0, -1): 3}
+ACTIONS = MappingProxyType({(0, -1): 0, (0, 1): 1, (-1, 0): 2, (1, 0): 3, "INTERACT": 4, (0, 0): 6})
+FACINGS = MappingProxyType({(1, 0): 0, (0, 1): 1, (-1, 0): 2, (0, -1): 3})
 # The names of their layouts, where ours differ.
-KITCHENS = {
-    "cramped_room": "CrampedRoom",
-    "asymmetric_advantages": "AsymmetricAdvantages",
-    "coordination_ring": "CoordinationRing",
-    "random0": "ForcedCoordination",
-    "random3": "CounterCircuit",
-}
+KITCHENS = MappingProxyType(
+    {
+        "cramped_room": "CrampedRoom",
+        "asymmetric_advantages": "AsymmetricAdvantages",
+        "coordination_ring": "CoordinationRing",
+        "random0": "ForcedCoordination",
+        "random3": "CounterCircuit",
+    }
+)
 SOUP = "soup:onion,onion,onion"
 COOK_TIME = 20
 WORTH = 4  # the people were shown 5 points for a soup, where we have 20

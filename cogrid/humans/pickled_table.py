@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pickletools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,11 @@ PLAIN = frozenset(
         *("BININT", "BININT1", "BININT2", "BINFLOAT"),
     ]
 )
-CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
-EMPTY: dict[str, Callable[[], Any]] = {"EMPTY_DICT": dict, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple}
-TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+CONSTANTS = MappingProxyType({"NONE": None, "NEWTRUE": True, "NEWFALSE": False})
+EMPTY: Mapping[str, Callable[[], Any]] = MappingProxyType(
+    {"EMPTY_DICT": dict, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple}
+)
+TUPLES = MappingProxyType({"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3})
 
 
 class Stored:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -12,7 +13,7 @@ from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.registry import make
 
 OBSERVATIONS = ("features", "lossless", "window")
-_TYPES: dict[str, Any] = {"str": str, "int": int, "float": int | float}
+_TYPES = MappingProxyType({"str": str, "int": int, "float": int | float})
 
 
 def _option(default: Any, text: str, low: float = -math.inf, high: float = math.inf) -> Any:

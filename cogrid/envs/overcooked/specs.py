@@ -45,6 +45,6 @@ _OLDER: Mapping[str, Spec] = MappingProxyType(
     }
 )
 
-_GENERATED = {"Overcooked-Generated-V0": Spec(GeneratedKitchen())}
+_GENERATED = MappingProxyType({"Overcooked-Generated-V0": Spec(GeneratedKitchen())})
 
 SPECS: Mapping[str, Spec] = MappingProxyType({**CLASSIC, **_OLDER, **_LINEAGE, **_GENERATED})

@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 from cogrid.core.layout import Layout
 
-_TEXTS = {
-    "Office": """
+_TEXTS = MappingProxyType(
+    {
+        "Office": """
         #############
         #g  #1 2#  y#
         #   x   d   #
@@ -19,7 +20,7 @@ _TEXTS = {
         #y  #   x  g#
         #############
     """,
-    "Tunnel": """
+        "Tunnel": """
         ###############
         #1  x  #g  x r#
         #2  x  #   x  #
@@ -27,7 +28,7 @@ _TEXTS = {
         #k  #y #  y#g #
         ###############
     """,
-    "Ruins": """
+        "Ruins": """
         #################
         #    ?     ?    #
         #    ##?#?##    #
@@ -40,6 +41,7 @@ _TEXTS = {
         #    ?     ?    #
         #################
     """,
-}
+    }
+)
 
 LAYOUTS: Mapping[str, Layout] = MappingProxyType({name: Layout(name, text) for name, text in _TEXTS.items()})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from cogrid.core import look as palette
 from cogrid.core.game import Thing
 from cogrid.core.look import (
@@ -32,7 +34,7 @@ from cogrid.envs.search_rescue.objects import (
 )
 
 STONE, STONE_EDGE, WOOD, STEEL = "#a39a8c", "#6f675b", "#a9814f", "#aab2bd"
-BLANKETS = {GREEN: palette.GREEN, YELLOW: palette.YELLOW, RED: "#d1382b"}
+BLANKETS = MappingProxyType({GREEN: palette.GREEN, YELLOW: palette.YELLOW, RED: "#d1382b"})
 
 
 def look(thing: Thing, wait: int) -> Look | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 
 MEDKIT, PICKAXE, KEY = "medkit", "pickaxe", "key"
 TOOLS = (MEDKIT, PICKAXE, KEY)
 GREEN, YELLOW, RED = "green", "yellow", "red"
 COLOURS = (GREEN, YELLOW, RED)
 #: What a rescue is worth.
-POINTS = {GREEN: 1.0, YELLOW: 2.0, RED: 3.0}
+POINTS = MappingProxyType({GREEN: 1.0, YELLOW: 2.0, RED: 3.0})
 RUBBLE, DOOR, DOORWAY, DEBRIS = "rubble", "locked door", "doorway", "debris"
 
 
