@@ -23,6 +23,7 @@ from cogrid.envs.foraging.policies import ScriptedForagers
 from cogrid.envs.goals.policies import ScriptedWalkers
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.policies import ScriptedCooks
+from cogrid.envs.overcooked_v2.game import KitchenV2
 from cogrid.envs.scripted import Scripted
 from cogrid.envs.search_rescue.policies import ScriptedRescuers
 
@@ -31,7 +32,7 @@ Policy = Callable[[EnvState], dict[int, int]]
 POLICIES = ("scripted", "random")
 AnyScript = ScriptedCooks | ScriptedPlayers | Scripted
 _SCRIPTS: Mapping[type[Game], type[AnyScript]] = MappingProxyType(
-    {Kitchen: ScriptedCooks, Commons: ScriptedPlayers}
+    {Kitchen: ScriptedCooks, KitchenV2: ScriptedCooks, Commons: ScriptedPlayers}
     | {script.game: script for script in (ScriptedForagers, ScriptedWalkers, ScriptedRescuers)}
 )
 

@@ -32,6 +32,11 @@ SAMPLES = {
         "OvercookedAI-MultiplayerSchelling-V0",  # four agents
         "OvercookedAI-OldDynamicsPutTest-V0",  # one agent, and a start of its own
     ),
+    "OvercookedV2-": (
+        "OvercookedV2-CrampedRoomV2-V0",  # an indicator
+        "OvercookedV2-GroundedCoordSimple-V0",  # buttons, three ingredients
+        "OvercookedV2-LongRoom-V0",  # one agent
+    ),
     "Foraging-": ("Foraging-8x8-2p-3f-V0",),
     "SearchRescue-": ("SearchRescue-Ruins-V0",),
     # Classic kitchens with other options.

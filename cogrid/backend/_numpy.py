@@ -123,7 +123,9 @@ class NumpyBackend:
         """NumPy values always are."""
         return True
 
-    def when(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    def when(
+        self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any], cheap: bool = False
+    ) -> Any:
         """A plain choice."""
         return then() if test else otherwise()
 

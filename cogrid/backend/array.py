@@ -81,8 +81,13 @@ class Backend(Protocol):
     def is_concrete(self, value: Array) -> bool:
         """Whether the value can be looked at now, outside of any tracing."""
 
-    def when(self, test: Array, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-        """The result of one of two functions, by a single truth value."""
+    def when(
+        self, test: Array, then: Callable[[], Any], otherwise: Callable[[], Any], cheap: bool = False
+    ) -> Any:
+        """The result of one of two functions, by a single truth value.
+
+        `cheap` says that `then` costs little and gives what `otherwise` does where the test is false.
+        """
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, compiled once for every shape where the backend compiles."""

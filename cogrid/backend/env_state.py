@@ -28,6 +28,7 @@ class Tables(Protocol):
     held: Array  # (poses,) number of the item
     n_walkable: int
     leaves: bool
+    slots: Any  # the things without a place, None where there are none
     places: Any  # `of(kind)` is where a state of an open board has the cells of that kind
 
     def symbols(self, function: Callable[[Any], Any]) -> Array:

@@ -34,7 +34,8 @@ def named(rules: Rules, names: Names, values: Any) -> Arrays:
         pairs = zip(names, values, strict=True)
         return {name: value for pair in pairs for name, value in named(rules, *pair).items()}
     if isinstance(values, EnvState):
-        return _told(rules, values)
+        told = _told(rules, values)
+        return told if names == "state" else {f"{names} {name}": value for name, value in told.items()}
     if isinstance(values, Mapping):
         return {f"{names} {name}": np.asarray(value) for name, value in values.items()}
     return {names: np.asarray(values)}

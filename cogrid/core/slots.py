@@ -54,7 +54,8 @@ class Slots:
 def slots_of(spec: Spec) -> Slots | None:
     """The closure of the game's rules over its slots; None for a game without any."""
     game = spec.game
-    named = game.slots()
+    own = {f"{name} {i}": thing for name, thing in game.own_slots().items() for i in range(spec.num_agents)}
+    named = {**game.slots(), **own}
     if not named:
         return None
     counted = tuple((k, slot) for k, slot in enumerate(named.values()) if isinstance(slot, Counted))

@@ -26,10 +26,11 @@ from cogrid.envs.commons import specs as commons
 from cogrid.envs.foraging import specs as foraging
 from cogrid.envs.goals import specs as goals
 from cogrid.envs.overcooked import specs as overcooked
+from cogrid.envs.overcooked_v2 import specs as overcooked_v2
 from cogrid.envs.search_rescue import specs as search_rescue
 from cogrid.vector import VectorEnv
 
-_FAMILIES = (overcooked, arena, commons, foraging, goals, search_rescue)
+_FAMILIES = (overcooked, overcooked_v2, arena, commons, foraging, goals, search_rescue)
 _SPECS: dict[str, Spec] = {id: spec for family in _FAMILIES for id, spec in family.SPECS.items()}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cogrid
-from tests.support import BACKENDS, EVERY_ID, IDS, KITCHENS, assert_same, busy_actions, keys, marks, read_only
+from tests.support import BACKENDS, EVERY_ID, IDS, assert_same, busy_actions, keys, marks, read_only
 
 STEPS, BATCH = 400, 32
 KINDS = ("features", "lossless", "window", "none")
@@ -30,7 +30,9 @@ def groups(cases: list[tuple[str, str]]) -> list[Any]:
 def make(id: str, kind: str, backend: str) -> Any:
     """Two agents see features and the lossless planes; four and more crowd the rooms of the other kinds."""
     options: dict[str, Any] = {"observation": kind, "infos": True}
-    if id in KITCHENS:
+    if id.startswith("OvercookedV2"):
+        options |= {"sample_recipe_on_delivery": True, "indicate_successful_delivery": kind != "window"}
+    if id.startswith("Overcooked"):
         options |= {"shaping": 0.3, "random_start": True, "cook_time": 5}
         options["num_agents"] = 2 if kind in ("features", "lossless") else 4
     elif id.startswith("SearchRescue"):
@@ -132,7 +134,7 @@ if len(BACKENDS) > 1:
         }
         wanted = wanted.get(id.split("-")[0], ())
         assert all(counts[verb] > 50 for verb in wanted), counts
-        if id in KITCHENS:
+        if id.startswith("Overcooked"):
             verbs = ("pot onion", "plate", "deliver", "take dish", "put down", "pick up")
             assert min(counts[verb] for verb in verbs) >= 5, counts
 

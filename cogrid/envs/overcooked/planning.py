@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cogrid.core.actions import INTERACT
 from cogrid.core.game import Item, Thing
 from cogrid.envs.overcooked.floor_plan import FAR, FloorPlan, hops_to, missing, steps_between, steps_to
-from cogrid.envs.overcooked.objects import DISH, INGREDIENTS, Counter, Pot, Soup
+from cogrid.envs.overcooked.objects import DISH, Counter, Pot, Soup
 
 AWAY = 50  # steps to where somebody else must bring it
 LATER = 1000  # urgency of what only the next soup needs
@@ -49,7 +49,9 @@ class Plan:
         self.room = [self.floor.room[cell] for cell in scene.pos]
         self.rooms = frozenset(self.room)
         within = [
-            i for i in INGREDIENTS if any(self.floor.rooms[c] & self.rooms for c in self.floor.piles[i])
+            i
+            for i in self.floor.game.known
+            if any(self.floor.rooms[c] & self.rooms for c in self.floor.piles[i])
         ]
         self.larder = tuple(within)  # ingredients that somebody can take
         self.cooks = [a for a, trust in enumerate(trusted) if trust]
