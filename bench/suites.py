@@ -14,6 +14,7 @@ from cogrid.envs.overcooked.specs import CLASSIC
 
 CRAMPED = "Overcooked-CrampedRoom-V0"
 ARENA = "Arena-V0"
+SOUPS, ORDERS = "OvercookedAI-SoupCoordination-V0", "Overcooked-CrampedMixedKitchen-V0"
 KITCHENS = tuple(CLASSIC)
 BATCHED = (("numpy-batch", 1024), ("jax-vmap", 1024), ("jax-scan", 1024))
 ALL_MODES = (("numpy-single", 1), ("jax-single", 1), *BATCHED)
@@ -95,6 +96,8 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(CRAMPED, mode, n, workload="noop") for mode, n in BATCHED),
         *(Case(ARENA, mode, n, 8, options=options(**WINDOWED)) for mode, n in ALL_MODES),
         *(Case(id, mode, n, SHORT) for id in FAMILIES for mode, n in ALL_MODES),
+        # Several soups, and an order queue.
+        *(Case(id, mode, n, workload="cooperative") for id in (SOUPS, ORDERS) for mode, n in BATCHED),
         *commons(),
         # What comes before the first step, and how steady a single step is.
         *(Case(CRAMPED, mode, measure="latency") for mode in ("numpy-single", "jax-single")),
