@@ -62,6 +62,7 @@ ORDER = (
     "boards",
     "prices",
     "aiming",
+    "cropping",
     "onehot",
     "offsets",
     (

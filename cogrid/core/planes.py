@@ -10,8 +10,9 @@ import numpy as np
 
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
-from cogrid.core.actions import STRIDES, UP
+from cogrid.core.actions import UP
 from cogrid.core.answers import Thing, View
+from cogrid.core.cropping import cells_ahead, cells_around, cropped, peopled
 from cogrid.core.onehot import painter
 from cogrid.core.rules import Rules
 
@@ -34,7 +35,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
         table = np.concatenate((table, _urgent(rules, table)))
     table, way = _ways(rules, table)
     dtype = rules.backend.index_dtype(len(table))
-    crop = _crop(rules) if rules.spec.observation == "window" else None
+    crop = cells_around(rules) if rules.spec.observation == "window" else None
     outside = np.full(max(1, rules.n_spots - rules.n_cells), _void(rules), dtype)
     every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
     middle = np.arange(rules.spec.window**2) == rules.spec.window**2 // 2
@@ -42,7 +43,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
 
     def see(state: EnvState) -> Array:
         agent = xp.asarray(state.pose, dtype) + rules.n_things  # (*B, n)
-        board = _peopled(rules, things(state), state.pos, agent, outside)
+        board = peopled(rules, things(state), state.pos, agent, outside)
         mine = agent + dtype.type(rules.n_poses)  # (*B, n) as each sees itself
         if game.countdown is not None:
             left = rules.spec.max_steps - state.time
@@ -54,7 +55,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
             seen = board[..., None, :]
         else:
             own = lift(middle, state.pos.ndim + 1)
-            seen = _cropped(rules, board, crop, state.pos, outside)  # (*B, n, window)
+            seen = cropped(rules, board, crop, state.pos, outside)  # (*B, n, window)
         if crop is None and way is None:
             rows = rules.backend.rows(table, board, mine, own)
         else:
@@ -139,7 +140,7 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
     table = np.concatenate([part for some in parts for part in some])  # by countdown, facing and symbol
     table, way = _ways(rules, table)
     dtype = rules.backend.index_dtype(len(table))
-    crop, void = _ahead(rules, view), _void(rules)
+    crop, void = cells_ahead(rules, view), _void(rules)
     outside = np.full(max(1, rules.n_spots - rules.n_cells), void, dtype)
     rows, columns = view.shape
     middle = np.arange(rows * columns) == view.ahead * columns + view.side
@@ -148,9 +149,9 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
 
     def see(state: EnvState) -> Array:
         agent = xp.asarray(state.pose, dtype) + rules.n_things  # (*B, n)
-        board = _peopled(rules, things(state), state.pos, agent, outside)
+        board = peopled(rules, things(state), state.pos, agent, outside)
         place = rules.lookup(start, state.pose) + state.pos.astype(np.int32)
-        seen = _cropped(rules, board, crop, place, outside)  # (*B, n, rows · columns)
+        seen = cropped(rules, board, crop, place, outside)  # (*B, n, rows · columns)
         first = rules.lookup(rules.facing, state.pose).astype(dtype) * dtype.type(size)  # (*B, n)
         if game.countdown is not None:
             late = rules.spec.max_steps - state.time < game.countdown[1]
@@ -168,22 +169,6 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
 
     shape = (rows, columns, len(game.planes))
     return shape, see
-
-
-def _ahead(rules: Rules, view: View) -> np.ndarray[Any, Any]:
-    """(4 · places, rows · columns) the cells seen, by facing and place; outside, the place after the last."""
-    rows, columns = view.shape
-    rules.check_table(f"{view!r}", 4 * rules.n_spots * rows * columns)
-    ahead, right = view.ahead - np.arange(rows)[:, None], np.arange(columns) - view.side
-    row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
-    found = []
-    for facing in range(4):
-        (down, along), (aside, across) = STRIDES[facing], STRIDES[(facing + 1) % 4]
-        y, x = row + ahead * down + right * aside, column + ahead * along + right * across
-        inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
-        found.append(_with_parking(rules, np.where(inside, y * rules.width + x, rules.n_spots)))
-    cells = np.concatenate(found).reshape(4 * rules.n_spots, -1)
-    return cells.astype(rules.backend.index_dtype(rules.n_spots + 1))
 
 
 def _masks(rules: Rules) -> np.ndarray[Any, Any]:
@@ -270,36 +255,6 @@ def _added(rules: Rules, size: int) -> Callable[[EnvState, Array], Array] | None
     return added
 
 
-def _crop(rules: Rules) -> np.ndarray[Any, Any]:
-    """(places, side²) the cells around a place; outside the map the place after the last."""
-    rules.check_table(f"a window of side {rules.spec.window}", rules.n_spots * rules.spec.window**2)
-    reach = np.arange(rules.spec.window) - rules.spec.window // 2
-    row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
-    rows, columns = row + reach[:, None], column + reach
-    inside = (rows >= 0) & (rows < rules.height) & (columns >= 0) & (columns < rules.width)
-    cells = _with_parking(rules, np.where(inside, rows * rules.width + columns, rules.n_spots))
-    return cells.reshape(rules.n_spots, -1).astype(rules.backend.index_dtype(rules.n_spots + 1))
-
-
-def _with_parking(rules: Rules, cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """(cells, …) -> (places, …) the cells seen; from off the board nothing is."""
-    away = np.full((rules.n_spots - rules.n_cells, *cells.shape[1:]), rules.n_spots)
-    return np.concatenate((cells, away))
-
-
-def _peopled(rules: Rules, board: Array, pos: Array, agent: Array, void: np.ndarray[Any, Any]) -> Array:
-    """(*B, spots) the board, in which agents (*B, n) are symbols too; `void` (n,) is off the board."""
-    if rules.leaves:
-        board = rules.xp.concatenate((board, _everywhere(rules, void, board)), axis=-1)
-    return rules.put(board, pos, agent)
-
-
-def _everywhere(rules: Rules, values: np.ndarray[Any, Any], board: Array) -> Array:
-    """(*B, k) equal constants, for every environment of the board."""
-    batch = board.shape[:-1]
-    return rules.xp.full((*batch, len(values)), values[0], board.dtype) if batch else values
-
-
 def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
     """What agents off the board add to the planes of each agent, (*B, n, 1, planes); None for nothing."""
     game, items = rules.spec.game, rules.spec.symbols.items
@@ -317,13 +272,3 @@ def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
         return (total + rules.lookup(mine, held) * out)[..., None, :]
 
     return added
-
-
-def _cropped(
-    rules: Rules, board: Array, crop: np.ndarray[Any, Any], pos: Array, outside: np.ndarray[Any, Any]
-) -> Array:
-    """(*B, n, side²) the symbols around every agent; `outside` (1,) is seen outside the map."""
-    index = rules.lookup(crop, pos)  # (*B, n, side²)
-    wide = rules.xp.concatenate((board, _everywhere(rules, outside[:1], board)), axis=-1)
-    flat = rules.at(wide, index.reshape(*pos.shape[:-1], -1))
-    return flat.reshape(index.shape)
