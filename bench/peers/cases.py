@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from bench.peers.target import COGRID, Peer, PeerCase
-from bench.suites import CRAMPED, options
+from bench.suites import CRAMPED, SHORT, options
 from cogrid.backend.array import Array
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.workloads import spread, tape
 
 LOSSLESS: Mapping[str, Any] = MappingProxyType({"observation": "lossless"})
 VMAPPED = Case(CRAMPED, "jax-vmap", 1024, 256, "cooperative")
-FORAGING = Case("Foraging-8x8-2p-3f-V0", "jax-scan", 1024)
+FORAGING = Case("Foraging-8x8-2p-3f-V0", "jax-scan", 1024, SHORT)
 COUNTED = 5  # rounds for what is the same each time; fewer are called too few
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import numpy as np
 
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events
-from cogrid.core.aiming import aimer
+from cogrid.core.aiming import ADJACENT, aimer
+from cogrid.core.asking import joint_intent
+from cogrid.core.marks import marked
 from cogrid.core.rules import Rules
 
 
@@ -17,27 +22,34 @@ def join(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
     place of an empty one.
     """
     xp, lookup = rules.xp, rules.lookup
-    now = choice // rules.n_poses * rules.n_poses + xp.asarray(state.pose, rules.choice_dtype)
+    now = choice
+    if rules.acts:  # hands may have changed
+        now = choice // rules.n_poses * rules.n_poses + xp.asarray(state.pose, rules.choice_dtype)
     strength = lookup(rules.strength, now)  # (*B, n) int32, 0 of those who do something else
-    if rules.aims:
+    if (sought := _sought(rules)) is not None:
+        cell, seen = _beside(rules, sought, state)
+    elif rules.aims:
         target = aimer(rules)(state, now)
         cell, strength = target.cell, xp.where(target.other == rules.n_agents, strength, np.int32(0))
+        seen = rules.at(state.cells, cell)
     else:
-        cell = state.pos + lookup(rules.front, state.pose)
+        cell = rules.on_board(state.pos + lookup(rules.front, state.pose))
+        seen = rules.at(state.cells, cell)
     total = 0
     for i in range(rules.n_agents):
         me = slice(i, i + 1)
         total = total + xp.where(cell == cell[..., me], strength[..., me], np.int32(0))
     total, works = xp.minimum(total, np.int32(rules.most_strength)), strength > 0
-    seen = rules.at(state.cells, cell)
     line = (total * rules.n_items + lookup(rules.held, state.pose).astype(np.int32)) * rules.n_things
     line = line + seen.astype(np.int32)
     row = (line + np.int32(rules.first_joint)).astype(rules.row_dtype)
-    swap = xp.where(works, lookup(rules.swap, row), rules.agent_dtype.type(0))
     thing = _agreed(rules, cell, works, xp.where(works, lookup(rules.joint_left, line), seen))
     cells = rules.put(state.cells, cell, thing)
     alone = rules.row_dtype.type(0) if events.row is None else events.row
-    return state.evolve(cells=cells, pose=state.pose + swap), Events(xp.where(works, row, alone), *events[1:])
+    if rules.joint_swaps:
+        pose = state.pose + xp.where(works, lookup(rules.swap, row), rules.agent_dtype.type(0))
+        state = state.evolve(pose=pose)
+    return state.evolve(cells=cells), Events(xp.where(works, row, alone), *events[1:])
 
 
 def _agreed(rules: Rules, cell: Array, works: Array, thing: Array) -> Array:
@@ -46,3 +58,29 @@ def _agreed(rules: Rules, cell: Array, works: Array, thing: Array) -> Array:
         me = slice(i, i + 1)
         thing = rules.xp.where((cell == cell[..., me]) & works[..., me], thing[..., me], thing)
     return thing
+
+
+@functools.lru_cache(maxsize=256)
+def _sought(rules: Rules) -> np.ndarray[Any, Any] | None:
+    """(things,) what all who work beside a cell look for, where no agent can hide it; else None."""
+    game, symbols = rules.spec.game, rules.spec.symbols
+    if not game.aim(game.joint).adjacent or symbols.meet_rows or rules.leaves:
+        return None
+    intent = symbols.intents.index(joint_intent(game))
+    useful = rules.useful.reshape(len(symbols.intents), rules.n_items, -1)[intent]
+    wanted = useful[[game.strength(item) > 0 and game.can_act(item) for item in symbols.items]]
+    differ = (wanted != wanted[:1]).any() or wanted[:, : rules.n_walkable].any()
+    return None if differ else wanted[0]
+
+
+def _beside(rules: Rules, sought: np.ndarray[Any, Any], state: EnvState) -> tuple[Array, Array]:
+    """(*B, n) each: the first cell beside an agent that holds what is sought, or else the first."""
+    xp, n = rules.xp, rules.n_agents
+    cells = [state.pos + rules.pos_dtype.type(row * rules.width + column) for row, column in ADJACENT]
+    things = rules.at(state.cells, xp.concatenate(cells, axis=-1))  # (*B, 4 n), by one read
+    cell, seen = cells[0], things[..., :n]
+    for k in reversed(range(len(cells))):
+        thing = things[..., k * n : (k + 1) * n]
+        found = marked(rules, sought, thing)
+        cell, seen = xp.where(found, cells[k], cell), xp.where(found, thing, seen)
+    return cell, seen

@@ -1,4 +1,4 @@
-"""Marks: whether a cell holds one of some things, by comparison where their numbers follow each other."""
+"""Marks: which of some cells hold one of some things, by slices and comparisons where those do."""
 
 from __future__ import annotations
 
@@ -16,3 +16,20 @@ def marked(rules: Rules, marks: np.ndarray[Any, Any], cells: Array) -> Array:
     if not found.size or found[-1] - found[0] >= found.size:
         return rules.lookup(marks, cells)
     return (cells >= found[0].item()) & (cells <= found[-1].item())
+
+
+def rectangle(rules: Rules, cells: np.ndarray[Any, Any]) -> tuple[slice, slice] | None:
+    """The rows and columns whose cells these are, all of them; None if they are no rectangle."""
+    rows, columns = np.divmod(cells, rules.width)
+    if not cells.size or cells.size != (np.ptp(rows) + 1) * (np.ptp(columns) + 1):
+        return None
+    return slice(rows.min(), rows.max() + 1), slice(columns.min(), columns.max() + 1)
+
+
+def any_marked(rules: Rules, marks: np.ndarray[Any, Any], cells: Array, where: np.ndarray[Any, Any]) -> Array:
+    """(*B, 1) whether one of the cells in `where` (k,) holds one of `marks`."""
+    part = rectangle(rules, where)
+    if part is None:
+        return marked(rules, marks, rules.pick(cells, where)).any(axis=-1, keepdims=True)
+    board = cells.reshape(*cells.shape[:-1], rules.height, rules.width)[(..., *part)]
+    return marked(rules, marks, board).any(axis=(-2, -1))[..., None]

@@ -11,15 +11,16 @@ import numpy as np
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events, clock_of
 from cogrid.core.game import Game
-from cogrid.core.marks import marked
+from cogrid.core.marks import any_marked
 from cogrid.core.rules import Rules
 
 
 def awake(rules: Rules, state: EnvState, actions: Array) -> Array:
-    """The actions, with a noop for every agent that has ended."""
-    if state.ended is None:
-        return actions
-    return rules.xp.where(state.ended, actions.dtype.type(rules.noop), actions)
+    """The actions, with a noop for every agent that has ended or is off the board."""
+    idle = [state.ended] if state.ended is not None else []
+    for out in [*idle, state.away] if rules.leaves else idle:
+        actions = rules.xp.where(out, actions.dtype.type(rules.noop), actions)
+    return actions
 
 
 def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Array]:
@@ -28,7 +29,8 @@ def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Arr
     over = time >= rules.spec.max_steps
     ended = state.ended
     if ended is not None:
-        ended = ended | rules.lookup(rules.final, events.row)
+        if rules.final.any():
+            ended = ended | rules.lookup(rules.final, events.row)
         for condition in conditions(rules) if rules.conditions else ():
             ended = ended | condition(state)
         over = over | (ended.all(axis=-1) & (time >= 0))
@@ -49,10 +51,9 @@ def conditions(rules: Rules) -> tuple[Callable[[EnvState], Array], ...]:
         return rules.lookup(hands, state.pose)
 
     def nothing_remains(state: EnvState) -> Array:
-        cells = rules.pick(state.cells, where)
         if not signed:
-            return ~marked(rules, counts != 0, cells).any(axis=-1, keepdims=True)
-        return rules.lookup(counts, cells).sum(axis=-1, keepdims=True) == 0
+            return ~any_marked(rules, counts != 0, state.cells, where)
+        return rules.lookup(counts, rules.pick(state.cells, where)).sum(axis=-1, keepdims=True) == 0
 
     own = type(game)
     written = (own.finished is not Game.finished, own.remaining is not Game.remaining)

@@ -133,8 +133,9 @@ def test_injected_states(id: str, options: dict[str, Any]) -> None:
         seen.update({"load together": int(loads > 1), "moved": int(infos["moved"][i].sum())})
         seen.update({"swap": len(swapped(state.pos.tolist(), mine.pos.tolist()))})
     print(f"\n{env.spec.num_agents} players, {STATES:,} states, 0 mismatches: {dict(seen)}")
-    fails = [] if options == EASY else [seen["fail"]]  # there nobody is too weak
-    assert min(seen["load"], seen["moved"], seen["done"], seen["swap"] * 10, *fails) > 20, seen
+    rare = [] if options == EASY else [seen["fail"]]  # there nobody is too weak
+    rare += [10 * seen["swap"]] if options == SMALL else []  # on a large field they seldom meet
+    assert min(seen["load"], seen["moved"], seen["done"], *rare) > 20, seen
     assert seen["shared cell"] < STATES / 5
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 from cogrid.core.features import Feature
-from cogrid.core.marks import marked
+from cogrid.core.marks import marked, rectangle
 from cogrid.core.rules import Rules
 from cogrid.envs.foraging.objects import level_of
 
@@ -58,38 +58,100 @@ class Foods:
         return _bounds(rules)
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
-        """A cell with food has a code, place · things + symbol: the smallest are taken one by one."""
+        """Where there is food is a set of bits, of which the lowest is taken again and again."""
         xp, things, places = rules.xp, rules.n_things, _places(rules)
         where = rules.cells_where(lambda thing: level_of(thing) > 0)  # (k,)
-        none = len(where) * things  # the code of no food
-        table = np.tile(ABSENT, (none + 1, 1))  # (codes, 3)
-        table[:none, :2] = np.repeat(places[where], things, axis=0)
-        table[:none, 2] = np.tile(rules.symbols(level_of), len(where))
-        dtype = rules.backend.index_dtype(len(table))
-        first = (np.arange(len(where)) * things).astype(dtype)
-        is_food, corners = rules.symbols(lambda thing: level_of(thing) > 0, bool), _corners(rules, self.sight)
-        steps = abs(places[:, None] - places[where]).max(axis=-1)  # (cells, k)
-        in_sight = steps <= (self.sight or steps.max())
+        none = len(where)  # the number of no food
+        cells = np.append(where, where[:1]).astype(rules.pos_dtype)  # (k + 1,)
+        table = np.tile(ABSENT, ((none + 1) * things, 1))  # by number and symbol
+        table[: none * things, :2] = np.repeat(places[where], things, axis=0)
+        table[: none * things, 2] = np.tile(rules.symbols(level_of), none)
+        bits, corners = Bits(rules, where), _corners(rules, self.sight)
+        in_sight = bits.words(abs(places[:, None] - places[where]).max(axis=-1) <= (self.sight or 0))
 
         def foods(state: EnvState) -> Array:
-            seen = rules.pick(state.cells, where)  # (*B, k)
-            code = xp.where(marked(rules, is_food, seen), seen.astype(dtype) + lift(first, seen.ndim), none)
+            left = bits.of(state.cells)  # (*B, 1) each
             if corners is not None:  # every forager has a list of its own
-                code = xp.where(rules.lookup(in_sight, state.pos), code[..., None, :], dtype.type(none))
+                seen = rules.lookup(in_sight, state.pos)  # (*B, n, words)
+                left = [word & seen[..., k] for k, word in enumerate(left)]
             found = []
             for _ in range(self.count):
-                found.append(rules.backend.least(code, none))  # (*B) or (*B, n)
-                code = xp.where(code == found[-1][..., None], dtype.type(none), code)
-            taken = xp.stack(found, axis=-1)  # (…, count)
-            numbers = rules.lookup(table, taken)
+                number, left = bits.lowest(left)
+                found.append(number)
+            taken = xp.stack(found, axis=-1)  # (*B, 1 or n, count)
+            flat = rules.lookup(cells, taken).reshape(*state.pos.shape[:-1], -1)
+            symbol = rules.at(state.cells, flat).reshape(taken.shape)
+            numbers = rules.lookup(table, taken * np.int32(things) + symbol.astype(np.int32))
             if corners is None:
-                numbers = xp.broadcast_to(numbers[..., None, :, :], (*state.pos.shape, self.count, 3))
+                numbers = xp.broadcast_to(numbers, (*state.pos.shape, self.count, 3))
             else:
                 corner = rules.lookup(corners, state.pos)[..., None, :]
                 numbers = numbers - xp.where((taken < none)[..., None], corner, np.int32(0))
             return numbers.reshape(*state.pos.shape, -1).astype(np.float32)
 
         return foods
+
+
+class Bits:
+    """Sets of cells as words of 32 bits, in reading order."""
+
+    def __init__(self, rules: Rules, where: np.ndarray[Any, Any]) -> None:
+        self.rules, self.where = rules, where
+        self.is_food = rules.symbols(lambda thing: level_of(thing) > 0, bool)
+        part = rectangle(rules, where)
+        #: How many cells a word has: whole rows, if there are any.
+        self.rows = None if part is None else max(1, 32 // (part[1].stop - part[1].start))
+        self.part = part if part is not None and part[1].stop - part[1].start <= 32 else None
+        width = 0 if self.part is None else self.part[1].stop - self.part[1].start
+        self.size = 32 if self.part is None else (self.rows or 1) * width
+        self.n_words = -(-len(where) // self.size)
+
+    def words(self, marks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """(…, words) uint32 of marks (…, k)."""
+        padded = np.zeros((*marks.shape[:-1], self.n_words * self.size), np.uint32)
+        padded[..., : marks.shape[-1]] = marks
+        values = padded.reshape(*marks.shape[:-1], self.n_words, self.size) << np.arange(
+            self.size, dtype=np.uint32
+        )
+        return np.asarray(values.sum(axis=-1, dtype=np.uint32))
+
+    def of(self, cells: Array) -> list[Array]:
+        """(*B, 1) uint32 each: where there is food."""
+        return [self._word(cells, k) for k in range(self.n_words)]
+
+    def _word(self, cells: Array, k: int) -> Array:
+        rules = self.rules
+        values = np.uint32(1) << np.arange(self.size, dtype=np.uint32)
+        if self.part is None:
+            axes: Any = -1
+            seen = rules.pick(cells, self.where[k * 32 : k * 32 + 32])
+            values = values[: seen.shape[-1]]
+        else:
+            rows, columns = self.part
+            first = rows.start + k * (self.rows or 1)
+            board = cells.reshape(*cells.shape[:-1], rules.height, rules.width)
+            seen = board[..., first : min(first + (self.rows or 1), rows.stop), columns]
+            values = values[: seen.shape[-2] * seen.shape[-1]].reshape(seen.shape[-2:])
+            axes = (-2, -1)
+        food = marked(rules, self.is_food, seen)
+        bits = rules.xp.where(food, lift(values, seen.ndim), np.uint32(0))
+        return bits.sum(axis=axes, dtype=np.uint32)[..., None]
+
+    def lowest(self, left: list[Array]) -> tuple[Array, list[Array]]:
+        """The number of the first cell of a set, that of none if it is empty, and the set without it."""
+        xp, after, one = self.rules.xp, list(left), np.uint32(1)
+        number: Array = np.int32(len(self.where))
+        for k in reversed(range(self.n_words)):
+            bit = left[k] & (~left[k] + one)
+            place = xp.bitwise_count(bit - one).astype(np.int32) + np.int32(k * self.size)
+            number = xp.where(left[k] != 0, place, number)
+        for k in range(self.n_words):
+            here = left[k] != 0
+            for other in left[:k]:
+                here = here & (other == 0)
+            bit = left[k] & (~left[k] + one)
+            after[k] = xp.where(here, left[k] ^ bit, left[k])
+        return number, after
 
 
 @dataclass(frozen=True)

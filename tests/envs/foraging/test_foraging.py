@@ -92,6 +92,14 @@ def test_the_field_before_and_after(backend: str) -> None:
 
 
 @each_backend
+def test_food_that_is_loaded_was_in_the_way(backend: str) -> None:
+    state = placed(SMALL, backend, "..........\n..a2f2a1..\n..........\n..f1....a3\n..........")
+    state, paid, *_ = after(SMALL, backend, state, "load", "left", "noop")
+    assert drawn(SMALL, backend, state) == "\n  ^l  <l\n\n  f1    ^l\n"
+    assert paid[0] > 0
+
+
+@each_backend
 def test_a_failed_load_has_its_price_and_rewards_may_be_plain(backend: str) -> None:
     spec = SMALL.override(penalty=0.1, normalize_reward=False)
     state = placed(spec, backend, "..........\n..a1f3a2..\n..........\n......f2a1\n..........")
@@ -166,6 +174,10 @@ def test_what_is_seen(backend: str) -> None:
     vectors = np.asarray(see)
     assert vectors[0].tolist() == [1, 2, 1, -1, -1, 0, -1, -1, 0, 1, 1, 1, -1, -1, 0, -1, -1, 0]
     assert vectors[1].tolist() == [1, 0, 3, -1, -1, 0, -1, -1, 0, 1, 1, 2, -1, -1, 0, -1, -1, 0]
+    corner = placed(spec, backend, "a1........\n..f1..a2..\n..........\n..........\n........a3")
+    vectors = np.asarray(env.rules.backend.compiled(env.step_fn)(corner, np.full(3, env.rules.noop))[1])
+    assert vectors[0].tolist()[:3] == [1, 1, 1]
+    assert vectors[0].tolist()[9:12] == [0, 0, 1]  # counted from the field's corner
     whole = made(SMALL, backend)
     vectors = np.asarray(
         whole.rules.backend.compiled(whole.step_fn)(placed(SMALL, backend, board), np.full(3, 4))[1]

@@ -98,6 +98,12 @@ def test_rubble_and_doors(backend: str) -> None:
 
 
 @each_backend
+def test_a_medkit_clears_no_rubble(backend: str) -> None:
+    verbs = played(site("#####\n#1xg#\n#2  #\n#####"), backend, "right noop", "interact noop")[2]
+    assert verbs[-1] == ["", ""]
+
+
+@each_backend
 def test_a_key_unlocks(backend: str) -> None:
     spec = site("######\n#1kdg#\n#2   #\n######", num_agents=2)
     env = made(spec, backend)
