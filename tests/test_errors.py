@@ -19,6 +19,7 @@ ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 OPTIONS = (
     (
         "action_set",
+        "any_board",
         "bonus_orders",
         "cook_start",
         "cook_time",
@@ -78,7 +79,7 @@ def test_unknown_backend(make, backend) -> None:
     ("make", "adapter"),
     [
         ("make", ("render_mode", "shadow", "tile_size", "agent_names")),
-        ("make_vec", ("autoreset", "num_envs", "render_mode", "shadow", "tile_size")),
+        ("make_vec", ("autoreset", "num_envs", "pool", "render_mode", "shadow", "tile_size")),
     ],
 )
 def test_unknown_keyword_lists_the_valid_ones(make, adapter) -> None:
