@@ -22,7 +22,7 @@ import cogrid
 from cogrid.backend import rng
 from cogrid.core.actions import ACTION_SETS, ENTER, FURTHER, INTERACT, TOGGLE
 from cogrid.core.answers import AnyReward, BySlot, Event, Outcome, Price, Replies, Reward, Tally
-from cogrid.core.asking import joint_intent, outcomes_of
+from cogrid.core.asking import joint_intent, outcomes_of, ticks_of
 from cogrid.core.layout import DIGITS
 from cogrid.core.reset import reset
 from cogrid.core.rules import compile_rules
@@ -32,23 +32,25 @@ from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.generated import HELD_OUT, TRAINING, GeneratedKitchen, boards
 from cogrid.envs.overcooked.lineage import DIFFERENCES
 from cogrid.envs.overcooked.objects import Soup
+from cogrid.envs.overcooked_v2.game import KitchenV2
 from cogrid.envs.registry import spec_of
 
 ROOT = Path(__file__).parents[1]
-LINEAGE = "OvercookedAI"
+LINEAGE, V2 = "OvercookedAI", "OvercookedV2"
 
 
 def pages() -> dict[str, str]:
     """File name -> Markdown: an overview, and one page for each id."""
     specs = {id: spec_of(id, {}, ()) for id in cogrid.registered()}
     own = {f"{id}.md": page(id, spec) for id, spec in specs.items() if group(id) is None}
-    lineage = {id: spec for id, spec in specs.items() if group(id) == LINEAGE}
-    return {"index.md": overview(specs), f"{LINEAGE}.md": lineage_page(lineage)} | own
+    lineage, v2 = ({id: spec for id, spec in specs.items() if group(id) == name} for name in (LINEAGE, V2))
+    shared = {f"{LINEAGE}.md": lineage_page(lineage), f"{V2}.md": v2_page(v2)}
+    return {"index.md": overview(specs)} | shared | own
 
 
 def group(id: str) -> str | None:
     """The page that an id shares with others of its family."""
-    return LINEAGE if id.startswith(f"{LINEAGE}-") else None
+    return next((name for name in (LINEAGE, V2) if id.startswith(f"{name}-")), None)
 
 
 def overview(specs: dict[str, Spec]) -> str:
@@ -178,6 +180,42 @@ def lineage_part(id: str, spec: Spec) -> Iterator[str]:
     yield "Further options are those of [Overcooked-CrampedRoom-V0](Overcooked-CrampedRoom-V0.md)."
 
 
+def v2_page(specs: dict[str, Spec]) -> str:
+    """All kitchens of OvercookedV2: rules, rewards, planes, options, and every board with its recipes."""
+    usual = specs[f"{V2}-GroundedCoordSimple-V0"]
+    return paragraphs(
+        "# Kitchens of OvercookedV2",
+        f"The {len(specs)} layouts of JaxMARL's `overcooked_v2`, with its rules, planes and options, "
+        "compared with `jaxmarl` 0.2.0 step by step (`nox -s oracles`). "
+        "[Moving over](../moving-over.md#overcookedv2) says which of its options is which. A recipe is drawn "
+        "for the episode, each as likely; indicators show it, and lit buttons. The tables are those of a "
+        "kitchen with three ingredients.",
+        "## Rules",
+        rules(usual),
+        "## Rewards",
+        rewards(usual),
+        "## Planes",
+        f'`observation="lossless"`, (rows, columns, {len(usual.game.planes)}): '
+        + ", ".join(usual.game.planes)
+        + ".",
+        "## Options",
+        options(usual),
+        "## Boards and recipes",
+        *(part for id, spec in specs.items() for part in v2_part(id, spec)),
+    )
+
+
+def v2_part(id: str, spec: Spec) -> Iterator[str]:
+    game, (layout,) = spec.game, spec.layout
+    assert isinstance(game, KitchenV2)
+    yield f"### {id}"
+    agents = f"{spec.num_agents} agent{'s' * (spec.num_agents > 1)}"
+    recipes = "; ".join(", ".join(recipe) for recipe in game.possible)
+    yield f"{agents}, {len(game.planes)} planes. Recipes: {recipes}."
+    yield picture(spec)
+    yield f"```text\n{layout.text}\n```"
+
+
 def picture(spec: Spec) -> str:
     """How an episode begins, drawn, inside of the page."""
     env, file = cogrid.CoGridEnv(spec, render_mode="rgb_array"), io.BytesIO()
@@ -242,9 +280,21 @@ def rules(spec: Spec) -> str:
             hands, kinds = (list(dict.fromkeys(pair[k] for pair in verbs)) for k in (0, 1))
             rows = [(hand, *(", ".join(verbs.get((hand, kind), "–")) for kind in kinds)) for hand in hands]
             parts.append(table((f"held \\ thing, {name}", *kinds), rows))
-    ticking = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.tick(t) != t)
-    if ticking:
-        parts.append(f"By itself changes with every step: {', '.join(ticking)}.")
+    met = dict.fromkeys(meeting.verb for _, _, meeting in spec.symbols.meet_rows if meeting.verb)
+    if met:
+        parts.append(f"Done to other agents: {', '.join(met)}.")
+    ticking = {
+        t: [after for branches in ticks_of(game, t) for after, _ in branches] for t in spec.symbols.things
+    }
+    changing = dict.fromkeys(words(game.kind(t)) for t, found in ticking.items() if set(found) != {t})
+    changing |= dict.fromkeys(
+        words(game.kind(t)) for one in game.one_cell() for t in spec.symbols.things if one.qualifies(t)
+    )
+    if changing:
+        parts.append(f"By itself changes with every step, or by chance: {', '.join(changing)}.")
+    if any(map(game.away, spec.symbols.items)):
+        back = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.spawn(t))
+        parts.append(f"Agents can leave the board; they come back to a free {' or '.join(back)}.")
     return paragraphs(*parts) if parts else "Agents walk; no thing can be used, and none changes by itself."
 
 

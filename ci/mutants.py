@@ -35,6 +35,7 @@ HOOKS = (
     "tests/core/test_slots.py",
     "tests/core/test_joining.py",
     "tests/core/test_views.py",
+    "tests/core/test_leaving.py",
     "tests/core/test_boards.py",
     "tests/envs/overcooked/test_generated.py",
     "-k",
@@ -207,6 +208,55 @@ WRONG_RULES = (
     Mutant("a cooking pot looks ready", SIGHT, '"soup ready": int(timer == 0)', '"soup ready": 1'),
 )
 
+#: Boards, odds and recorded games of OvercookedV2.
+KITCHENS_V2 = ("tests/test_golden_v2.py", "tests/envs/overcooked_v2", "-k", "not jax")
+GAME_V2 = "cogrid/envs/overcooked_v2/game.py"
+TERMS_V2 = "cogrid/envs/overcooked_v2/rewards.py"
+SIGHT_V2 = "cogrid/envs/overcooked_v2/features.py"
+STARTS_V2 = "cogrid/envs/overcooked_v2/starts.py"
+
+WRONG_V2 = (
+    Mutant("a button stays lit too long", GAME_V2, "BUTTON_TIME = 10", "BUTTON_TIME = 11"),
+    Mutant("a button costs nothing", TERMS_V2, "BUTTON_COST = 5.0", "BUTTON_COST = 0.0"),
+    Mutant("a button takes any hand", GAME_V2, "case None, Button():", "case _, Button():"),
+    Mutant("a dark button shows the recipe", SIGHT_V2, "and thing.lit > 0)", "and thing.lit >= 0)"),
+    Mutant(
+        "wrong soups cost nothing",
+        GAME_V2,
+        "return -self.soup_value if self.negative_rewards else 0.0",
+        "return 0.0",
+    ),
+    Mutant(
+        "the recipe stays after a delivery",
+        GAME_V2,
+        "if thing.served == 1 and self.sample_recipe_on_delivery:",
+        "if False:",
+    ),
+    Mutant(
+        "any delivery draws a recipe",
+        GAME_V2,
+        'event.verb == "deliver" and event.held == Soup(thing.items)',
+        'event.verb == "deliver"',
+    ),
+    Mutant("a delivery is shown for good", GAME_V2, "served = 2 * (thing.served == 1 and", "served = 2 * ("),
+    Mutant("every ingredient is useful", TERMS_V2, "(event.thing.items.count(ingredient) <", "(-1 <"),
+    Mutant("every soup is useful", TERMS_V2, "(event.thing.items == _items(recipe))", "True"),
+    Mutant("dishes count as they were left", TERMS_V2, "hands_at_start=True", "hands_at_start=False"),
+    Mutant("pots count as the step began", TERMS_V2, "demand_at_start=False", "demand_at_start=True"),
+    Mutant(
+        "full idle pots stay idle",
+        GAME_V2,
+        'Outcome(held, Pot(items, self.cook_time), "light")',
+        "None",
+    ),
+    Mutant("random pots are fuller", STARTS_V2, "for n in (1, 2, 3) for", "for n in (2, 3, 3) for"),
+    Mutant("random hands are fuller", STARTS_V2, "(50, 10, 25, 15)", "(40, 20, 25, 15)"),
+    Mutant("all agents see alike", SIGHT_V2, "instead.get(word, word)", "word"),
+    Mutant("a recipe is not shown", SIGHT_V2, '**_paint_items("recipe", recipe.items)', "**{}"),
+    Mutant("soups are raw", SIGHT_V2, 'f"{of} cooked": 1, **', "**"),
+    Mutant("a pot hides its clock", SIGHT_V2, '"cook time left": max(0, timer)', '"cook time left": 0'),
+)
+
 FIELD = "cogrid/envs/foraging/game.py"
 SITE = "cogrid/envs/search_rescue/game.py"
 PLACING = "cogrid/core/placing.py"
@@ -241,7 +291,7 @@ WRONG_FAMILIES = (
         "one_of(which, ranks[..., -1:]) + np.uint32(1)",
         "np.uint32(1)",
     ),
-    Mutant("things where agents stand", "cogrid/core/reset.py", "free = ~_stood(", "free = _stood("),
+    Mutant("things where agents stand", "cogrid/core/reset.py", "free = ~stood(", "free = stood("),
     Mutant(
         "the strongest count as the weakest",
         PLACING,
@@ -318,6 +368,7 @@ REPLYING = "cogrid/core/replying.py"
 JOINING = "cogrid/core/joining.py"
 PLANES = "cogrid/core/planes.py"
 TICKS = "cogrid/core/ticks.py"
+LEAVING = "cogrid/core/leaving.py"
 BOARDS_AS_DATA = "cogrid/core/boards.py"
 GENERATED = "cogrid/envs/overcooked/generated.py"
 RESET = "cogrid/core/reset.py"
@@ -348,7 +399,7 @@ WRONG_HOOKS = (
     Mutant(
         "things start under agents as well",
         "cogrid/core/reset.py",
-        "rules.xp.where(stood, seen, begun)",
+        "rules.xp.where(kept, seen, begun)",
         "begun",
     ),
     Mutant(
@@ -372,7 +423,12 @@ WRONG_HOOKS = (
         "for a in actions])[:, None]",
     ),
     Mutant("a hand that cannot act acts", RULES, "np.where(can_act, rows[:, None], 0)", "rows[:, None]"),
-    Mutant("hands stay as they are", TICKS, "[_hands(rules)] if rules.live_hands else []", "[]"),
+    Mutant(
+        "hands stay as they are",
+        TICKS,
+        "_hands(rules))] if rules.live_hands else []",
+        "_hands(rules))] if False else []",
+    ),
     Mutant(
         "all begin with the first agent's hand",
         "cogrid/core/reset.py",
@@ -383,7 +439,7 @@ WRONG_HOOKS = (
     Mutant(
         "what was entered stays",
         ENTERING,
-        "cells=rules.put(state.cells, state.pos, thing)",
+        "cells=rules.put(state.cells, where, thing)",
         "cells=state.cells",
     ),
     Mutant(
@@ -431,7 +487,7 @@ WRONG_HOOKS = (
         "(things < rules.n_walkable) & (other == n)",
         "things < rules.n_walkable",
     ),
-    Mutant("walls hide nobody", AIMING, "clear[row] & open_[..., row, :]", "clear[row]"),
+    Mutant("walls hide nobody", AIMING, "clear = clear & open_[..., row, :]", "pass"),
     Mutant("beams go right before left", AIMING, "(-1 if lane % 2 else 1)", "(1 if lane % 2 else -1)"),
     Mutant(
         "left and right before up and down",
@@ -461,7 +517,12 @@ WRONG_HOOKS = (
         "before.slots[..., index : index + 1].astype",
         "now.slots[..., index : index + 1].astype",
     ),
-    Mutant("slots are shown everywhere", PLANES, "rules.symbols(game.shows, np.uint8)", "1"),
+    Mutant(
+        "slots are shown everywhere",
+        PLANES,
+        "shown if isinstance(shown, bool) else plane in shown for",
+        "True for",
+    ),
     Mutant(
         "nobody helps",
         JOINING,
@@ -478,7 +539,7 @@ WRONG_HOOKS = (
     Mutant(
         "who cannot act helps",
         RULES,
-        "game.strength(item) if game.can_act(item) else 0",
+        "game.strength(item) if acts(game, item) else 0",
         "game.strength(item)",
     ),
     Mutant(
@@ -487,7 +548,12 @@ WRONG_HOOKS = (
         "[_table(rules, facing - UP) for facing in range(4)]",
         "[_table(rules, 0)] * 4",
     ),
-    Mutant("windows are mirrored", PLANES, "STRIDES[(facing + 1) % 4]", "STRIDES[(facing - 1) % 4]"),
+    Mutant(
+        "windows are mirrored",
+        "cogrid/core/cropping.py",
+        "STRIDES[(facing + 1) % 4]",
+        "STRIDES[(facing - 1) % 4]",
+    ),
     Mutant(
         "inner counters part rooms",
         GENERATED,
@@ -501,6 +567,41 @@ WRONG_HOOKS = (
         "sketch.beside(floor) & solid",
     ),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
+    Mutant(
+        "who is away stays",
+        LEAVING,
+        "lift(tables.parking, pos.ndim), pos)",
+        "pos, pos)",
+    ),
+    Mutant("who left never returns", LEAVING, "back = (pos >= rules.n_cells)", "back = (pos < 0)"),
+    Mutant("who is away takes actions", TERMINATION, "[*idle, state.away] if rules.leaves else idle", "idle"),
+    Mutant(
+        "a taken point is free",
+        LEAVING,
+        "stood(tables.cells, pos), np.uint32(0), free",
+        "free > 0, free, free",
+    ),
+    Mutant(
+        "two return to one point", LEAVING, "xp.where(hit, np.uint32(0), ranks - later", "(ranks + 0 * later"
+    ),
+    Mutant(
+        "the first free point is always taken",
+        LEAVING,
+        "one_of(drawn[..., me], count) + np.uint32(1)",
+        "one_of(drawn[..., me], count * 0) + np.uint32(1)",
+    ),
+    Mutant(
+        "one is among the others away",
+        PLANES,
+        "keepdims=True, dtype=np.uint8) - others",
+        "keepdims=True, dtype=np.uint8)",
+    ),
+    Mutant(
+        "who is there is painted as away",
+        PLANES,
+        "rules.lookup(mine, held) * out)",
+        "rules.lookup(mine, held))",
+    ),
     Mutant("an open edge stays open", BOARDS_AS_DATA, "edge & lookup(table.opens, codes)", "edge & ~edge"),
     Mutant(
         "nothing is too many",
@@ -579,7 +680,8 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     options = parser.parse_args()
     chosen = [(m, BOARDS) for m in WRONG_RULES] + [(m, HOOKS) for m in WRONG_HOOKS]
-    chosen += [(m, FAMILIES) for m in WRONG_FAMILIES] + [(m, PARITY) for m in WRONG_BACKENDS]
+    chosen += [(m, KITCHENS_V2) for m in WRONG_V2] + [(m, FAMILIES) for m in WRONG_FAMILIES]
+    chosen += [(m, PARITY) for m in WRONG_BACKENDS]
     chosen = [(mutant, tests) for mutant, tests in chosen if options.only in mutant.name]
     for mutant, _ in chosen:
         wrong_text(mutant)  # a line that was edited since is told at once, not after an hour

@@ -34,7 +34,7 @@ AUTORESETS = MappingProxyType({"same-step": AutoresetMode.SAME_STEP, "next-step"
 RENDER_MODES = ("rgb_array",)
 #: What `_stepper` gives.
 RESULTS = (
-    *("state", "totals", "obs", ("final obs", "final totals", "final length")),
+    *("state", "totals", "obs", ("final state", "final totals")),
     *("rewards", "terminated", "truncated", "infos"),
 )
 
@@ -88,6 +88,7 @@ class VectorEnv:
         pure = functions(self.rules, infos)
         self._begin = self.rules.backend.compiled(pure.reset)
         self._report = self.rules.backend.compiled(pure.report)
+        self._see = self.rules.backend.compiled(pure.observe)
         self._timing: dict[str, int] | None = None
         self._timing_asked = profiling.wanted()
         if self._timing_asked and backend == "numpy":
@@ -101,6 +102,7 @@ class VectorEnv:
             self._advance = self._shadow.watch(self._advance, build, RESULTS)
             plain = Functions(self._begin, pure.step, pure.observe, self._report)
             self._begin, _, _, self._report = self._shadow.watched(plain, infos)
+            self._see = self._shadow.watch(self._see, lambda rules: functions(rules).observe, "final obs")
         self._state: EnvState | None = None
         #: Of the running episodes: returns (B, n), counts (B, n, counters).
         self._totals: dict[str, Array] = {}
@@ -230,9 +232,10 @@ class VectorEnv:
         infos = dict(infos)
         over = np.asarray(terminated | truncated)
         if over.any():
-            infos |= {"episode": self._told(*final[1:]), "_episode": over}
+            last, totals = final
+            infos |= {"episode": self._told(totals, last.time), "_episode": over}
             if self.autoreset == "same-step":
-                infos |= {"final_obs": final[0], "_final_obs": over}
+                infos |= {"final_obs": self._see(last), "_final_obs": over}
         return obs, rewards, terminated, truncated, infos
 
     def _told(self, totals: dict[str, Array], length: Array) -> dict[str, Any]:
@@ -307,7 +310,7 @@ def _stepper(rules: Rules, autoreset: str, infos: bool, step: profiling.Step = s
         rewards = _paid(rules, before, rewards)
         totals = _added(totals, rewards, report)
         terminated, truncated = _ends(rules, state, done)
-        final = (seen, totals, state.time)
+        final = (state, totals)
         state, obs = renew(rules, state, seen, done, pool)
         report |= next_report(state)
         return (
@@ -328,7 +331,7 @@ def _stepper(rules: Rules, autoreset: str, infos: bool, step: profiling.Step = s
         state, seen, rewards, _, report = step(rules, state, actions, infos)
         rewards = _paid(rules, before, rewards)
         totals = _cleared(rules, was_over, _added(totals, rewards, report))
-        final = (seen, totals, state.time)
+        final = (state, totals)
         state, obs = renew(rules, state, seen, was_over, pool)
         report |= next_report(state)
         terminated, truncated = _ends(rules, state, state.done)

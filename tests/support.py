@@ -24,10 +24,18 @@ BACKENDS = ("numpy", "jax") if HAS_JAX else ("numpy",)
 EVERY_ID = tuple(cogrid.registered())
 #: Of ids that are much alike, by their prefix, these stand for all; the others are tested at night.
 SAMPLES = {
+    # Seven players and large windows: boards of tests/envs/commons stand for them.
+    "CommonsHarvest-": (),
+    "CleanUp-": (),
     "OvercookedAI-": (
         "OvercookedAI-CounterCircuit-V0",  # tomatoes, several soups, a bonus
         "OvercookedAI-MultiplayerSchelling-V0",  # four agents
         "OvercookedAI-OldDynamicsPutTest-V0",  # one agent, and a start of its own
+    ),
+    "OvercookedV2-": (
+        "OvercookedV2-CrampedRoomV2-V0",  # an indicator
+        "OvercookedV2-GroundedCoordSimple-V0",  # buttons, three ingredients
+        "OvercookedV2-LongRoom-V0",  # one agent
     ),
     "Foraging-": ("Foraging-8x8-2p-3f-V0",),
     "SearchRescue-": ("SearchRescue-Ruins-V0",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +16,13 @@ from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.autoreset import choose
 from cogrid.core.observation import observer
 from cogrid.core.report import action_mask
+from cogrid.core.rewards import terms
 from cogrid.core.rules import Rules
 from cogrid.core.step import functions
+
+#: The order of the actions in JaxMARL's overcooked, and in its overcooked_v2.
+OVERCOOKED = ("up", "down", "right", "left", "noop", "interact")
+OVERCOOKED_V2 = ("right", "down", "left", "up", "noop", "interact")
 
 ByAgent = dict[str, Array]
 StepResult = tuple[ByAgent, EnvState, ByAgent, ByAgent, dict[str, Any]]
@@ -55,9 +60,14 @@ class JaxMARLEnv:
     With `shaped_reward=True` rewards leave the shaping terms out, and `info["shaped_reward"]` has them by
     agent, unweighted: JaxMARL's learners for Overcooked anneal them on their own. The environment needs them:
     `make(..., shaping=1.0)`.
+
+    `actions` names those that can be taken, in the order of their numbers: `OVERCOOKED` and `OVERCOOKED_V2`
+    are JaxMARL's own for its two kitchens. By default they are the environment's.
     """
 
-    def __init__(self, env: CoGridEnv, *, shaped_reward: bool = False) -> None:
+    def __init__(
+        self, env: CoGridEnv, *, shaped_reward: bool = False, actions: Sequence[str] | None = None
+    ) -> None:
         if env.backend != "jax":
             raise ValueError(
                 f"JaxMARLEnv takes a JAX environment and this one runs on {env.backend}: "
@@ -74,9 +84,11 @@ class JaxMARLEnv:
         self.observation_spaces = {
             a: spaces.Box(see.low, see.high, see.shape, see.dtype) for a in self.agents
         }
-        self.action_spaces = {a: spaces.Discrete(rules.n_actions) for a in self.agents}
+        numbers = _numbers(env, actions)
+        self.action_spaces = {a: spaces.Discrete(len(numbers)) for a in self.agents}
         compiled = rules.backend.compiled
-        self._functions = Functions(*(compiled(one) for one in _pure(rules, env.step_fn, shaped_reward)))
+        pure = _pure(rules, env.step_fn, shaped_reward, numbers)
+        self._functions = Functions(*(compiled(one) for one in pure))
 
     def observation_space(self, agent: str | None = None) -> Any:
         """What the agent, or any of them, sees."""
@@ -120,9 +132,11 @@ class Functions(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool) -> Functions:
+def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool, numbers: tuple[int, ...]) -> Functions:
     """The same objects for the same environment, so that compiled code is shared."""
     pure, names = functions(rules), _names(rules)
+    own_order = numbers == tuple(range(rules.n_actions))
+    table = np.array([*numbers, rules.noop], np.int32)  # what is out of range does nothing
     if split:
         step_fn = _split(rules, step_fn)
 
@@ -135,6 +149,9 @@ def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool) -> Functions:
 
     def step_env(key: Array, state: EnvState, actions: dict[str, Array]) -> StepResult:
         joint = rules.xp.stack([rules.xp.asarray(actions[name]) for name in names])
+        if not own_order:
+            known = (joint >= 0) & (joint < len(numbers))
+            joint = rules.lookup(table, rules.xp.where(known, joint, len(numbers)).astype(np.int32))
         state, obs, rewards, done, infos = step_fn(state, joint)
         ends = rules.xp.full(rules.n_agents, done) if state.ended is None else state.ended | done
         if split:
@@ -156,7 +173,8 @@ def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool) -> Functions:
         return by_agent(pure.observe(state))
 
     def get_avail_actions(state: EnvState) -> ByAgent:
-        return by_agent(action_mask(rules, state))
+        mask = action_mask(rules, state)
+        return by_agent(mask if own_order else mask[..., np.array(numbers)])
 
     return Functions(reset, step, step_env, get_obs, get_avail_actions)
 
@@ -164,7 +182,7 @@ def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool) -> Functions:
 def _split(rules: Rules, step_fn: Callable[..., Any]) -> Callable[..., Any]:
     """The step with rewards without shaping, and the shaping terms' sum in the infos."""
     reported = functions(rules, infos=True).step  # what nobody reads of its infos is never computed
-    shaping = [reward.name for reward in rules.spec.game.rewards() if reward.shaping]
+    shaping = [term.reward.name for term in terms(rules) if term.reward.shaping]
 
     def step(state: EnvState, actions: Array) -> Any:
         plain = state.evolve(weight=rules.xp.zeros_like(state.weight))
@@ -174,6 +192,16 @@ def _split(rules: Rules, step_fn: Callable[..., Any]) -> Callable[..., Any]:
         return after.evolve(weight=state.weight), obs, rewards, done, infos
 
     return step
+
+
+def _numbers(env: CoGridEnv, actions: Sequence[str] | None) -> tuple[int, ...]:
+    """The environment's numbers of the named actions."""
+    known = [action.name for action in env.spec.actions]
+    names = known if actions is None else list(actions)
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{name!r} is no action of this environment: it has {', '.join(known)}.")
+    return tuple(known.index(name) for name in names)
 
 
 def _spaces() -> Any:

@@ -50,8 +50,12 @@ class JaxBackend:
         """A few are read and written back; that costs five times as much for each as to look up all."""
         if 5 * len(index) > array.shape[-1]:
             return self.lookup(table, array)
-        after = self.lookup(table, self.pick(array, index))
-        return array.at[..., index].set(after, mode=_IN_BOUNDS, unique_indices=True)
+
+        def few(array: Any) -> Any:
+            after = self.lookup(table, self.pick(array, index))
+            return array.at[..., index].set(after, mode=_IN_BOUNDS, unique_indices=True)
+
+        return _on_cpu_else(few, lambda array: self.lookup(table, array), array)
 
     def rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """For a batch as below; alone as defined: that is so little work for XLA that it wakes no thread."""
@@ -70,13 +74,18 @@ class JaxBackend:
 
         return alone(board, mine, own)
 
+    def lookup_bytes(self, table: Any, index: Any) -> Any:
+        """Rows in words of several bytes: on a CPU a gather copies element by element."""
+        words = _words(table)
+        found = lax.bitcast_convert_type(self.lookup(words, index), np.uint8)
+        return found.reshape(*index.shape, table.shape[1])
+
     def _many_rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """The board's rows are read once for all agents, in words of several bytes, and then chosen from.
 
         On a CPU a gather copies element by element, and would be repeated inside of the choice.
         """
-        size = next(size for size in (4, 2, 1) if table.shape[1] % size == 0)
-        words = np.ascontiguousarray(table).view(f"<u{size}")
+        words = _words(table)
         shared, special = _apart(self.lookup(words, board)), _apart(self.lookup(words, mine))
         chosen = jnp.where(_apart(own)[..., None], special[..., None, :], shared[..., None, :, :])
         return lax.bitcast_convert_type(chosen, np.uint8).reshape(*own.shape, table.shape[1])
@@ -87,11 +96,24 @@ class JaxBackend:
 
     def put(self, grid: Any, index: Any, value: Any) -> Any:
         """A written copy."""
-        return _over_batch(_write, grid.ndim)(grid, index, value)
+        return _on_cpu_else(_over_batch(_write, grid.ndim), _select, grid, index, value)
 
     def place(self, array: Any, index: np.ndarray[Any, Any], value: Any) -> Any:
-        """One scatter."""
-        return array.at[..., index].set(value, mode=_IN_BOUNDS, unique_indices=True)
+        """One scatter; elsewhere every cell takes its value or keeps its own."""
+        size = array.shape[-1]
+        if not index.size:
+            return array
+        source = np.zeros(size, np.int32)
+        source[index] = np.arange(len(index))
+        mine = lift(np.isin(np.arange(size), index), array.ndim)
+
+        def scatter(array: Any, value: Any) -> Any:
+            return array.at[..., index].set(value, mode=_IN_BOUNDS, unique_indices=True)
+
+        def choose(array: Any, value: Any) -> Any:
+            return jnp.where(mine, self.pick(value, source), array)
+
+        return _on_cpu_else(scatter, choose, array, value)
 
     def around(self, board: Any, offsets: tuple[tuple[int, int], ...]) -> Any:
         """Slices of a board with a margin of zeros, which XLA adds in one pass."""
@@ -115,7 +137,10 @@ class JaxBackend:
         return values.min(axis=-1, initial=empty)
 
     def settle(self, change: Callable[[Any], Any], value: Any, passes: int) -> Any:
-        """A few passes are unrolled; more become a loop that stops when nothing changes."""
+        """A few passes are unrolled; more become a loop that stops when nothing changes.
+
+        To ask whether anything changed a GPU would stop and tell the host, so there all passes are made.
+        """
         if passes <= 3:
             for _ in range(passes):
                 value = change(value)
@@ -124,7 +149,13 @@ class JaxBackend:
         def go_on(pair: tuple[Any, Any]) -> Any:
             return jnp.any(pair[0] != pair[1])
 
-        return lax.while_loop(go_on, lambda pair: (pair[1], change(pair[1])), (value, change(value)))[1]
+        def until_settled(value: Any) -> Any:
+            return lax.while_loop(go_on, lambda pair: (pair[1], change(pair[1])), (value, change(value)))[1]
+
+        def all_passes(value: Any) -> Any:
+            return lax.fori_loop(0, passes, lambda _, value: change(value), value, unroll=True)
+
+        return _on_cpu_else(until_settled, all_passes, value)
 
     def repeat(self, times: int, change: Callable[[Any, Any], Any], value: Any) -> Any:
         """A loop of XLA's."""
@@ -155,8 +186,12 @@ class JaxBackend:
         """A tracer has no value yet."""
         return not isinstance(value, jax.core.Tracer)
 
-    def when(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-        """Only one of the two runs."""
+    def when(
+        self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any], cheap: bool = False
+    ) -> Any:
+        """Only one of the two runs; on a GPU, which would have to stop for the answer, what is cheap does."""
+        if cheap:
+            return _on_cpu_else(lambda: lax.cond(test, then, otherwise), then)
         return lax.cond(test, then, otherwise)
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -178,9 +213,24 @@ class JaxBackend:
             )
 
 
+def _words(table: Any) -> Any:
+    """A byte table as one of the widest words that its rows are made of."""
+    size = next(size for size in (4, 2, 1) if table.shape[1] % size == 0)
+    return np.ascontiguousarray(table).view(f"<u{size}")
+
+
+def _on_cpu_else(here: Callable[..., Any], elsewhere: Callable[..., Any], *values: Any) -> Any:
+    """One of two ways to compute the same, by the platform that is compiled for.
+
+    On a CPU what touches little memory is fast. A GPU starts a kernel for each scatter, loop and slice that
+    is updated, and computes what it can fuse with its neighbours for nothing.
+    """
+    return lax.platform_dependent(*values, cpu=here, default=elsewhere)
+
+
 def _apart(value: Any) -> Any:
     """The value, computed by itself on a CPU; elsewhere it is better made where it is used."""
-    return lax.platform_dependent(value, cpu=lax.optimization_barrier, default=lambda same: same)
+    return _on_cpu_else(lax.optimization_barrier, lambda same: same, value)
 
 
 @functools.lru_cache(maxsize=256)
@@ -209,6 +259,15 @@ def _write(grid: Any, index: Any, value: Any) -> Any:
         index = index.astype(np.int32)
     numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
     return lax.scatter(grid, index[..., None], value, numbers, mode=_IN_BOUNDS)
+
+
+def _select(grid: Any, index: Any, value: Any) -> Any:
+    """Writes one after the other, each a choice in every cell."""
+    every = lift(np.arange(grid.shape[-1], dtype=index.dtype), grid.ndim)
+    for i in range(index.shape[-1]):
+        here = every == index[..., i : i + 1]
+        grid = jnp.where(here, value[..., i : i + 1], grid)
+    return grid
 
 
 def _over_batch(function: Callable[..., Any], ndim: int) -> Callable[..., Any]:

@@ -36,6 +36,9 @@ class Backend(Protocol):
     def lookup_at(self, table: Array, array: Array, index: np.ndarray[Any, Any]) -> Array:
         """`table[array]`, where only the entries at a constant `index` of the last axis can change by it."""
 
+    def lookup_bytes(self, table: Array, index: Array) -> Array:
+        """`lookup` in a table of bytes, (rows, bytes)."""
+
     def rows(self, table: Array, board: Array, mine: Array, own: Array) -> Array:
         """Rows of a byte table for a board that n agents share, but for the cells that each has of its own.
 
@@ -78,8 +81,13 @@ class Backend(Protocol):
     def is_concrete(self, value: Array) -> bool:
         """Whether the value can be looked at now, outside of any tracing."""
 
-    def when(self, test: Array, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-        """The result of one of two functions, by a single truth value."""
+    def when(
+        self, test: Array, then: Callable[[], Any], otherwise: Callable[[], Any], cheap: bool = False
+    ) -> Any:
+        """The result of one of two functions, by a single truth value.
+
+        `cheap` says that `then` costs little and gives what `otherwise` does where the test is false.
+        """
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, compiled once for every shape where the backend compiles."""

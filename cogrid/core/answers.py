@@ -59,7 +59,8 @@ class Reward:
     """Points for events, to the actor or the whole team; shaping terms are weighted by the state.
 
     With `supply` and `demand` the points are paid only while the supply (counted over things and hands as the
-    earlier agents of this step left them) is below the demand (counted over things as the step began).
+    earlier agents of this step left them, or hands as it began) is below the demand (counted over things as
+    the step began, or as they were left).
     """
 
     name: str
@@ -68,6 +69,8 @@ class Reward:
     shaping: bool = False
     supply: Callable[[Thing, Item], int] | None = None
     demand: Callable[[Thing], int] | None = None
+    hands_at_start: bool = False
+    demand_at_start: bool = True
 
 
 @dataclass(frozen=True)

@@ -8,22 +8,33 @@ from typing import Any
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core.observation import observe
-from cogrid.core.reset import reset
+from cogrid.core.reset import is_random, reset
 from cogrid.core.rules import Rules
 
 
 def renew(rules: Rules, state: EnvState, obs: Array, over: Array, pool: Any = None) -> tuple[EnvState, Array]:
     """State and observation with the environments in `over` (*B,) reset from their own keys, and the pool.
 
-    Episodes end rarely and mostly together, so that the reset is worked out only when there is one.
+    The state is chosen, and then seen once: `obs` must be what is seen of `state`. Compiled with the step
+    that made it, it is not even computed, unless somebody else asks for it.
     """
+    if rules.backend.is_concrete(over) and not over.any():
+        return state, obs
+    state = renewed(rules, state, over, pool)
+    return state, observe(rules, state)
 
-    def renewed() -> tuple[EnvState, Array]:
+
+def renewed(rules: Rules, state: EnvState, over: Array, pool: Any = None) -> EnvState:
+    """The state alone; what a reset draws is worked out only when there is one."""
+
+    def chosen() -> EnvState:
         fresh = reset(rules, state.words, pool=pool)
         fresh = fresh.evolve(weight=state.weight)  # an annealed weight outlives the episode
-        return choose(rules, over, fresh, state), _pick(rules, over, observe(rules, fresh), obs)
+        return choose(rules, over, fresh, state)
 
-    result: tuple[EnvState, Array] = rules.backend.when(over.any(), renewed, lambda: (state, obs))
+    # Episodes end rarely and mostly together. Where a reset draws nothing a GPU need not ask.
+    cheap = not is_random(rules) and pool is None
+    result: EnvState = rules.backend.when(over.any(), chosen, lambda: state, cheap)
     return result
 
 

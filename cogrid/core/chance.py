@@ -12,6 +12,9 @@ from cogrid.backend.array import Array
 #: A draw is a whole number below this; a probability is a share of it.
 SCALE = 2**24
 
+#: More bounds than this are searched by halves.
+MANY = 8
+
 #: An answer without chance is one branch: (value, the draws below which it is taken).
 Branch = tuple[Any, int]
 
@@ -80,6 +83,7 @@ PURPOSES = (
     "slot",
     "board",
     "placed",
+    "return",
 )
 
 
@@ -107,6 +111,7 @@ class Odds(NamedTuple):
     n_cases: int
     bounds: tuple[np.ndarray[Any, Any], ...]  # (cases,) uint32 each; a draw from there on is a later branch
     values: tuple[Any, ...]  # (branches · cases,) the first branch of every case, then the second …
+    sorted: np.ndarray[Any, Any] | None = None  # (cases · bounds,) by case, where there are many
 
     def table(self, number: Callable[[Any], int], dtype: Any) -> np.ndarray[Any, Any]:
         """The values as numbers, (branches · cases,)."""
@@ -117,9 +122,10 @@ def odds(cases: Sequence[tuple[Branch, ...]]) -> Odds:
     """The tables of a rule's answers; a case with fewer branches repeats its last one."""
     most = max(map(len, cases))
     full = [case + case[-1:] * (most - len(case)) for case in cases]
-    bounds = (np.array([case[k][1] for case in full], np.uint32) for k in range(most - 1))
+    bounds = np.array([[below for _, below in case[:-1]] for case in full], np.uint32)  # (cases, most − 1)
     values = tuple(case[k][0] for k in range(most) for case in full)
-    return Odds(most, len(cases), tuple(bounds), values)
+    many = bounds.reshape(-1) if most - 1 > MANY else None
+    return Odds(most, len(cases), tuple(bounds.T), values, many)
 
 
 def one_of(drawn: Array, count: Array) -> Array:
@@ -130,8 +136,24 @@ def one_of(drawn: Array, count: Array) -> Array:
 
 def realised(lookup: Callable[[Any, Any], Array], odds: Odds, case: Array, drawn: Array) -> Array:
     """The index into tables over branches and cases that a draw makes of a case; in the case's own type."""
+    if odds.sorted is not None:
+        return _sought(lookup, odds, case, drawn)
     index = case
     for bound in odds.bounds:
         later = drawn >= lookup(bound, case)
         index = index + later.astype(case.dtype) * case.dtype.type(odds.n_cases)
     return index
+
+
+def _sought(lookup: Callable[[Any, Any], Array], odds: Odds, case: Array, drawn: Array) -> Array:
+    """The same by halves: how many of the case's bounds the draw has reached."""
+    size = odds.n_branches - 1
+    before = case.astype(np.int32) * np.int32(size) - np.int32(1)  # the bound before its first
+    found = before
+    for k in reversed(range(size.bit_length())):
+        probe = found + np.int32(2**k)
+        inside = probe - before <= size
+        place = probe * inside.astype(np.int32) + (before + np.int32(1)) * (~inside).astype(np.int32)
+        reached = inside & (drawn >= lookup(odds.sorted, place))
+        found = found + reached.astype(np.int32) * np.int32(2**k)
+    return case + (found - before).astype(case.dtype) * case.dtype.type(odds.n_cases)

@@ -34,7 +34,8 @@ def named(rules: Rules, names: Names, values: Any) -> Arrays:
         pairs = zip(names, values, strict=True)
         return {name: value for pair in pairs for name, value in named(rules, *pair).items()}
     if isinstance(values, EnvState):
-        return _told(rules, values)
+        told = _told(rules, values)
+        return told if names == "state" else {f"{names} {name}": value for name, value in told.items()}
     if isinstance(values, Mapping):
         return {f"{names} {name}": np.asarray(value) for name, value in values.items()}
     return {names: np.asarray(values)}
@@ -133,6 +134,8 @@ def _value(rules: Rules, field: str, value: Any) -> str:
     meanings = {"cells": rules.spec.symbols.things, "held": rules.spec.symbols.items}
     if rules.slots is not None:
         meanings["slots"] = rules.slots.things
+    if field == "agent_pos" and value >= rules.n_cells:
+        return "off the board"
     if field == "agent_pos":
         return ", ".join(_cell(rules, value))
     if field in meanings and 0 <= value < len(meanings[field]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
@@ -161,12 +161,24 @@ class Game:
         """Whether an agent with this hand can do anything else."""
         return True
 
+    def away(self, held: Item) -> bool:
+        """Whether an agent with this hand is off the board; who is neither moves nor acts."""
+        return False
+
+    def spawn(self, thing: Thing) -> bool:
+        """Whether an agent can come back to a cell with this thing: one of the free ones, by chance."""
+        return self.walkable(thing)
+
     def one_cell(self) -> tuple[OneCell, ...]:
         """Changes of one cell among those that qualify, made in this order after the ticks."""
         return ()
 
     def slots(self) -> Mapping[str, Thing | Chance | Counted]:
         """Things without a place, by name, and what each is when an episode begins."""
+        return {}
+
+    def own_slots(self) -> Mapping[str, Thing | Chance]:
+        """Such things that every agent has for itself: "name" gives the slots "name 0", "name 1" …"""
         return {}
 
     def reply(self, slot: str, thing: Thing, event: Event) -> Reply | Chance | None:
@@ -244,16 +256,24 @@ class Game:
         """Values of the planes in a cell with an agent."""
         return {}
 
+    def paint_away(self, own: bool, held: Item) -> Mapping[str, int]:
+        """Values that an agent off the board adds to the planes in every cell."""
+        return {}
+
     def view(self) -> View | None:
         """The window of observation="window" if it turns with the agent; None for the square of the spec."""
         return None
 
-    def shows(self, thing: Thing) -> bool:
-        """Whether the slots are painted in a cell with this thing, over what the thing is painted with."""
+    def shows(self, thing: Thing) -> bool | Collection[str]:
+        """Whether the slots are painted in a cell with this thing, or in which of the planes."""
         return False
 
     def paint_slot(self, slot: str, thing: Thing) -> Mapping[str, int]:
         """Values that a slot adds to the planes in the cells that show it."""
+        return {}
+
+    def sees(self, thing: Thing) -> Mapping[str, str]:
+        """Planes seen in the place of others, {place: plane}, by an agent with this in a slot of its own."""
         return {}
 
     def default_layouts(self) -> tuple[Layout, ...]:

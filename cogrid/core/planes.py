@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,52 +10,64 @@ import numpy as np
 
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
-from cogrid.core.actions import STRIDES, UP
-from cogrid.core.answers import View
+from cogrid.core.actions import UP
+from cogrid.core.answers import Thing, View
+from cogrid.core.cropping import cells_ahead, cells_around, cropped, peopled
 from cogrid.core.onehot import painter
 from cogrid.core.rules import Rules
+
+#: Combinations of the slots' things for which those who show them have rows of their own in the table.
+MAX_SHOWN = 2**10
 
 
 def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], Array]]:
     """The shape for one agent, and the function.
 
-    Rows of the table: things, other agents, the own agent, nothing; once more for the countdown.
+    Rows of the table: things, other agents, the own agent, nothing, things that show slots; once more for
+    the countdown.
     """
-    game, symbols, xp = painter(rules.spec.game, rules.spec.symbols), rules.spec.symbols, rules.xp
+    game, xp = painter(rules.spec.game, rules.spec.symbols), rules.xp
     if rules.spec.observation == "window" and (view := game.view()) is not None:
         return _turning(rules, view)
-    agents = [(facing, item) for facing in range(4) for item in symbols.items]
     table = _table(rules, 0)
-    size, void = len(table), len(table) - 1
+    size = len(table)
     if game.countdown is not None:
         table = np.concatenate((table, _urgent(rules, table)))
+    table, way = _ways(rules, table)
     dtype = rules.backend.index_dtype(len(table))
-    crop = _crop(rules) if rules.spec.observation == "window" else None
-    outside = np.array([void], dtype)
+    crop = cells_around(rules) if rules.spec.observation == "window" else None
+    outside = np.full(max(1, rules.n_spots - rules.n_cells), _void(rules), dtype)
     every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
     middle = np.arange(rules.spec.window**2) == rules.spec.window**2 // 2
+    things, added = _things(rules, dtype), _added(rules, size)
 
     def see(state: EnvState) -> Array:
         agent = xp.asarray(state.pose, dtype) + rules.n_things  # (*B, n)
-        board = rules.put(
-            xp.asarray(state.cells, dtype), state.pos, agent
-        )  # (*B, cells) agents are symbols too
-        mine = agent + dtype.type(len(agents))  # (*B, n) as each sees itself
+        board = peopled(rules, things(state), state.pos, agent, outside)
+        mine = agent + dtype.type(rules.n_poses)  # (*B, n) as each sees itself
         if game.countdown is not None:
             left = rules.spec.max_steps - state.time
             late = (left < game.countdown[1]).astype(dtype)[..., None] * dtype.type(size)
             board, mine = board + late, mine + late
         if crop is None:
+            board = board[..., : rules.n_cells] if rules.leaves else board
             own = lift(every, state.pos.ndim + 1) == state.pos[..., None]  # (*B, n, cells)
+            seen = board[..., None, :]
+        else:
+            own = lift(middle, state.pos.ndim + 1)
+            seen = cropped(rules, board, crop, state.pos, outside)  # (*B, n, window)
+        if crop is None and way is None:
             rows = rules.backend.rows(table, board, mine, own)
         else:
-            seen = _cropped(rules, board, crop, state.pos, outside)  # (*B, n, window)
-            rows = rules.lookup(table, xp.where(lift(middle, seen.ndim), mine[..., None], seen))
-        if slots is not None:
-            rows = rows + slots(state, board if crop is None else seen)
+            index = xp.where(own, mine[..., None], seen)
+            rows = rules.lookup(table, index if way is None else index + way(state).astype(dtype)[..., None])
+        if added is not None:
+            rows = rows + added(state, seen)
+        if away is not None:
+            rows = rows + away(state)
         return rows.reshape(*state.pos.shape, *shape)
 
-    slots = _slots(rules, size) if rules.slots is not None else None
+    away = _away(rules)
     sides = (rules.height, rules.width) if crop is None else (rules.spec.window,) * 2
     shape = (*sides, len(game.planes))
     return shape, see
@@ -68,12 +81,51 @@ def _table(rules: Rules, turn: int) -> np.ndarray[Any, Any]:
     painted += [game.paint_agent(False, facing, item) for facing, item in agents]
     painted += [game.paint_agent(True, facing, item) for facing, item in agents]
     painted.append({})
-    return np.array([[cell.get(plane, 0) for plane in game.planes] for cell in painted], np.uint8)
+    table = np.array([[cell.get(plane, 0) for plane in game.planes] for cell in painted], np.uint8)
+    if not _are_few(rules):
+        return table
+    masks, shown = _masks(rules), _sums(rules)  # (things, planes), (combinations, planes)
+    which = np.flatnonzero(masks.any(axis=1))
+    return np.concatenate((table, (table[which] + masks[which] * shown[:, None]).reshape(-1, table.shape[1])))
+
+
+def _sights(rules: Rules) -> np.ndarray[Any, Any] | None:
+    """(slots' things, planes) the plane that is seen in the place of each; None where all see the same."""
+    game = painter(rules.spec.game, rules.spec.symbols)
+    if rules.slots is None or not game.own_slots():
+        return None
+    names = [[game.sees(thing).get(plane, plane) for plane in game.planes] for thing in rules.slots.things]
+    sights = np.array([[game.planes.index(plane) for plane in some] for some in names])
+    return sights if (sights != np.arange(len(game.planes))).any() else None
+
+
+def _ways(
+    rules: Rules, table: np.ndarray[Any, Any]
+) -> tuple[np.ndarray[Any, Any], Callable[[EnvState], Array] | None]:
+    """The table once for each way of seeing, and where the agents' own begin in it, (*B, n) int32."""
+    sights = _sights(rules)
+    if sights is None or rules.slots is None:
+        return table, None
+    ways, of_thing = np.unique(sights, axis=0, return_inverse=True)
+    rules.check_table("the planes with a sight for each agent", len(ways) * table.size)
+    begin = (of_thing.reshape(-1) * len(table)).astype(np.int32)  # (slots' things,)
+    name = next(iter(rules.spec.game.own_slots()))
+    first = rules.slots.names.index(f"{name} 0")
+
+    def way(state: EnvState) -> Array:
+        return rules.lookup(begin, state.slots[..., first : first + rules.n_agents])
+
+    return np.concatenate([table[:, planes] for planes in ways]), way
+
+
+def _void(rules: Rules) -> int:
+    """The row of nothing at all."""
+    return rules.n_things + 2 * rules.n_poses
 
 
 def _urgent(rules: Rules, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The table as it is near the end."""
-    game, urgent = rules.spec.game, table.copy()
+    game, urgent = painter(rules.spec.game, rules.spec.symbols), table.copy()
     assert game.countdown is not None
     urgent[:, game.planes.index(game.countdown[0])] = 1
     return urgent
@@ -83,89 +135,140 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
     """A window that turns: the table has a part for each facing, with the others' facings relative to it."""
     game, xp = painter(rules.spec.game, rules.spec.symbols), rules.xp
     quarters = [_table(rules, facing - UP) for facing in range(4)]
-    size, agents = len(quarters[0]), rules.n_poses
+    size = len(quarters[0])
     parts = [quarters] if game.countdown is None else [quarters, [_urgent(rules, part) for part in quarters]]
     table = np.concatenate([part for some in parts for part in some])  # by countdown, facing and symbol
+    table, way = _ways(rules, table)
     dtype = rules.backend.index_dtype(len(table))
-    crop, outside = _ahead(rules, view), np.array([size - 1], dtype)
+    crop, void = cells_ahead(rules, view), _void(rules)
+    outside = np.full(max(1, rules.n_spots - rules.n_cells), void, dtype)
     rows, columns = view.shape
     middle = np.arange(rows * columns) == view.ahead * columns + view.side
-    start = (rules.facing.astype(np.int64) * rules.n_cells).astype(np.int32)  # (poses,)
-    slots = _slots(rules, size) if rules.slots is not None else None
+    start = (rules.facing.astype(np.int64) * rules.n_spots).astype(np.int32)  # (poses,)
+    things, added, away = _things(rules, dtype), _added(rules, size), _away(rules)
 
     def see(state: EnvState) -> Array:
         agent = xp.asarray(state.pose, dtype) + rules.n_things  # (*B, n)
-        board = rules.put(xp.asarray(state.cells, dtype), state.pos, agent)
+        board = peopled(rules, things(state), state.pos, agent, outside)
         place = rules.lookup(start, state.pose) + state.pos.astype(np.int32)
-        seen = _cropped(rules, board, crop, place, outside)  # (*B, n, rows · columns)
+        seen = cropped(rules, board, crop, place, outside)  # (*B, n, rows · columns)
         first = rules.lookup(rules.facing, state.pose).astype(dtype) * dtype.type(size)  # (*B, n)
         if game.countdown is not None:
             late = rules.spec.max_steps - state.time < game.countdown[1]
             first = first + late.astype(dtype)[..., None] * dtype.type(4 * size)
-        mine = agent + dtype.type(agents)
+        if way is not None:
+            first = first + way(state).astype(dtype)
+        mine = agent + dtype.type(rules.n_poses)
         index = xp.where(lift(middle, seen.ndim), mine[..., None], seen) + first[..., None]
-        planes = rules.lookup(table, index)
-        if slots is not None:
-            planes = planes + slots(state, seen)
+        planes = rules.backend.lookup_bytes(table, index)
+        if added is not None:
+            planes = planes + added(state, seen)
+        if away is not None:
+            planes = planes + away(state)
         return planes.reshape(*state.pos.shape, *shape)
 
     shape = (rows, columns, len(game.planes))
     return shape, see
 
 
-def _ahead(rules: Rules, view: View) -> np.ndarray[Any, Any]:
-    """(4 · cells, rows · columns) the cells seen, by facing and cell; outside, the cell after the last."""
-    rows, columns = view.shape
-    rules.check_table(f"{view!r}", 4 * rules.n_cells * rows * columns)
-    ahead, right = view.ahead - np.arange(rows)[:, None], np.arange(columns) - view.side
-    row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
-    found = []
-    for facing in range(4):
-        (down, along), (aside, across) = STRIDES[facing], STRIDES[(facing + 1) % 4]
-        y, x = row + ahead * down + right * aside, column + ahead * along + right * across
-        inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
-        found.append(np.where(inside, y * rules.width + x, rules.n_cells))
-    cells = np.concatenate(found).reshape(4 * rules.n_cells, -1)
-    return cells.astype(rules.backend.index_dtype(rules.n_cells + 1))
+def _masks(rules: Rules) -> np.ndarray[Any, Any]:
+    """(things, planes) 1 for the planes in which slots are painted where a thing is."""
+    game = painter(rules.spec.game, rules.spec.symbols)
+
+    def planes(thing: Thing) -> list[bool]:
+        shown = game.shows(thing)
+        return [shown if isinstance(shown, bool) else plane in shown for plane in game.planes]
+
+    return np.asarray(rules.symbols(planes, np.uint8))
 
 
-def _slots(rules: Rules, size: int) -> Callable[[EnvState, Array], Array]:
-    """What the slots add to the planes, in the cells that show them; where agents stand, none does."""
+def _sums(rules: Rules) -> np.ndarray[Any, Any]:
+    """(combinations, planes) what the slots paint together, whatever they are; the last varies first."""
+    total = np.zeros((1, len(painter(rules.spec.game, rules.spec.symbols).planes)), np.uint8)
+    for each in _painted(rules)[_painters(rules)]:
+        total = (total[:, None] + each).reshape(-1, total.shape[1])
+    return total
+
+
+@functools.lru_cache(maxsize=256)
+def _painted(rules: Rules) -> np.ndarray[Any, Any]:
+    """(slots, things, planes) what a slot paints."""
     assert rules.slots is not None
-    game, names, things = painter(rules.spec.game, rules.spec.symbols), rules.slots.names, rules.slots.things
-    painted = [game.paint_slot(name, thing) for name in names for thing in things]
-    table = np.array([[one.get(plane, 0) for plane in game.planes] for one in painted], np.uint8)
-    shows = np.zeros(2 * size, np.uint8)  # once more for the countdown
-    shows[: rules.n_things] = shows[size : size + rules.n_things] = rules.symbols(game.shows, np.uint8)
-    first = np.arange(len(names), dtype=np.int32) * len(things)
+    game, slots = painter(rules.spec.game, rules.spec.symbols), rules.slots
+    painted = [[game.paint_slot(name, thing) for thing in slots.things] for name in slots.names]
+    return np.array([[[one.get(p, 0) for p in game.planes] for one in slot] for slot in painted], np.uint8)
+
+
+def _painters(rules: Rules) -> np.ndarray[Any, Any]:
+    """The slots that paint anything."""
+    return np.flatnonzero(_painted(rules).any(axis=(1, 2)))
+
+
+def _are_few(rules: Rules) -> bool:
+    """Whether the slots can be so few things together that those who show them have rows of their own."""
+    return rules.slots is not None and len(rules.slots.things) ** len(_painters(rules)) <= MAX_SHOWN
+
+
+def _things(rules: Rules, dtype: np.dtype[Any]) -> Callable[[EnvState], Array]:
+    """(*B, cells) the rows of the things: their symbols, or those by what the slots are that they show."""
+    xp = rules.xp
+    which = np.flatnonzero(_masks(rules).any(axis=1)) if _are_few(rules) else ()
+    if rules.slots is None or not len(which):
+        return lambda state: xp.asarray(state.cells, dtype)
+    n_things = len(rules.slots.things)
+    first, factor = np.arange(rules.n_things), np.zeros(rules.n_things, dtype)
+    first[which], factor[which] = _void(rules) + 1 + np.arange(len(which)), len(which)
+    first, painters = first.astype(dtype), _painters(rules)
+    if not painters.size:
+        return lambda state: xp.asarray(state.cells, dtype)
+
+    def things(state: EnvState) -> Array:
+        combination = state.slots[..., painters[0], None].astype(dtype)
+        for k in painters[1:]:
+            combination = combination * dtype.type(n_things) + state.slots[..., k, None].astype(dtype)
+        return rules.lookup(first, state.cells) + rules.lookup(factor, state.cells) * combination
+
+    return things
+
+
+def _added(rules: Rules, size: int) -> Callable[[EnvState, Array], Array] | None:
+    """What many slots add to the planes, in the cells that show them; where agents stand, none does."""
+    if rules.slots is None or _are_few(rules):
+        return None
+    if _sights(rules) is not None:
+        raise ValueError(
+            f"{type(rules.spec.game).__name__} paints slots in more than {MAX_SHOWN:,} ways, which agents "
+            "with a sight of their own cannot see: paint fewer slots."
+        )
+    table, masks = _painted(rules), _masks(rules)
+    n_things, n_planes = len(rules.slots.things), table.shape[-1]
+    shows = np.zeros((2 * size, n_planes), np.uint8)  # once more for the countdown
+    shows[: rules.n_things] = shows[size : size + rules.n_things] = masks
+    first = np.arange(len(rules.slots.names), dtype=np.int32) * n_things
+    flat = table.reshape(-1, n_planes)
 
     def added(state: EnvState, seen: Array) -> Array:
-        each = rules.lookup(table, state.slots.astype(np.int32) + lift(first, state.slots.ndim))
+        each = rules.lookup(flat, state.slots.astype(np.int32) + lift(first, state.slots.ndim))
         total = each.sum(axis=-2, dtype=np.uint8)[..., None, None, :]  # (*B, 1, 1, planes)
-        shown = rules.lookup(shows, seen)[..., None]  # (*B, cells, 1) or (*B, n, window, 1)
-        return total * (shown if seen.ndim > state.pos.ndim else shown[..., None, :, :])
+        return total * rules.lookup(shows, seen)  # (*B, n or 1, cells, planes)
 
     return added
 
 
-def _crop(rules: Rules) -> np.ndarray[Any, Any]:
-    """(cells, side²) the cells around a cell; outside the map the cell after the last."""
-    rules.check_table(f"a window of side {rules.spec.window}", rules.n_cells * rules.spec.window**2)
-    reach = np.arange(rules.spec.window) - rules.spec.window // 2
-    row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
-    rows, columns = row + reach[:, None], column + reach
-    inside = (rows >= 0) & (rows < rules.height) & (columns >= 0) & (columns < rules.width)
-    cells = np.where(inside, rows * rules.width + columns, rules.n_cells).reshape(rules.n_cells, -1)
-    return cells.astype(rules.backend.index_dtype(rules.n_cells + 1))
+def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
+    """What agents off the board add to the planes of each agent, (*B, n, 1, planes); None for nothing."""
+    game, items = rules.spec.game, rules.spec.symbols.items
+    painted = [game.paint_away(own, item) for own in (False, True) for item in items] if rules.leaves else []
+    table = np.array([[one.get(plane, 0) for plane in game.planes] for one in painted], np.uint8)
+    if not table.any():
+        return None
+    theirs, mine = np.split(table, 2)
 
+    def added(state: EnvState) -> Array:
+        held = rules.lookup(rules.held, state.pose)  # (*B, n)
+        out = state.away[..., None].astype(np.uint8)
+        others = rules.lookup(theirs, held) * out  # (*B, n, planes)
+        total = others.sum(axis=-2, keepdims=True, dtype=np.uint8) - others
+        return (total + rules.lookup(mine, held) * out)[..., None, :]
 
-def _cropped(
-    rules: Rules, board: Array, crop: np.ndarray[Any, Any], pos: Array, outside: np.ndarray[Any, Any]
-) -> Array:
-    """(*B, n, side²) the symbols around every agent; `outside` (1,) is seen outside the map."""
-    index = rules.lookup(crop, pos)  # (*B, n, side²)
-    xp, batch = rules.xp, board.shape[:-1]
-    edge = xp.full((*batch, 1), outside[0], board.dtype) if batch else outside
-    wide = xp.concatenate((board, edge), axis=-1)
-    flat = rules.at(wide, index.reshape(*pos.shape[:-1], -1))
-    return flat.reshape(index.shape)
+    return added

@@ -57,7 +57,8 @@ def replies(rules: Rules, term: Replies) -> Paid:
         raise ValueError(
             f"the term {term.name!r} pays replies, but {type(rules.spec.game).__name__} has no slots."
         )
-    values = [reply.value for reply in rules.slots.replies.values if reply is not None]
+    answers = (*rules.slots.replies.values, *rules.slots.ticks.values)
+    values = [reply.value for reply in answers if reply is not None]
 
     def pay(before: EnvState, now: EnvState, choice: Array, events: Events) -> Array:
         return rules.xp.zeros_like(events.row, np.float32) if events.replies is None else events.replies

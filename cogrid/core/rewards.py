@@ -22,7 +22,7 @@ class Scarcity(NamedTuple):
 
     balance: np.ndarray[Any, Any]  # (things,) supply − demand of a thing, as the step begins
     in_hand: np.ndarray[Any, Any]  # (poses,) supply of a held item
-    change: np.ndarray[Any, Any]  # (rows,) what an interaction adds to the supply
+    change: np.ndarray[Any, Any]  # (rows,) what an interaction adds to what later agents find
     cells: np.ndarray[Any, Any]  # the cells whose balance can differ from 0
 
 
@@ -39,7 +39,7 @@ class Term(NamedTuple):
 def terms(rules: Rules) -> tuple[Term, ...]:
     """The terms that can ever pay; shaping terms only where the spec turns shaping on."""
     wanted = [r for r in rules.spec.game.rewards() if rules.spec.shaping or not r.shaping]
-    compiled = tuple(_compile(rules, reward) for reward in wanted)
+    compiled = tuple(term for reward in wanted if (term := _compile(rules, reward)).points.any())
     shaping = [term for term in compiled if term.reward.shaping]
     most = sum(abs(t.points).max() * (rules.n_agents if t.reward.team else 1) for t in shaping)
     if most > MAX_SHAPING:
@@ -97,14 +97,14 @@ def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
     def balance(thing: Thing) -> int:
         return lying(thing) - demand(thing)
 
-    symbols = rules.spec.symbols
+    def left(item: Item) -> int:
+        return 0 if reward.hands_at_start else carried(item)
+
+    symbols, place = rules.spec.symbols, lying if reward.demand_at_start else balance
     change = [
-        lying(o.thing) - lying(t) + carried(o.held) - carried(h)
-        for h, t, o in (*symbols.rows, *symbols.joint_rows)
+        place(o.thing) - place(t) + left(o.held) - left(h) for h, t, o in (*symbols.rows, *symbols.joint_rows)
     ]
-    change += [
-        sum(map(carried, (m.held, m.other))) - carried(h) - carried(o) for h, o, m in symbols.meet_rows
-    ]
+    change += [sum(map(left, (m.held, m.other))) - left(h) - left(o) for h, o, m in symbols.meet_rows]
     cells = rules.cells_where(lambda thing: balance(thing) != 0)
     return Scarcity(
         rules.symbols(balance, np.int32),

@@ -22,13 +22,15 @@ from cogrid.core.rewards import never_paid
 from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec, differences, override
 from cogrid.envs.arena import specs as arena
+from cogrid.envs.commons import specs as commons
 from cogrid.envs.foraging import specs as foraging
 from cogrid.envs.goals import specs as goals
 from cogrid.envs.overcooked import specs as overcooked
+from cogrid.envs.overcooked_v2 import specs as overcooked_v2
 from cogrid.envs.search_rescue import specs as search_rescue
 from cogrid.vector import VectorEnv
 
-_FAMILIES = (overcooked, arena, foraging, goals, search_rescue)
+_FAMILIES = (overcooked, overcooked_v2, arena, commons, foraging, goals, search_rescue)
 _SPECS: dict[str, Spec] = {id: spec for family in _FAMILIES for id, spec in family.SPECS.items()}
 
 

@@ -323,6 +323,7 @@ class TestWithRealProcesses:
         assert all(before == after for before, after in found.ab.counters.values())
         assert git(project, "worktree", "list").count("\n") == 1  # nothing is left behind
 
+    @pytest.mark.slow  # the verdict itself is tested above with made-up processes
     def test_a_changed_game_is_a_mismatch(self, project: Path) -> None:
         rewards = project / "cogrid" / "core" / "rewards.py"
         text = rewards.read_text()

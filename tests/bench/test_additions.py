@@ -81,6 +81,7 @@ def identities(copy: Path) -> str:
     return run(copy, "-c", program)
 
 
+@pytest.mark.slow  # the measure below brings a case too
 def test_a_case_is_one_line(copy: Path) -> None:
     line = '        Case("Overcooked-CounterCircuit-V0", "numpy-batch", 3, 5),'
     insert(copy / "bench" / "suites.py", "        *quick(arena),", line)

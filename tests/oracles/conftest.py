@@ -1,6 +1,9 @@
-"""`--full`: the number of states and episodes of a night."""
+"""`--full`: the number of states and episodes of a night. At the end: what the tests have met."""
 
 from __future__ import annotations
+
+from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -13,3 +16,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def full(request: pytest.FixtureRequest) -> bool:
     """Whether to compare as much as a night has time for."""
     return bool(request.config.getoption("--full"))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What the tests of OvercookedV2 met, added up over all layouts."""
+    met = Counter[str]()
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, value in getattr(report, "user_properties", ()):
+            met.update(value if name == "met" and report.when == "call" else {})
+    if met:
+        terminalreporter.section("OvercookedV2: what was compared, and how often it was met")
+        for name, times in sorted(met.items()):
+            terminalreporter.write_line(f"{name:50} {times:10,}")

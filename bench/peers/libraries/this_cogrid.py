@@ -16,7 +16,7 @@ from cogrid.backend.array import Array
 from cogrid.benchmarks import modes
 from cogrid.benchmarks.case import Case
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.floor_plan import Cuisine
 from cogrid.render.picture import TILE, picture
 from cogrid.render.tiles import tiles_of
 
@@ -43,7 +43,7 @@ def _play(case: Case) -> Prepared:
 def _end(case: Case, end: modes.End, count: int) -> dict[str, Any]:
     state, obs, rewards = end
     found = [state.pos, state.agent_dir, rewards[..., 0]]
-    found += [obs] if case.spec.observation == "lossless" and isinstance(case.spec.game, Kitchen) else []
+    found += [obs] if case.spec.observation == "lossless" and isinstance(case.spec.game, Cuisine) else []
     if case.mode.endswith("single"):
         found = [value[None] for value in found]
     return end_of(*(np.asarray(value[:count]) for value in found))

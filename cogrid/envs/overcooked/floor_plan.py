@@ -6,27 +6,64 @@ import functools
 import heapq
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import ACTION_SETS, INTERACT, Action
+from cogrid.core.game import Item, Outcome, Thing
 from cogrid.core.rules import Rules
-from cogrid.envs.overcooked.game import Kitchen
-from cogrid.envs.overcooked.objects import DISH, INGREDIENTS, ONION, Counter, Pile, Pot, Serving
+from cogrid.envs.overcooked.objects import DISH, ONION, Counter, Pile, Pot, Serving
 
 FAR = 10**6  # steps to where no way leads
+
+
+@runtime_checkable
+class Cuisine(Protocol):
+    """What cooks must know of a game."""
+
+    def __hash__(self) -> int:
+        """Floor plans are kept by it."""
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The ingredients."""
+
+    @property
+    def cook_start(self) -> str:
+        """Whether a full pot starts by itself."""
+
+    @property
+    def longest(self) -> int:
+        """The longest cook time."""
+
+    def interact(self, held: Item, thing: Thing) -> Outcome | None:
+        """The rule."""
+
+    def lying(self, thing: Thing) -> Item:
+        """What lies there."""
+
+    def value_of(self, items: tuple[str, ...]) -> float:
+        """What a soup is worth."""
+
+    def time_of(self, items: tuple[str, ...]) -> int:
+        """How long it cooks."""
+
+    def after(self, soup: tuple[str, ...]) -> Cuisine:
+        """The game as it is for other soups once this one is on its way."""
+
+    def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> Cuisine | None:
+        """The game as it is told by the things in sight, or by all (None); None if they tell nothing new."""
 
 
 class FloorPlan:
     """One board: what stands where; cells are numbers, as in the state."""
 
-    def __init__(self, rules: Rules, board: Sequence[int]) -> None:
+    def __init__(self, rules: Rules, board: Sequence[int], game: Cuisine) -> None:
         things = [rules.spec.symbols.things[number] for number in board]
         cells = range(len(things))
-        assert isinstance(rules.spec.game, Kitchen)  # the cooks have asked
-        self.game = rules.spec.game
+        self.things, self.game = things, game
         self.actions = ACTION_SETS[rules.action_set]
         self.interact = next(n for n, action in enumerate(self.actions) if action.intent == INTERACT)
         self.toward = [[_toward(self.actions, facing, wanted) for wanted in range(4)] for facing in range(4)]
@@ -37,7 +74,7 @@ class FloorPlan:
         self.pots = [c for c in used if isinstance(things[c], Pot)]
         self.counters = [c for c in used if isinstance(things[c], Counter)]
         self.servings = tuple(c for c in used if isinstance(things[c], Serving))
-        self.piles = {i: [c for c in used if things[c] == Pile(i)] for i in (*INGREDIENTS, DISH)}
+        self.piles = {i: [c for c in used if things[c] == Pile(i)] for i in (*game.known, DISH)}
         self.room = list(cells)  # of each floor cell, named by its first
         for c in reversed([c for c in used if things[c] == "floor"]):
             for reached in (d for d, steps in enumerate(steps_to(self, c)) if steps < FAR):
@@ -45,16 +82,16 @@ class FloorPlan:
         self.rooms = [frozenset(self.room[d] for d in near) for near in self.beside]  # that reach each cell
 
 
-def floor_plan(rules: Rules, state: EnvState) -> FloorPlan:
+def floor_plan(rules: Rules, state: EnvState, game: Cuisine) -> FloorPlan:
     """The plan of a single state's board, whatever is in the pots and on the counters; made once."""
     if rules.open:
-        return _floor_plan(rules, tuple(_empty(rules)[np.asarray(state.cells)].tolist()))
-    return _floor_plan(rules, 0 if state.layout is None else int(state.layout))
+        return _floor_plan(rules, tuple(_empty(rules)[np.asarray(state.cells)].tolist()), game)
+    return _floor_plan(rules, 0 if state.layout is None else int(state.layout), game)
 
 
 @functools.lru_cache(maxsize=256)
-def _floor_plan(rules: Rules, board: int | tuple[int, ...]) -> FloorPlan:
-    return FloorPlan(rules, rules.boards[board].tolist() if isinstance(board, int) else board)
+def _floor_plan(rules: Rules, board: int | tuple[int, ...], game: Cuisine) -> FloorPlan:
+    return FloorPlan(rules, rules.boards[board].tolist() if isinstance(board, int) else board, game)
 
 
 @functools.lru_cache(maxsize=256)
@@ -97,9 +134,8 @@ def hops_to(floor: FloorPlan, targets: tuple[int, ...], rooms: frozenset[int]) -
 
 
 @functools.lru_cache(maxsize=2**12)
-def missing(floor: FloorPlan, larder: tuple[str, ...], items: tuple[str, ...]) -> tuple[str, ...] | None:
+def missing(game: Cuisine, larder: tuple[str, ...], items: tuple[str, ...]) -> tuple[str, ...] | None:
     """What turns a pot's items into the most valuable soup; None if the larder makes no soup of them."""
-    game = floor.game
     counts = range(4 - len(items)) if game.cook_start == "interact" else (3 - len(items),)
     extras = [e for n in counts for e in itertools.combinations_with_replacement(larder, n)]
 
@@ -116,7 +152,9 @@ def soup_steps(rules: Rules, state: EnvState) -> int:
     Three onions and a dish go to a pot and the soup to a serving: each is taken, carried on the shortest way,
     handed over at counters where rooms have to be crossed, and put down. Cooks are where they are needed.
     """
-    floor = floor_plan(rules, state)
+    game = rules.spec.game
+    assert isinstance(game, Cuisine)
+    floor = floor_plan(rules, state, game)
 
     def carried(source: int, targets: Sequence[int]) -> int:
         """Steps from a thing to the nearest of some others: two of a hand, two at every counter between."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -165,6 +165,19 @@ class Kitchen(Game):
     def features(self) -> tuple[Feature, ...]:
         """See `envs/overcooked/features.py`."""
         return features.features(self.longest)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The ingredients."""
+        return INGREDIENTS
+
+    def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> Kitchen | None:
+        """Cooks know the orders of the classic game from the beginning."""
+        return self
+
+    def after(self, soup: tuple[str, ...]) -> Kitchen:
+        """Every soup scores, however many there are."""
+        return self
 
     @property
     def longest(self) -> int:

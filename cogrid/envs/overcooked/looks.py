@@ -22,7 +22,18 @@ from cogrid.core.look import (
     placed,
     polygon,
 )
-from cogrid.envs.overcooked.objects import DISH, ONION, TOMATO, Counter, Pile, Pot, Serving, Soup
+from cogrid.envs.overcooked.objects import (
+    CARROT,
+    DISH,
+    MUSHROOM,
+    ONION,
+    TOMATO,
+    Counter,
+    Pile,
+    Pot,
+    Serving,
+    Soup,
+)
 
 WOOD, WOOD_EDGE, WOOD_DARK = "#dcc29a", "#c9aa7c", "#a9814f"
 STEEL, STEEL_DARK = "#aab2bd", "#3f4650"
@@ -49,7 +60,7 @@ def item(item: Item) -> Look:
     """An item in a hand or on a counter."""
     if isinstance(item, Soup):
         return soup(item.items)
-    return {ONION: ONION_LOOK, TOMATO: TOMATO_LOOK, DISH: DISH_LOOK}[str(item)]
+    return _ITEMS[str(item)]
 
 
 def counter() -> Look:
@@ -82,6 +93,49 @@ DISH_LOOK: Look = (
     disk("#c3cad3", 0.5, 0.5, 0.27),
     disk("#f1f3f6", 0.5, 0.5, 0.235),
 )
+
+CARROT_LOOK: Look = (
+    *(line(LEAF, 0.08, (0.5, 0.28), end) for end in ((0.34, 0.08), (0.5, 0.05), (0.66, 0.08))),
+    polygon("#8a4a12", (0.3, 0.3), (0.7, 0.3), (0.5, 0.93), width=0.08),
+    polygon("#e8862e", (0.32, 0.32), (0.68, 0.32), (0.5, 0.88)),
+    line("#b5611a", 0.04, (0.36, 0.44), (0.5, 0.46)),
+    line("#b5611a", 0.04, (0.62, 0.56), (0.5, 0.58)),
+)
+
+MUSHROOM_LOOK: Look = (
+    box("#5c4636", 0.38, 0.5, 0.62, 0.92, 0.08),
+    box("#f1e6d6", 0.42, 0.5, 0.58, 0.88, 0.06),
+    polygon("#5c4636", *arc(0.5, 0.56, 0.4, 0.42, -0.25, 0.25)),
+    polygon("#a9744f", *arc(0.5, 0.54, 0.35, 0.36, -0.25, 0.25)),
+    disk("#e7d3bd", 0.38, 0.38, 0.06),
+    disk("#e7d3bd", 0.58, 0.32, 0.07),
+)
+
+_ITEMS: Mapping[str, Look] = MappingProxyType(
+    {
+        ONION: ONION_LOOK,
+        TOMATO: TOMATO_LOOK,
+        CARROT: CARROT_LOOK,
+        MUSHROOM: MUSHROOM_LOOK,
+        DISH: DISH_LOOK,
+    }
+)
+
+
+def board(lit: bool, button: bool) -> Look:
+    """A board that can show a recipe, with a button on it or not."""
+    lines = ((0.26, 0.24, 0.62), (0.42, 0.24, 0.76), (0.58, 0.24, 0.54))
+    ink = INK if lit else STEEL
+    written = (line(ink, 0.06, (left, y), (right, y)) for y, left, right in lines)
+    knob = disk(INK, 0.72, 0.68, 0.15), disk(ORANGE if lit else STEEL, 0.72, 0.68, 0.11)
+    return (
+        *counter(),
+        box(STEEL_DARK, 0.08, 0.08, 0.92, 0.88, 0.08),
+        box(WHITE if lit else "#6b7480", 0.14, 0.14, 0.86, 0.82, 0.05),
+        *written,
+        *(knob if button else ()),
+    )
+
 
 _PLACES = ((0.5, 0.36), (0.37, 0.59), (0.63, 0.59))
 
@@ -147,6 +201,8 @@ _PILES: Mapping[str, Look] = MappingProxyType(
     {
         ONION: _heap(ONION_LOOK),
         TOMATO: _heap(TOMATO_LOOK),
+        CARROT: _heap(CARROT_LOOK),
+        MUSHROOM: _heap(MUSHROOM_LOOK),
         DISH: (
             disk(SHADE, 0.5, 0.58, 0.38),
             *(shape for y in (0.54, 0.49, 0.44) for shape in placed(DISH_LOOK, 0.5, y, 0.8)),

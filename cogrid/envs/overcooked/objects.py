@@ -7,6 +7,7 @@ from typing import Any
 
 ONION, TOMATO, DISH = "onion", "tomato", "dish"
 INGREDIENTS = (ONION, TOMATO)
+CARROT, MUSHROOM = "carrot", "mushroom"  # of OvercookedV2
 
 
 @dataclass(frozen=True)

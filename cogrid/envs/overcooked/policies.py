@@ -8,13 +8,13 @@ import numpy as np
 
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
-from cogrid.core.game import checked_number
+from cogrid.core.game import Thing, checked_integer, checked_number
 from cogrid.core.rules import Rules
-from cogrid.envs.overcooked.floor_plan import floor_plan
-from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.floor_plan import Cuisine, floor_plan
 from cogrid.envs.overcooked.planning import Plan, Scene
 
 PATIENCE = 4  # surprises until a cook is no longer counted on
+BACK_OFF = 0.5  # how often a cook waits who could not walk, for somebody whom it cannot see
 REST = 32  # steps without a use for the hands, beyond any cook time, after which somebody else has a turn
 
 
@@ -23,13 +23,23 @@ class ScriptedCooks:
 
     They count on the others to play as they would. Who surprises them is worked and walked around until its
     hands do something again. All that they remember of an episode is forgotten when another one begins.
+
+    With `sight`, every cook acts only on what it has seen: no more than so many cells to each side, as in a
+    window of 2 · sight + 1. What is out of sight it takes to be as it was; a recipe that no indicator has
+    shown it may be any.
     """
 
     def __init__(
-        self, rules: Rules, agents: Iterable[int] | None = None, *, seed: int = 0, noise: float = 0.0
+        self,
+        rules: Rules,
+        agents: Iterable[int] | None = None,
+        *,
+        seed: int = 0,
+        noise: float = 0.0,
+        sight: int | None = None,
     ) -> None:
         game, n = rules.spec.game, rules.n_agents
-        if not isinstance(game, Kitchen):
+        if not isinstance(game, Cuisine):
             raise TypeError(f"scripted cooks play kitchens, not {type(game).__name__}.")
         if rules.action_set == "moves":
             raise ValueError("scripted cooks interact: choose action_set='cardinal' or 'rotation'.")
@@ -40,9 +50,12 @@ class ScriptedCooks:
                 raise ValueError(f"agent {agent!r} is none of this kitchen's: they are 0 to {n - 1}.")
         self.noise = checked_number("noise", noise, 0.0, 1.0)  # share of random actions
         self._draws = {a: np.random.default_rng([rng.seed(seed) % 2**64, a]) for a in self.agents}
-        self._tired = game.longest + REST
-        self._last: tuple[int, Plan] | None = None  # when, and what was planned
-        self._idle, self._doubt = [0] * n, [0] * n  # steps and surprises since the hand last changed
+        if sight is None:  # all know the same
+            mind = _Mind(rules, self.agents)
+            self._minds = dict.fromkeys(self.agents, mind)
+        else:
+            checked_integer("sight", sight, 0, 127)
+            self._minds = {a: _Mind(rules, (a,), (a, sight)) for a in self.agents}
 
     def act(self, state: EnvState) -> dict[int, int]:
         """The action of each played cook in a single state of either backend."""
@@ -50,28 +63,102 @@ class ScriptedCooks:
             raise ValueError("this state belongs to another environment: make the cooks from its rules.")
         if state.pos.ndim != 1:
             raise ValueError(f"cooks act in a single state, and this is a batch of shape {state.time.shape}.")
-        symbols, time = self.rules.spec.symbols, int(state.time)
-        scene = Scene(
-            floor_plan(self.rules, state),
-            [symbols.things[number] for number in np.asarray(state.cells).tolist()],
-            np.asarray(state.pos).tolist(),
-            np.asarray(state.agent_dir).tolist(),
-            [symbols.items[number] for number in np.asarray(state.held).tolist()],
-        )
-        self._watch(time, scene)
+        plans = {mind: mind.plan(state) for mind in dict.fromkeys(self._minds.values())}
+        return {agent: self._noisy(agent, plans[mind].actions[agent]) for agent, mind in self._minds.items()}
+
+    def _noisy(self, agent: int, action: int) -> int:
+        draw = self._draws[agent]
+        if self.noise and draw.random() < self.noise:
+            return int(draw.integers(self.rules.n_actions))
+        if self._minds[agent].blocked and draw.random() < BACK_OFF:
+            return self.rules.noop
+        return action
+
+
+class _Mind:
+    """What one cook, or all of them, know of an episode, and what they make of it."""
+
+    def __init__(self, rules: Rules, agents: tuple[int, ...], eyes: tuple[int, int] | None = None) -> None:
+        self.rules, self.agents, self.eyes = rules, agents, eyes
+        game = rules.spec.game
+        assert isinstance(game, Cuisine)
+        self._game: Cuisine = game
+        self._tired = game.longest + REST
+        self._last: tuple[int, Plan] | None = None  # when, and what was planned
+        self._forget()
+
+    def _forget(self) -> None:
+        n = self.rules.n_agents
+        self._idle, self._doubt = [0] * n, [0] * n  # steps and surprises since the hand last changed
+        self._menu = self._game
+        self._known: Scene | None = None
+        self.blocked = False  # by somebody out of sight who wants the same cell
+
+    def plan(self, state: EnvState) -> Plan:
+        """What all cooks should do next, as far as is known."""
+        time = int(state.time)
+        going_on = self._last is not None and self._last[0] + 1 == time
+        if not going_on:
+            self._forget()
+        scene = self._known = self._seen(state)
+        if going_on:
+            self._watch(scene)
         trusted = [doubt < PATIENCE for doubt in self._doubt]
         plan = Plan(scene, trusted, [idle < 0 for idle in self._idle])
         self._last = time, plan
-        return {agent: self._noisy(agent, plan.actions[agent]) for agent in self.agents}
+        return plan
 
-    def _watch(self, time: int, scene: Scene) -> None:
+    def _seen(self, state: EnvState) -> Scene:
+        """The state in plain values; of what is out of sight, what was seen last."""
+        symbols, n = self.rules.spec.symbols, self.rules.n_agents
+        things = [symbols.things[number] for number in np.asarray(state.cells).tolist()]
+        pos, facing = np.asarray(state.pos).tolist(), np.asarray(state.agent_dir).tolist()
+        held = [symbols.items[number] for number in np.asarray(state.held).tolist()]
+        visible = self._visible(pos)
+        if visible is not None:
+            floor = floor_plan(self.rules, state, self._game)
+            old = self._known or Scene(floor, floor.things, list(pos), list(facing), [None] * n)
+            pairs = enumerate(zip(things, old.things, strict=True))
+            things = [now if cell in visible else then for cell, (now, then) in pairs]
+            for agent in (a for a in range(n) if pos[a] not in visible):
+                facing[agent], held[agent] = old.facing[agent], old.held[agent]
+                pos[agent] = self._imagined(old.floor.room, old.pos[agent], visible)
+        told = self._told(state, things, visible)
+        return Scene(floor_plan(self.rules, state, told), things, pos, facing, held)
+
+    def _visible(self, pos: list[int]) -> frozenset[int] | None:
+        """The cells in sight; None for all."""
+        if self.eyes is None:
+            return None
+        (agent, sight), width = self.eyes, self.rules.width
+        row, column = divmod(pos[agent], width)
+        rows = range(max(0, row - sight), min(self.rules.height, row + sight + 1))
+        columns = range(max(0, column - sight), min(width, column + sight + 1))
+        return frozenset(r * width + c for r in rows for c in columns)
+
+    def _imagined(self, rooms: list[int], last: int, visible: frozenset[int]) -> int:
+        """Where somebody may be who was there and is not in sight: as near to it as possible, in its room."""
+        width = self.rules.width
+        hidden = [c for c, room in enumerate(rooms) if room == rooms[last] and c not in visible]
+
+        def distance(cell: int) -> int:
+            return abs(cell // width - last // width) + abs(cell % width - last % width)
+
+        return min(hidden, key=distance, default=last)
+
+    def _told(self, state: EnvState, things: list[Thing], visible: frozenset[int] | None) -> Cuisine:
+        """The game as far as its recipe is known."""
+        slots = self.rules.slots
+        told = [] if slots is None else [slots.things[k] for k in np.asarray(state.slots).tolist()]
+        seen = None if visible is None else [things[cell] for cell in visible]
+        self._menu = self._menu.menu(seen, told) or self._menu
+        return self._menu
+
+    def _watch(self, scene: Scene) -> None:
         """Compare what everybody did with what was planned."""
-        n = self.rules.n_agents
-        if self._last is None or self._last[0] + 1 != time:
-            self._idle, self._doubt = [0] * n, [0] * n
-            return
+        assert self._last is not None
         plan = self._last[1]
-        for a in range(n):
+        for a in range(self.rules.n_agents):
             self._idle[a] += 1
             if scene.held[a] != plan.scene.held[a]:
                 self._idle[a], self._doubt[a] = min(self._idle[a], 0), 0
@@ -79,9 +166,8 @@ class ScriptedCooks:
                 self._doubt[a] += 1
             if self._idle[a] > self._tired + a:  # not all at once
                 self._idle[a] = -REST
-
-    def _noisy(self, agent: int, action: int) -> int:
-        draw = self._draws[agent]
-        if self.noise and draw.random() < self.noise:
-            return int(draw.integers(self.rules.n_actions))
-        return action
+        if self.eyes is not None:
+            me = self.eyes[0]
+            pose = plan.scene.pos[me], plan.scene.facing[me]
+            walks = plan.floor.actions[plan.actions[me]].walks
+            self.blocked = walks and pose == (scene.pos[me], scene.facing[me])

@@ -1,0 +1,314 @@
+"""OvercookedV2: a recipe that is drawn for the episode, shown by indicators and asked for by buttons."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from cogrid.backend.array import brief, is_choice
+from cogrid.core.answers import checked_flag
+from cogrid.core.features import Feature
+from cogrid.core.game import (
+    AnyReward,
+    Chance,
+    Event,
+    Game,
+    Item,
+    Outcome,
+    Reply,
+    Thing,
+    checked_integer,
+    checked_number,
+)
+from cogrid.core.layout import FLOOR, WALL, Layout
+from cogrid.core.look import Look
+from cogrid.envs.overcooked import looks
+from cogrid.envs.overcooked.objects import (
+    CARROT,
+    DISH,
+    MUSHROOM,
+    ONION,
+    TOMATO,
+    Counter,
+    Pile,
+    Pot,
+    Serving,
+    Soup,
+    kind_of,
+)
+from cogrid.envs.overcooked_v2 import features, rewards, starts
+from cogrid.envs.overcooked_v2.layouts import PLANS
+from cogrid.envs.overcooked_v2.objects import INGREDIENTS, Button, Indicator, Recipe
+from cogrid.envs.overcooked_v2.state import RecipeState
+
+BUTTON_TIME = 10
+_FLAGS = ("negative_rewards", "sample_recipe_on_delivery", "indicate_successful_delivery", "random_reset")
+
+
+@dataclass(frozen=True)
+class KitchenV2(Game):
+    """OvercookedV2: three items a pot, any soup can be delivered, and the recipe of the moment scores."""
+
+    ingredients: int = 1  # how many of onion, tomato, carrot and mushroom are known, up to 4
+    recipes: tuple[tuple[str, ...], ...] = ()  # what can be drawn; (): all that the ingredients make
+    cook_time: int = 20  # steps from its start until a soup can be taken
+    cook_start: str = "auto"  # "auto": with the third item; "interact": an empty hand starts it
+    soup_value: float = 20.0  # score of a delivered soup of the recipe, to every agent
+    negative_rewards: bool = False  # any other soup costs as much, instead of nothing
+    sample_recipe_on_delivery: bool = False  # draw a recipe after each correct delivery, not only at reset
+    indicate_successful_delivery: bool = False  # one more plane: a correct delivery was made in this step
+    random_reset: bool = False  # hands, pots and counters begin with anything; see random_start for places
+    permuted_ingredients: tuple[str, ...] = ()  # each agent sees their planes in an order drawn at reset
+
+    legend: ClassVar[Mapping[str, Thing]] = MappingProxyType(
+        {
+            FLOOR: "floor",
+            WALL: "wall",
+            "X": Counter(None),
+            "O": Pile(ONION),
+            "T": Pile(TOMATO),
+            "C": Pile(CARROT),
+            "M": Pile(MUSHROOM),
+            "D": Pile(DISH),
+            "P": Pot((), -1),
+            "S": Serving(),
+            "R": Indicator(),
+            "B": Button(0),
+        }
+    )
+    layouts: ClassVar[Mapping[str, Layout]] = MappingProxyType({n: plan.layout for n, plan in PLANS.items()})
+    state_type: ClassVar[type[RecipeState]] = RecipeState
+
+    def __post_init__(self) -> None:
+        """Check the options and put recipes in order."""
+        if not is_choice(self.cook_start, ("auto", "interact")):
+            raise ValueError(f"cook_start={brief(self.cook_start)} is unknown: choose 'auto' or 'interact'.")
+        checked_integer("ingredients", self.ingredients, 1, len(INGREDIENTS))
+        checked_integer("cook_time", self.cook_time, 1, 255)
+        object.__setattr__(self, "soup_value", checked_number("soup_value", self.soup_value, -1e6, 1e6))
+        for name in _FLAGS:
+            object.__setattr__(self, name, checked_flag(name, getattr(self, name)))
+        for name in ("recipes", "permuted_ingredients"):
+            if not isinstance(value := getattr(self, name), (list, tuple)):
+                raise TypeError(f"{name}={brief(value)} is not a list.")
+        object.__setattr__(self, "recipes", tuple(_recipe(recipe, self.known) for recipe in self.recipes))
+        permuted = tuple(_named(item, self.known) for item in self.permuted_ingredients)
+        if not all(is_choice(item, self.known) for item in permuted) or len({*permuted}) < len(permuted):
+            raise ValueError(
+                f"permuted_ingredients={brief(self.permuted_ingredients)} are not some of "
+                f"{', '.join(self.known)}."
+            )
+        object.__setattr__(self, "permuted_ingredients", permuted)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The ingredients' names."""
+        return INGREDIENTS[: self.ingredients]
+
+    @property
+    def possible(self) -> tuple[tuple[str, ...], ...]:
+        """The recipes that can be drawn, each as likely."""
+        every = itertools.combinations_with_replacement(sorted(self.known), 3)
+        return tuple(dict.fromkeys(self.recipes)) or tuple(every)
+
+    def interact(self, held: Item, thing: Thing) -> Outcome | None:
+        """As in the classic game, but any soup is delivered, and an empty hand presses buttons."""
+        match held, thing:
+            case None, Counter(item) if item is not None:
+                return Outcome(item, Counter(None), "pick up")
+            case None, Pile(item):
+                return Outcome(item, thing, f"take {item}")
+            case None, Button():
+                return Outcome(None, Button(BUTTON_TIME), "press")
+            case None, Pot(items, -1) if items and self.cook_start == "interact":
+                return Outcome(None, Pot(items, self.cook_time), "start")
+            case str() | Soup(), Counter(None):
+                return Outcome(None, Counter(held), "put down")
+            case str(ingredient), Pot(items, -1) if ingredient in INGREDIENTS and len(items) < 3:
+                return Outcome(None, self._filled((*items, ingredient)), f"pot {ingredient}")
+            case "dish", Pot(items, 0):
+                return Outcome(Soup(items), Pot((), -1), "plate")
+            case Soup(), Serving():
+                return Outcome(None, thing, "deliver")
+            case _, Pot((_, _, _) as items, -1) if (
+                self.cook_start == "auto"
+            ):  # only a random reset leaves one
+                return Outcome(held, Pot(items, self.cook_time), "light")
+        return None
+
+    def _filled(self, items: tuple[str, ...]) -> Pot:
+        starts = len(items) == 3 and self.cook_start == "auto"
+        return Pot(tuple(sorted(items)), self.cook_time if starts else -1)
+
+    def tick(self, thing: Thing) -> Thing:
+        """Pots cook, buttons go out."""
+        match thing:
+            case Pot(items, timer) if timer > 0:
+                return Pot(items, timer - 1)
+            case Button(lit) if lit > 0:
+                return Button(lit - 1)
+        return thing
+
+    def start(self, thing: Thing) -> Thing | Chance:
+        """What is there after a random reset."""
+        if self.random_reset and isinstance(thing, Counter):
+            return starts.counter(self.known, self.possible)
+        if self.random_reset and isinstance(thing, Pot):
+            return starts.pot(self.known, self.cook_time, partial=self.cook_start == "interact")
+        return thing
+
+    def hand(self, agent: int) -> Item | Chance:
+        """What a cook holds after a random reset."""
+        return starts.hand(self.known, self.possible) if self.random_reset else None
+
+    def slots(self) -> Mapping[str, Thing | Chance]:
+        """The recipe."""
+        return {"recipe": self._drawn(0)}
+
+    def own_slots(self) -> Mapping[str, Thing | Chance]:
+        """The order in which an agent sees the ingredients."""
+        orders = itertools.permutations(self.permuted_ingredients)
+        return {"sight": Chance(*((order, 1) for order in orders))} if self.permuted_ingredients else {}
+
+    def _drawn(self, served: int) -> Chance:
+        return Chance(*((Recipe(items, served), 1) for items in self.possible))
+
+    def reply(self, slot: str, thing: Thing, event: Event) -> Reply | None:
+        """A soup of the recipe was delivered; the recipe stays until all have acted."""
+        if not isinstance(thing, Recipe):
+            return None
+        matters = self.sample_recipe_on_delivery or self.indicate_successful_delivery
+        if matters and event.verb == "deliver" and event.held == Soup(thing.items):
+            return Reply(Recipe(thing.items, served=1))
+        return None
+
+    def tick_slot(self, slot: str, thing: Thing) -> Thing | Chance:
+        """After a delivery the next recipe is drawn, and the delivery is shown for one step."""
+        if not isinstance(thing, Recipe):
+            return thing
+        served = 2 * (thing.served == 1 and self.indicate_successful_delivery)
+        if thing.served == 1 and self.sample_recipe_on_delivery:
+            return self._drawn(served)
+        return Recipe(thing.items, served)
+
+    def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> KitchenV2 | None:
+        """The kitchen with the recipe of the moment, if it can be read anywhere in sight."""
+        if seen is not None and not any(map(features.is_shown, seen)):
+            return None
+        assert isinstance(slots[0], Recipe)
+        return dataclasses.replace(self, recipes=(slots[0].items,))
+
+    def after(self, soup: tuple[str, ...]) -> KitchenV2:
+        """The recipe stays until it is delivered."""
+        return self
+
+    @property
+    def longest(self) -> int:
+        """The longest cook time of all soups."""
+        return self.cook_time
+
+    def time_of(self, items: tuple[str, ...]) -> int:
+        """Cook time of a soup."""
+        return self.cook_time
+
+    def value_of(self, items: tuple[str, ...]) -> float:
+        """What a delivered soup can score at best."""
+        return self.soup_value if items in self.possible else self._wrong_value
+
+    @property
+    def _wrong_value(self) -> float:
+        return -self.soup_value if self.negative_rewards else 0.0
+
+    def kind(self, thing: Thing) -> str:
+        """floor, wall, counter, pot, serving, indicator, button, onion_pile …"""
+        return kind_of(thing)
+
+    def lying(self, thing: Thing) -> Item:
+        """What lies on a counter."""
+        return thing.item if isinstance(thing, Counter) else None
+
+    def item_name(self, item: Item) -> str:
+        """onion, tomato, carrot, mushroom, dish, soup:…"""
+        return f"soup:{','.join(item.items)}" if isinstance(item, Soup) else str(item)
+
+    def glyph(self, thing: Thing) -> str:
+        """Pots show their number of items, ~ while they cook, * when ready; so do lit buttons."""
+        if isinstance(thing, Pot) and thing.items:
+            return "P" + (str(len(thing.items)) if thing.timer < 0 else "~" if thing.timer else "*")
+        return "B*" if isinstance(thing, Button) and thing.lit else super().glyph(thing)
+
+    def look(self, thing: Thing) -> Look:
+        """As in the classic kitchen; indicators and buttons are boards, and a lit button glows."""
+        if isinstance(thing, (Indicator, Button)):
+            return looks.board(lit=features.is_shown(thing), button=isinstance(thing, Button))
+        left = thing.timer / self.cook_time if isinstance(thing, Pot) and thing.timer > 0 else 0.0
+        return looks.look(thing, 1.0 - left) or super().look(thing)
+
+    def look_item(self, item: Item) -> Look:
+        """See `envs/overcooked/looks.py`."""
+        return looks.item(item)
+
+    def look_agent(self, agent: int) -> Look:
+        """Cooks wear hats."""
+        return looks.cook(agent)
+
+    def rewards(self) -> tuple[AnyReward, ...]:
+        """See `envs/overcooked_v2/rewards.py`."""
+        return rewards.rewards(self.soup_value, self._wrong_value)
+
+    def features(self) -> tuple[Feature, ...]:
+        """See `envs/overcooked_v2/features.py`."""
+        return features.features(self.ingredients, self.cook_time)
+
+    @property
+    def planes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those of JaxMARL, in its order."""
+        return features.planes(self.ingredients, self.indicate_successful_delivery)
+
+    def paint(self, thing: Thing) -> Mapping[str, int]:
+        """The lossless planes of a thing."""
+        return features.paint(thing)
+
+    def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
+        """The lossless planes of an agent."""
+        return features.paint_agent(own, facing, held)
+
+    def shows(self, thing: Thing) -> bool | frozenset[str]:
+        """Indicators and lit buttons show the recipe, servings a delivery."""
+        if features.is_shown(thing):
+            return frozenset(name for name in self.planes if name.startswith("recipe "))
+        return frozenset({"delivered"}) if isinstance(thing, Serving) else False
+
+    def paint_slot(self, slot: str, thing: Thing) -> Mapping[str, int]:
+        """The planes of the recipe, and of a delivery."""
+        return features.paint_recipe(thing) if slot == "recipe" and isinstance(thing, Recipe) else {}
+
+    def sees(self, thing: Thing) -> Mapping[str, str]:
+        """The planes of the permuted ingredients, in the agent's own order."""
+        if isinstance(thing, Recipe):
+            return {}
+        assert isinstance(thing, tuple)
+        instead = dict(zip(self.permuted_ingredients, thing, strict=True))
+        return features.renamed(self.planes, instead)
+
+
+def _recipe(recipe: Any, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Three names, or their numbers: ("onion", "onion", "tomato"), "onion,onion,tomato", [0, 0, 1], "001"."""
+    items = recipe
+    if isinstance(items, str):
+        items = items.split(",") if "," in items else [int(c) if c.isdigit() else c for c in items]
+    if isinstance(items, (list, tuple)):
+        items = [_named(item, known) for item in items]
+    valid = isinstance(items, (list, tuple)) and all(is_choice(item, known) for item in items)
+    if not valid or len(items) != 3:
+        raise ValueError(f"recipe {brief(recipe)} is none: it takes three of {', '.join(known)}.")
+    return tuple(sorted(items))
+
+
+def _named(ingredient: Any, known: tuple[str, ...]) -> Any:
+    """An ingredient's number as its name."""
+    return known[ingredient] if type(ingredient) is int and 0 <= ingredient < len(known) else ingredient

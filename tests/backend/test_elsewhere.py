@@ -1,0 +1,80 @@
+"""What GPUs compile instead of scatters and open loops plays the same bits, here on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.core.step import step
+from cogrid.envs.registry import spec_of
+from tests.support import HAS_JAX, assert_same, keys
+
+pytestmark = pytest.mark.skipif(not HAS_JAX, reason="is about JAX")
+
+GAMES: list[tuple[str, dict[str, Any], int]] = [
+    ("Overcooked-CrampedRoom-V0", {"observation": "lossless"}, 200),
+    ("Overcooked-CounterCircuit-V0", {"observation": "window"}, 100),
+    ("Arena-V0", {"num_agents": 9, "map_size": 7}, 60),  # crowded: chains of agents wait for each other
+]
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Compile as for a GPU; the names of the ways that were taken."""
+    from cogrid.backend import _jax
+
+    taken: list[str] = []
+
+    def other(here: Any, elsewhere: Any, *values: Any) -> Any:
+        taken.append(getattr(elsewhere, "__name__", ""))
+        return elsewhere(*values)
+
+    monkeypatch.setattr(_jax, "_on_cpu_else", other)
+    return taken
+
+
+@pytest.mark.parametrize(("id", "options", "steps"), GAMES)
+def test_a_gpus_way_plays_the_same(
+    elsewhere: list[str], id: str, options: dict[str, Any], steps: int
+) -> None:
+    import jax
+
+    spec, batch = spec_of(id, {"max_steps": 1000, **options}, ()), 16
+    numpy, rules = CoGridEnv(spec), CoGridEnv(spec, "jax").rules
+    advance = jax.jit(lambda state, joint: step(rules, state, joint))
+    generator = np.random.default_rng(7)
+    ours, _ = numpy.reset_fn(keys(3, batch))
+    theirs, _ = CoGridEnv(spec, "jax").reset_fn(jax.random.wrap_key_data(keys(3, batch)))
+    bumped = 0
+    for turn in range(steps):
+        joint = generator.integers(0, 7, (batch, spec.num_agents)).astype(np.int32)
+        before = ours.pos
+        ours, seen, rewards, done, _ = numpy.step_fn(ours, joint)
+        theirs, *others = advance(theirs, joint)
+        assert_same(ours, theirs, f"step {turn}")
+        for mine, other in zip((seen, rewards, done), others, strict=False):
+            np.testing.assert_array_equal(mine, other)
+        bumped += int(((ours.pos == before) & (joint < 4)).sum())
+    assert bumped > steps, "agents were in each other's way"
+    assert "_select" in elsewhere
+    if id == "Arena-V0":
+        assert "all_passes" in elsewhere
+
+
+@pytest.mark.parametrize("index", [[3], [0, 5], [1, 2, 4]])
+def test_places_and_ticks(elsewhere: list[str], index: list[int]) -> None:
+    from cogrid.backend.array import get_backend
+
+    numpy, jax = get_backend("numpy"), get_backend("jax")
+    cells, where = np.arange(24, dtype=np.int8).reshape(4, 6) % 5, np.array(index)
+    value = np.full((4, len(index)), 9, np.int8)
+    np.testing.assert_array_equal(
+        jax.place(jax.xp.asarray(cells), where, value), numpy.place(cells, where, value)
+    )
+    ticks, wide = np.array([0, 2, 1], np.int8), np.zeros((4, 40), np.int8)
+    wide[:, where] = [[1], [2], [0], [1]]
+    np.testing.assert_array_equal(jax.lookup_at(ticks, jax.xp.asarray(wide), where), ticks[wide])
+    assert elsewhere == ["choose", "<lambda>"]
