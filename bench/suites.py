@@ -14,6 +14,7 @@ from cogrid.envs.overcooked.specs import CLASSIC
 
 CRAMPED = "Overcooked-CrampedRoom-V0"
 ARENA = "Arena-V0"
+SOUPS, ORDERS = "OvercookedAI-SoupCoordination-V0", "Overcooked-CrampedMixedKitchen-V0"
 KITCHENS = tuple(CLASSIC)
 BATCHED = (("numpy-batch", 1024), ("jax-vmap", 1024), ("jax-scan", 1024))
 ALL_MODES = (("numpy-single", 1), ("jax-single", 1), *BATCHED)
@@ -21,6 +22,9 @@ SHORT = 64  # steps that no episode of random play ends in
 FAMILIES = ("Foraging-8x8-2p-3f-V0", "Goals-V0", "SearchRescue-Ruins-V0")  # one of each of the others
 SWEEP = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 5_000_000)
 TOY = {"num_agents": 20, "map_size": 40, "density": 0.04}
+#: About as many cells as the commons have, and their agents and window: what they cost beside walking.
+BESIDE_COMMONS = {"num_agents": 7, "map_size": 20, "observation": "window", "window": 11}
+COMMONS = ("CommonsHarvest-Open-V0", "CleanUp-V0")
 WINDOWED = {"num_agents": 16, "map_size": 40, "observation": "window", "window": 11}
 
 
@@ -92,6 +96,9 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(CRAMPED, mode, n, workload="noop") for mode, n in BATCHED),
         *(Case(ARENA, mode, n, 8, options=options(**WINDOWED)) for mode, n in ALL_MODES),
         *(Case(id, mode, n, SHORT) for id in FAMILIES for mode, n in ALL_MODES),
+        # Several soups, and an order queue.
+        *(Case(id, mode, n, workload="cooperative") for id in (SOUPS, ORDERS) for mode, n in BATCHED),
+        *commons(),
         # What comes before the first step, and how steady a single step is.
         *(Case(CRAMPED, mode, measure="latency") for mode in ("numpy-single", "jax-single")),
         *(Case(CRAMPED, mode, n, measure="reset") for mode, n in resets),
@@ -108,6 +115,12 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(CRAMPED, "jax-scan", batch, chunk(batch)) for batch in SWEEP),
         *(Case(CRAMPED, "numpy-batch", batch, min(chunk(batch), 16)) for batch in SWEEP[:-2]),
     ]
+
+
+def commons() -> list[Case]:
+    """Growth, beams, seven players who come and go, and an arena of that size beside them."""
+    beside = Case(ARENA, "jax-scan", 1024, 32, options=options(**BESIDE_COMMONS))
+    return [beside, *(Case(id, mode, 1024, 32) for id in COMMONS for mode in ("numpy-batch", "jax-scan"))]
 
 
 def training(short: bool = False) -> list[Case]:

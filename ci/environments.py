@@ -22,7 +22,7 @@ import cogrid
 from cogrid.backend import rng
 from cogrid.core.actions import ACTION_SETS, ENTER, FURTHER, INTERACT, TOGGLE
 from cogrid.core.answers import AnyReward, BySlot, Event, Outcome, Price, Replies, Reward, Tally
-from cogrid.core.asking import joint_intent, outcomes_of
+from cogrid.core.asking import joint_intent, outcomes_of, ticks_of
 from cogrid.core.layout import DIGITS
 from cogrid.core.reset import reset
 from cogrid.core.rules import compile_rules
@@ -280,9 +280,21 @@ def rules(spec: Spec) -> str:
             hands, kinds = (list(dict.fromkeys(pair[k] for pair in verbs)) for k in (0, 1))
             rows = [(hand, *(", ".join(verbs.get((hand, kind), "–")) for kind in kinds)) for hand in hands]
             parts.append(table((f"held \\ thing, {name}", *kinds), rows))
-    ticking = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.tick(t) != t)
-    if ticking:
-        parts.append(f"By itself changes with every step: {', '.join(ticking)}.")
+    met = dict.fromkeys(meeting.verb for _, _, meeting in spec.symbols.meet_rows if meeting.verb)
+    if met:
+        parts.append(f"Done to other agents: {', '.join(met)}.")
+    ticking = {
+        t: [after for branches in ticks_of(game, t) for after, _ in branches] for t in spec.symbols.things
+    }
+    changing = dict.fromkeys(words(game.kind(t)) for t, found in ticking.items() if set(found) != {t})
+    changing |= dict.fromkeys(
+        words(game.kind(t)) for one in game.one_cell() for t in spec.symbols.things if one.qualifies(t)
+    )
+    if changing:
+        parts.append(f"By itself changes with every step, or by chance: {', '.join(changing)}.")
+    if any(map(game.away, spec.symbols.items)):
+        back = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.spawn(t))
+        parts.append(f"Agents can leave the board; they come back to a free {' or '.join(back)}.")
     return paragraphs(*parts) if parts else "Agents walk; no thing can be used, and none changes by itself."
 
 

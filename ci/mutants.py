@@ -36,6 +36,7 @@ HOOKS = (
     "tests/core/test_joining.py",
     "tests/core/test_views.py",
     "tests/core/test_sights.py",
+    "tests/core/test_leaving.py",
     "tests/core/test_boards.py",
     "tests/envs/overcooked/test_generated.py",
     "-k",
@@ -291,7 +292,7 @@ WRONG_FAMILIES = (
         "one_of(which, ranks[..., -1:]) + np.uint32(1)",
         "np.uint32(1)",
     ),
-    Mutant("things where agents stand", "cogrid/core/reset.py", "free = ~_stood(", "free = _stood("),
+    Mutant("things where agents stand", "cogrid/core/reset.py", "free = ~stood(", "free = stood("),
     Mutant(
         "the strongest count as the weakest",
         PLACING,
@@ -368,6 +369,7 @@ REPLYING = "cogrid/core/replying.py"
 JOINING = "cogrid/core/joining.py"
 PLANES = "cogrid/core/planes.py"
 TICKS = "cogrid/core/ticks.py"
+LEAVING = "cogrid/core/leaving.py"
 BOARDS_AS_DATA = "cogrid/core/boards.py"
 GENERATED = "cogrid/envs/overcooked/generated.py"
 RESET = "cogrid/core/reset.py"
@@ -398,7 +400,7 @@ WRONG_HOOKS = (
     Mutant(
         "things start under agents as well",
         "cogrid/core/reset.py",
-        "rules.xp.where(stood, seen, begun)",
+        "rules.xp.where(kept, seen, begun)",
         "begun",
     ),
     Mutant(
@@ -422,7 +424,12 @@ WRONG_HOOKS = (
         "for a in actions])[:, None]",
     ),
     Mutant("a hand that cannot act acts", RULES, "np.where(can_act, rows[:, None], 0)", "rows[:, None]"),
-    Mutant("hands stay as they are", TICKS, "[_hands(rules)] if rules.live_hands else []", "[]"),
+    Mutant(
+        "hands stay as they are",
+        TICKS,
+        "_hands(rules))] if rules.live_hands else []",
+        "_hands(rules))] if False else []",
+    ),
     Mutant(
         "all begin with the first agent's hand",
         "cogrid/core/reset.py",
@@ -433,7 +440,7 @@ WRONG_HOOKS = (
     Mutant(
         "what was entered stays",
         ENTERING,
-        "cells=rules.put(state.cells, state.pos, thing)",
+        "cells=rules.put(state.cells, where, thing)",
         "cells=state.cells",
     ),
     Mutant(
@@ -481,7 +488,7 @@ WRONG_HOOKS = (
         "(things < rules.n_walkable) & (other == n)",
         "things < rules.n_walkable",
     ),
-    Mutant("walls hide nobody", AIMING, "clear[row] & open_[..., row, :]", "clear[row]"),
+    Mutant("walls hide nobody", AIMING, "clear = clear & open_[..., row, :]", "pass"),
     Mutant("beams go right before left", AIMING, "(-1 if lane % 2 else 1)", "(1 if lane % 2 else -1)"),
     Mutant(
         "left and right before up and down",
@@ -533,7 +540,7 @@ WRONG_HOOKS = (
     Mutant(
         "who cannot act helps",
         RULES,
-        "game.strength(item) if game.can_act(item) else 0",
+        "game.strength(item) if acts(game, item) else 0",
         "game.strength(item)",
     ),
     Mutant(
@@ -542,7 +549,12 @@ WRONG_HOOKS = (
         "[_table(rules, facing - UP) for facing in range(4)]",
         "[_table(rules, 0)] * 4",
     ),
-    Mutant("windows are mirrored", PLANES, "STRIDES[(facing + 1) % 4]", "STRIDES[(facing - 1) % 4]"),
+    Mutant(
+        "windows are mirrored",
+        "cogrid/core/cropping.py",
+        "STRIDES[(facing + 1) % 4]",
+        "STRIDES[(facing - 1) % 4]",
+    ),
     Mutant(
         "inner counters part rooms",
         GENERATED,
@@ -556,6 +568,41 @@ WRONG_HOOKS = (
         "sketch.beside(floor) & solid",
     ),
     Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
+    Mutant(
+        "who is away stays",
+        LEAVING,
+        "lift(tables.parking, pos.ndim), pos)",
+        "pos, pos)",
+    ),
+    Mutant("who left never returns", LEAVING, "back = (pos >= rules.n_cells)", "back = (pos < 0)"),
+    Mutant("who is away takes actions", TERMINATION, "[*idle, state.away] if rules.leaves else idle", "idle"),
+    Mutant(
+        "a taken point is free",
+        LEAVING,
+        "stood(tables.cells, pos), np.uint32(0), free",
+        "free > 0, free, free",
+    ),
+    Mutant(
+        "two return to one point", LEAVING, "xp.where(hit, np.uint32(0), ranks - later", "(ranks + 0 * later"
+    ),
+    Mutant(
+        "the first free point is always taken",
+        LEAVING,
+        "one_of(drawn[..., me], count) + np.uint32(1)",
+        "one_of(drawn[..., me], count * 0) + np.uint32(1)",
+    ),
+    Mutant(
+        "one is among the others away",
+        PLANES,
+        "keepdims=True, dtype=np.uint8) - others",
+        "keepdims=True, dtype=np.uint8)",
+    ),
+    Mutant(
+        "who is there is painted as away",
+        PLANES,
+        "rules.lookup(mine, held) * out)",
+        "rules.lookup(mine, held))",
+    ),
     Mutant("an open edge stays open", BOARDS_AS_DATA, "edge & lookup(table.opens, codes)", "edge & ~edge"),
     Mutant(
         "nothing is too many",

@@ -360,6 +360,8 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
     def _info(self, infos: Mapping[str, Any], agent: int) -> dict[str, Any]:
         """The infos of one agent, in words."""
         info: dict[str, Any] = {"action_mask": infos["action_mask"][agent].astype(np.int8)}
+        if "away" in infos:
+            info["away"] = bool(infos["away"][agent])
         if "verb" in infos:
             names = self.rules.spec.symbols.kinds
             item, target = (int(infos[name][agent]) for name in ("item", "target"))

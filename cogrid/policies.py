@@ -17,6 +17,8 @@ from cogrid.backend.env_state import EnvState
 from cogrid.core.game import Game
 from cogrid.core.observation import observer
 from cogrid.core.rules import Rules, compile_rules
+from cogrid.envs.commons.game import Commons
+from cogrid.envs.commons.policies import ScriptedPlayers
 from cogrid.envs.foraging.policies import ScriptedForagers
 from cogrid.envs.goals.policies import ScriptedWalkers
 from cogrid.envs.overcooked.game import Kitchen
@@ -28,13 +30,14 @@ from cogrid.envs.search_rescue.policies import ScriptedRescuers
 #: A single state on NumPy -> actions by agent.
 Policy = Callable[[EnvState], dict[int, int]]
 POLICIES = ("scripted", "random")
-_SCRIPTS: Mapping[type[Game], type[ScriptedCooks | Scripted]] = MappingProxyType(
-    {Kitchen: ScriptedCooks, KitchenV2: ScriptedCooks}
+AnyScript = ScriptedCooks | ScriptedPlayers | Scripted
+_SCRIPTS: Mapping[type[Game], type[AnyScript]] = MappingProxyType(
+    {Kitchen: ScriptedCooks, KitchenV2: ScriptedCooks, Commons: ScriptedPlayers}
     | {script.game: script for script in (ScriptedForagers, ScriptedWalkers, ScriptedRescuers)}
 )
 
 
-def script_for(game: Game) -> type[ScriptedCooks | Scripted] | None:
+def script_for(game: Game) -> type[AnyScript] | None:
     """The script that plays a game, of `(rules, agents, seed=, noise=)`; None without one."""
     return next((script for played, script in _SCRIPTS.items() if isinstance(game, played)), None)
 

@@ -18,17 +18,18 @@ from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.game import Game
 from cogrid.core.spec import Spec
 from cogrid.core.symbols import Symbols, close
+from cogrid.exercise import Exercise, exercise
 
 
 def check_env(
     spec: Spec, backends: Sequence[str] | None = None, *, steps: int = 60, seed: int = 0
-) -> dict[str, int]:
+) -> Checked:
     """Play random episodes of a spec and raise an AssertionError at the first broken promise.
 
     Checked on every installed backend (or those named): shapes and spaces, the PettingZoo adapter, equal bits
     for equal seeds, a batch equal to its environments alone, backends equal to each other, silence after the
-    end, actions out of range, snapshots, rules that depend on their arguments alone. Returns how often each
-    verb occurred: what was exercised.
+    end, actions out of range, snapshots, rules that depend on their arguments alone, draws that are as likely
+    as they should be. Returns how often each verb occurred in these episodes, and what else was exercised.
     """
     _check_rules(spec)
     if backends is None:
@@ -45,8 +46,27 @@ def check_env(
     for backend in backends[1:]:
         _assert_tapes(first, tapes[backend], f"{backends[0]} and {backend} differ")
     _check_counts(env, first)
-    codes = np.concatenate([np.ravel(infos["verb"]) for *_, infos in first[1:]])
-    return {verb: int((codes == code).sum()) for code, verb in enumerate(env.verbs) if verb}
+    codes = np.concatenate([np.ravel(entry[-1]["verb"]) for entry in first if len(entry) > 2])
+    verbs = {verb: int((codes == code).sum()) for code, verb in enumerate(env.verbs) if verb}
+    return Checked(verbs, exercise(spec, steps, seed))
+
+
+class Checked(dict[str, int]):
+    """How often each verb occurred; beside it, what came into play of the hooks that the game writes.
+
+    `hooks` says how often each did (0: never tried), `draws` how often each value of a `Chance` was drawn.
+    Printed, it is a table of all of these.
+    """
+
+    def __init__(self, verbs: dict[str, int], exercised: Exercise) -> None:
+        super().__init__(verbs)
+        self.hooks, self.draws = exercised
+
+    def __str__(self) -> str:
+        """One line for each verb, hook and draw."""
+        lines = [f"verb {name}: {times}" for name, times in self.items()]
+        lines += [f"hook {name}: {times or 'never tried'}" for name, times in self.hooks.items()]
+        return "\n".join([*lines, *(f"drawn {one}" for one in self.draws)])
 
 
 def state_fields(state: EnvState) -> dict[str, np.ndarray[Any, Any]]:
@@ -173,12 +193,19 @@ def _check_functions(env: CoGridEnv, steps: int, seed: int) -> list[tuple[Any, .
             )
             np.testing.assert_array_equal(np.asarray(single[1]), tape[-1][1][i])
             np.testing.assert_array_equal(np.asarray(single[2]), tape[-1][2][i])
+        if np.asarray(done).any():  # the next episodes of these
+            renewed = compiled(env.renew_fn)
+            state, obs = renewed(state, obs, done)
+            tape.append((state_fields(state), np.asarray(obs)))
+            alone = {i: renewed(*single[:2], single[3]) for i, single in alone.items()}
     return tape
 
 
 def _check_counts(env: CoGridEnv, tape: list[tuple[Any, ...]]) -> None:
     """The counts tell what the events tell, until the end."""
-    for (before, *_), (*_, infos) in itertools.pairwise(tape):
+    for (before, *_), (*rest, infos) in itertools.pairwise(tape):
+        if len(rest) == 1:  # the beginning of other episodes
+            continue
         counts = dict(zip(env.counters, np.moveaxis(infos["counts"], -1, 0), strict=True))  # (B, n) each
         for code, verb in enumerate(env.verbs):
             if verb:
@@ -231,10 +258,11 @@ def _check_boards(env: CoGridEnv, seed: int) -> None:
 def _assert_tapes(left: list[tuple[Any, ...]], right: list[tuple[Any, ...]], message: str) -> None:
     for number, (mine, yours) in enumerate(zip(left, right, strict=True)):
         _assert_fields(mine[0], yours[0], f"{message} at step {number}")
+        assert len(mine) == len(yours), f"{message} at step {number}: episodes end at other times"
         for a, b in zip(mine[1:4], yours[1:4], strict=True):
             assert a.dtype == b.dtype, f"{message} at step {number}: {a.dtype} and {b.dtype}"
             assert np.array_equal(a, b), f"{message} at step {number}"
-        if number:
+        if len(mine) > 2:
             _assert_fields(mine[4], yours[4], f"{message} in the infos at step {number}")
 
 

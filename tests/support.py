@@ -24,6 +24,9 @@ BACKENDS = ("numpy", "jax") if HAS_JAX else ("numpy",)
 EVERY_ID = tuple(cogrid.registered())
 #: Of ids that are much alike, by their prefix, these stand for all; the others are tested at night.
 SAMPLES = {
+    # Seven players and large windows: boards of tests/envs/commons stand for them.
+    "CommonsHarvest-": (),
+    "CleanUp-": (),
     "OvercookedAI-": (
         "OvercookedAI-CounterCircuit-V0",  # tomatoes, several soups, a bonus
         "OvercookedAI-MultiplayerSchelling-V0",  # four agents

@@ -74,13 +74,18 @@ class JaxBackend:
 
         return alone(board, mine, own)
 
+    def lookup_bytes(self, table: Any, index: Any) -> Any:
+        """Rows in words of several bytes: on a CPU a gather copies element by element."""
+        words = _words(table)
+        found = lax.bitcast_convert_type(self.lookup(words, index), np.uint8)
+        return found.reshape(*index.shape, table.shape[1])
+
     def _many_rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """The board's rows are read once for all agents, in words of several bytes, and then chosen from.
 
         On a CPU a gather copies element by element, and would be repeated inside of the choice.
         """
-        size = next(size for size in (4, 2, 1) if table.shape[1] % size == 0)
-        words = np.ascontiguousarray(table).view(f"<u{size}")
+        words = _words(table)
         shared, special = _apart(self.lookup(words, board)), _apart(self.lookup(words, mine))
         chosen = jnp.where(_apart(own)[..., None], special[..., None, :], shared[..., None, :, :])
         return lax.bitcast_convert_type(chosen, np.uint8).reshape(*own.shape, table.shape[1])
@@ -206,6 +211,12 @@ class JaxBackend:
                 f"JAX runs in process {self._process}, and this is its fork {here}, where JAX would hang: "
                 "start processes by multiprocessing.get_context('spawn'), or use backend='numpy'."
             )
+
+
+def _words(table: Any) -> Any:
+    """A byte table as one of the widest words that its rows are made of."""
+    size = next(size for size in (4, 2, 1) if table.shape[1] % size == 0)
+    return np.ascontiguousarray(table).view(f"<u{size}")
 
 
 def _on_cpu_else(here: Callable[..., Any], elsewhere: Callable[..., Any], *values: Any) -> Any:

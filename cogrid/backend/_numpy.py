@@ -35,6 +35,10 @@ class NumpyBackend:
         out[..., index] = table[array.take(index, axis=-1)]
         return out
 
+    def lookup_bytes(self, table: Any, index: Any) -> Any:
+        """NumPy copies a row at once."""
+        return table.take(index, axis=0)
+
     def rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """As defined: NumPy copies a row at once."""
         return table.take(np.where(own, mine[..., None], board[..., None, :]), axis=0)
@@ -62,7 +66,8 @@ class NumpyBackend:
 
     def around(self, board: Any, offsets: tuple[tuple[int, int], ...]) -> Any:
         """Every offset adds the part of the board that it leaves inside."""
-        out, (height, width) = np.zeros_like(board), board.shape[-2:]
+        out, (height, width) = np.empty_like(board), board.shape[-2:]
+        out.fill(0)
         for r, c in offsets:
             here = (slice(max(0, -r), height - max(0, r)), slice(max(0, -c), width - max(0, c)))
             there = (slice(max(0, r), height - max(0, -r)), slice(max(0, c), width - max(0, -c)))

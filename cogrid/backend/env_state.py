@@ -27,6 +27,7 @@ class Tables(Protocol):
     facing: Array  # (poses,)
     held: Array  # (poses,) number of the item
     n_walkable: int
+    leaves: bool
     slots: Any  # the things without a place, None where there are none
     places: Any  # `of(kind)` is where a state of an open board has the cells of that kind
 
@@ -46,7 +47,7 @@ class EnvState:
     """
 
     cells: Array  # (*B, H·W) symbol of each cell
-    pos: Array  # (*B, n) cell of each agent, row · W + column
+    pos: Array  # (*B, n) cell of each agent, row · W + column; off the board, H · W + its own number
     pose: Array  # (*B, n) facing and held item of each agent, facing · items + item
     clock: Array  # (*B,) int32 steps since reset; ~steps, so below zero, when the episode is over
     words: Array  # (*B, 2) uint32 of the key
@@ -144,9 +145,15 @@ class EnvState:
 
     @property
     def agent_pos(self) -> Array:
-        """(*B, n, 2) row and column."""
-        width = self.width
-        return self.rules.backend.xp.stack((self.pos // width, self.pos % width), axis=-1)
+        """(*B, n, 2) row and column; −1 off the board."""
+        xp, width = self.rules.backend.xp, self.width
+        places = xp.stack((self.pos // width, self.pos % width), axis=-1)
+        return xp.where(self.away[..., None], -1, places) if self.rules.leaves else places
+
+    @property
+    def away(self) -> Array:
+        """(*B, n) bool the agent is off the board."""
+        return self.pos >= self.height * self.width
 
     @property
     def agent_dir(self) -> Array:

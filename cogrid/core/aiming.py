@@ -39,10 +39,9 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
     rows, lanes = max(aim.reach for aim in kinds), max(aim.lanes for aim in kinds)
     table = np.concatenate(
         [_cells(rules, aim, rows, lanes) for aim in kinds]
-    )  # (kinds · 4 · cells, rows · lanes)
-    first = [kinds.index(aim) * 4 * rules.n_cells for aim in aims]  # (actions,)
-    start = np.add.outer(first, rules.facing.astype(np.int64) * rules.n_cells).astype(np.int32).reshape(-1)
-    agents = np.arange(n, dtype=np.int32)
+    )  # (kinds · 4 · places, rows · lanes)
+    first = [kinds.index(aim) * 4 * rules.n_spots for aim in aims]  # (actions,)
+    start = np.add.outer(first, rules.facing.astype(np.int64) * rules.n_spots).astype(np.int32).reshape(-1)
 
     def target(state: EnvState, choice: Array) -> Target:
         batch = state.pos.shape[:-1]
@@ -51,19 +50,19 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
         cells = xp.where(there, cells, 0)
         things = rules.at(state.cells, cells.reshape(*batch, -1)).reshape(cells.shape)
         stands = cells[..., None] == state.pos.astype(np.int32)[..., None, None, :]  # (*B, n, C, n)
-        other = xp.where(stands, lift(agents, stands.ndim), np.int32(n)).min(axis=-1)  # (*B, n, C)
-        if rows > 1:  # what is beside the agent is never hidden
-            open_ = (things < rules.n_walkable) & (other == n)
-            there = there & _clear(xp, open_.reshape(*open_.shape[:-1], rows, lanes)).reshape(open_.shape)
+        other = xp.where(stands, lift(rules.agents, stands.ndim), np.int32(n)).min(axis=-1)  # (*B, n, C)
         row = rules.lookup(rules.hand, choice)[..., None] + things.astype(rules.row_dtype)
         answers = rules.lookup(rules.useful, row)
         if symbols.meetings is not None:
-            hands = xp.concatenate((state.held.astype(np.int32), xp.zeros((*batch, 1), np.int32)), axis=-1)
-            held = rules.at(hands, other.reshape(*batch, -1)).reshape(other.shape)
+            who = xp.minimum(other, np.int32(n - 1)).reshape(*batch, -1)  # anybody, where nobody stands
+            held = rules.at(state.held.astype(np.int32), who).reshape(other.shape)
             meets = rules.lookup(rules.meet_useful, rules.lookup(rules.meet_hand, choice)[..., None] + held)
             answers = xp.where(other < n, meets, answers)
         else:
             answers = answers & (other == n)
+        if rows > 1:  # what is beside the agent is never hidden
+            shape, open_ = (*cells.shape[:-1], rows, lanes), (things < rules.n_walkable) & (other == n)
+            answers = _unhidden(xp, answers.reshape(shape), open_.reshape(shape)).reshape(cells.shape)
         valid = answers & there
         best = valid.argmax(axis=-1)[..., None]
         cell, who = (xp.take_along_axis(value, best, axis=-1)[..., 0] for value in (cells, other))
@@ -72,17 +71,18 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
     return target
 
 
-def _clear(xp: Any, open_: Array) -> Array:
-    """(…, rows, lanes) whether all cells before it in its lane are open."""
-    clear = [xp.ones_like(open_[..., 0, :])]
-    for row in range(open_.shape[-2] - 1):
-        clear.append(clear[row] & open_[..., row, :])
-    return xp.stack(clear, axis=-2)
+def _unhidden(xp: Any, answers: Array, open_: Array) -> Array:
+    """(…, rows, lanes) the cells that answer, where all cells before them in their lane are open."""
+    found, clear = [answers[..., 0, :]], open_[..., 0, :]
+    for row in range(1, open_.shape[-2]):
+        found.append(answers[..., row, :] & clear)
+        clear = clear & open_[..., row, :]
+    return xp.stack(found, axis=-2)
 
 
 def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any]:
-    """(4 · cells, rows · lanes) what is aimed at by facing and cell; −1 beyond the board and the reach."""
-    found = np.full((4, rules.n_cells, rows, lanes), -1, np.int32)
+    """(4 · places, rows · lanes) what is aimed at by facing and place; −1 beyond the board and the reach."""
+    found = np.full((4, rules.n_spots, rows, lanes), -1, np.int32)
     row, column = np.divmod(np.arange(rules.n_cells), rules.width)
     for facing, (down, right) in enumerate(STRIDES):
         for distance in range(aim.reach):
@@ -94,5 +94,5 @@ def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any
                     r, c = ADJACENT[lane]
                 y, x = row + r, column + c
                 inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
-                found[facing, :, distance, lane] = np.where(inside, y * rules.width + x, -1)
-    return found.reshape(4 * rules.n_cells, rows * lanes)
+                found[facing, : rules.n_cells, distance, lane] = np.where(inside, y * rules.width + x, -1)
+    return found.reshape(4 * rules.n_spots, rows * lanes)

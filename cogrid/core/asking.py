@@ -3,30 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from cogrid.backend.array import brief
 from cogrid.core.actions import ENTER, FURTHER, INTERACT, NOTHING, TOGGLE
 from cogrid.core.chance import Branch, branches
-from cogrid.core.game import Game, Item, Meeting, Outcome, Placed, Thing
+from cogrid.core.game import Game, Item, Meeting, OneCell, Outcome, Placed, Thing
 
 
 def asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
     """The branches of the game's answer; an error of the author's own says what was asked."""
     try:
         answer = hook(*about.values())
+        hash(answer)
     except Exception as error:
-        words = " and ".join(f"{name} {value!r}" for name, value in about.items())
-        error.add_note(f"{type(game).__name__}.{hook.__name__} was asked about {words}")
+        error.add_note(f"{type(game).__name__}.{hook.__name__} was asked about {_words(about)}")
         raise
     return branches(answer)
+
+
+def things_asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
+    """The same of a hook whose answers are things, which None is not."""
+    found = asked(game, hook, **about)
+    if any(thing is None for thing, _ in found):
+        raise TypeError(
+            f"{type(game).__name__}.{hook.__name__} answers None for {_words(about)}: "
+            "return a thing, the same one where nothing changes."
+        )
+    return found
+
+
+def _words(about: Mapping[str, Any]) -> str:
+    return " and ".join(f"{name} {brief(value)}" for name, value in about.items())
 
 
 def ticks_of(game: Game, thing: Thing) -> tuple[tuple[Branch, ...], ...]:
     """What a thing becomes by itself, for each count of what is near it; there is one count where none is."""
     if (near := game.near()) is None:
-        return (asked(game, game.tick, thing=thing),)
-    return tuple(asked(game, game.tick_near, thing=thing, count=count) for count in range(near.most + 1))
+        return (things_asked(game, game.tick, thing=thing),)
+    return tuple(
+        things_asked(game, game.tick_near, thing=thing, count=count) for count in range(near.most + 1)
+    )
 
 
 def hand_ticks_of(game: Game, held: Item) -> tuple[Branch, ...]:
@@ -34,9 +52,14 @@ def hand_ticks_of(game: Game, held: Item) -> tuple[Branch, ...]:
     return asked(game, game.tick_hand, hand=held)
 
 
+def acts(game: Game, held: Item) -> bool:
+    """Whether an agent with this hand can act at all."""
+    return bool(game.can_act(held)) and not game.away(held)
+
+
 def starts_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
     """What a letter's thing is when an episode begins."""
-    return asked(game, game.start, thing=thing)
+    return things_asked(game, game.start, thing=thing)
 
 
 def placed_of(
@@ -55,11 +78,25 @@ def outcomes_of(game: Game, intent: int, held: Item, thing: Thing) -> tuple[Bran
     hook: Callable[..., Any] = game.act
     about = {"hand": held, "thing": thing}
     if intent < FURTHER:
-        hook = {INTERACT: game.interact, TOGGLE: game.toggle, ENTER: game.enter}[intent]
+        hook = getattr(game, hook_of(intent))
     else:
         about = {"action": game.actions[intent - FURTHER]} | about
     answers = asked(game, hook, **about)
     return tuple((_checked(game, hook, held, thing, answer), below) for answer, below in answers)
+
+
+def hook_of(intent: int) -> str:
+    """The hook that says what an intent does with a thing."""
+    return {INTERACT: "interact", TOGGLE: "toggle", ENTER: "enter"}.get(intent, "act")
+
+
+def becomes_of(game: Game, one: OneCell, thing: Thing) -> Thing:
+    """What a change of one cell makes of a thing that qualifies."""
+    if (after := one.becomes(thing)) is None:
+        raise TypeError(
+            f"{type(game).__name__}.one_cell makes None of {thing!r}: becomes returns the thing that is left."
+        )
+    return after
 
 
 def joint_intent(game: Game) -> int | None:
@@ -97,17 +134,19 @@ def meetings_of(game: Game, intent: int, held: Item, other: Item) -> tuple[Branc
 def _checked(game: Game, hook: Callable[..., Any], held: Item, thing: Thing, answer: Any) -> Outcome:
     if answer is None:
         return Outcome(held, thing, "")
-    if not isinstance(answer, Outcome) or not answer.verb or not math.isfinite(answer.value):
+    is_outcome = isinstance(answer, Outcome) and answer.thing is not None
+    if not is_outcome or not answer.verb or not math.isfinite(answer.value):
         raise TypeError(
             f"{type(game).__name__}.{hook.__name__} answers {answer!r} for hand {held!r} and thing "
-            f"{thing!r}: an interaction returns None or an Outcome with a verb and a finite value."
+            f"{thing!r}: an interaction returns None or an Outcome with a verb, a thing and a finite value."
         )
     if hook == game.enter and not game.walkable(answer.thing):
         raise ValueError(
             f"{type(game).__name__}.enter leaves {answer.thing!r} under hand {held!r} on {thing!r}: "
             "leave something that an agent can stand on."
         )
-    return answer
+    outcome: Outcome = answer
+    return outcome
 
 
 def intents_of(game: Game) -> tuple[int, ...]:

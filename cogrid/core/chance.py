@@ -83,6 +83,7 @@ PURPOSES = (
     "slot",
     "board",
     "placed",
+    "return",
 )
 
 

@@ -134,6 +134,8 @@ def _value(rules: Rules, field: str, value: Any) -> str:
     meanings = {"cells": rules.spec.symbols.things, "held": rules.spec.symbols.items}
     if rules.slots is not None:
         meanings["slots"] = rules.slots.things
+    if field == "agent_pos" and value >= rules.n_cells:
+        return "off the board"
     if field == "agent_pos":
         return ", ".join(_cell(rules, value))
     if field in meanings and 0 <= value < len(meanings[field]):

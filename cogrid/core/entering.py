@@ -17,14 +17,15 @@ def enter(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Even
     Who moved did nothing else, so that the line takes the place of an empty one.
     """
     xp, lookup, moved = rules.xp, rules.lookup, events.moved
-    seen = rules.at(state.cells, state.pos)  # (*B, n)
+    where = rules.on_board(state.pos)  # (*B, n)
+    seen = rules.at(state.cells, where)
     row = lookup(_first_rows(rules), state.pose) + xp.asarray(seen, rules.row_dtype)
     if rules.drawn_outcomes:
         outcomes = rules.spec.symbols.outcomes
         row = realised(lookup, outcomes, row, rules.draws.of("interact", events.drawn))
     thing = xp.where(moved, xp.asarray(lookup(rules.left, row), rules.cell_dtype), seen)
     swap = xp.where(moved, lookup(rules.swap, row), rules.agent_dtype.type(0))
-    state = state.evolve(cells=rules.put(state.cells, state.pos, thing), pose=state.pose + swap)
+    state = state.evolve(cells=rules.put(state.cells, where, thing), pose=state.pose + swap)
     row = xp.where(moved, row, events.row)
     return state, Events(row, events.stride, moved, events.wish, events.drawn)
 

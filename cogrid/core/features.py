@@ -41,7 +41,8 @@ class Bounded(Protocol):
 class Agents:
     """Facing and held item of the agent itself, then offset, facing and held item of each of the others.
 
-    Other 1 is the next agent by number, and after the last comes the first.
+    Other 1 is the next agent by number, and after the last comes the first. Where agents can leave the board,
+    a further number says who is away, and the offsets from and to those are 0.
     """
 
     labels: tuple[str, ...]
@@ -50,6 +51,7 @@ class Agents:
     def names(self, rules: Rules) -> list[str]:
         """Own first."""
         own = [f"facing {name}" for name in FACINGS] + [f"holds {label}" for label in self.labels]
+        own += ["is away"] if rules.leaves else []
         block = ["rows", "columns", *own]
         return own + [f"other {k} {name}" for k in range(1, rules.n_agents) for name in block]
 
@@ -64,6 +66,8 @@ class Agents:
 
         def agents(state: EnvState) -> Array:
             own = rules.lookup(table, state.pose)  # (*B, n, 4 + labels)
+            if rules.leaves:
+                own = xp.concatenate((own, state.away[..., None].astype(np.float32)), axis=-1)
             if n == 1:
                 return own
             block = xp.concatenate((offsets.between(state.pos, who), rules.pick(own, who, axis=-2)), axis=-1)
@@ -74,7 +78,7 @@ class Agents:
 
 @dataclass(frozen=True)
 class Faced:
-    """Numbers of the thing in the cell ahead."""
+    """Numbers of the thing in the cell ahead; 0 off the board."""
 
     labels: tuple[str, ...]
     of_thing: Callable[[Thing], Numbers]
@@ -88,8 +92,11 @@ class Faced:
         table = rules.symbols(self.of_thing, np.float32)
 
         def faced(state: EnvState) -> Array:
-            ahead = state.pos + rules.lookup(rules.front, state.pose)
-            return rules.lookup(table, rules.at(state.cells, ahead))
+            ahead = rules.on_board(state.pos + rules.lookup(rules.front, state.pose))
+            seen = rules.lookup(table, rules.at(state.cells, ahead))
+            if rules.leaves:
+                seen = rules.xp.where(state.away[..., None], np.float32(0), seen)
+            return seen
 
         return faced
 
@@ -129,15 +136,15 @@ class Place:
                 )
         if rules.open:
             return self._from_places(rules)
-        size = len(self.names(rules)) * rules.boards.size
+        size = len(self.names(rules)) * len(rules.boards) * rules.n_spots
         rules.check_table("the observation 'features'", size)
         numbers = [self._numbers(rules, layout, targets) for layout in range(len(rules.boards))]
-        table = np.array(numbers, np.float32).reshape(len(rules.boards) * rules.n_cells, -1)
+        table = np.array(numbers, np.float32).reshape(len(rules.boards) * rules.n_spots, -1)
 
         def place(state: EnvState) -> Array:
             if state.layout is None:
                 return rules.lookup(table, state.pos)
-            first = state.layout.astype(np.int32)[..., None] * rules.n_cells
+            first = state.layout.astype(np.int32)[..., None] * rules.n_spots
             return rules.lookup(table, first + state.pos.astype(np.int32))
 
         return place
@@ -150,20 +157,21 @@ class Place:
         strides = rules.ahead
 
         def place(state: EnvState) -> Array:
-            shape = state.pos.shape
+            pos, shape = rules.on_board(state.pos), state.pos.shape
             ahead = (state.pos[..., None] + lift(strides, state.pos.ndim + 1)).reshape(*shape[:-1], -1)
-            free = (rules.at(state.cells, ahead) < rules.n_walkable).astype(np.float32)
+            free = (rules.at(state.cells, rules.on_board(ahead)) < rules.n_walkable).astype(np.float32)
             nearest = [state.cells_of(kind) for kind in self.nearest]
             each = xp.concatenate([state.places[..., :0], *map(state.cells_of, self.each)], axis=-1)
-            to = offsets.to(state.pos, nearest, each).reshape(*shape, -1)
-            return xp.concatenate((lookup(where, state.pos), free.reshape(*shape, 4), to), axis=-1)
+            to = offsets.to(pos, nearest, each).reshape(*shape, -1)
+            numbers = xp.concatenate((lookup(where, pos), free.reshape(*shape, 4), to), axis=-1)
+            return xp.where(state.away[..., None], np.float32(0), numbers) if rules.leaves else numbers
 
         return place
 
     def _numbers(
         self, rules: Rules, layout: int, targets: dict[str, np.ndarray[Any, Any]]
     ) -> np.ndarray[Any, Any]:
-        """(cells, numbers)"""
+        """(places, numbers), all 0 off the board."""
         cells = np.arange(rules.n_cells)
         row, column = np.divmod(cells, rules.width)
         numbers = [scaled(row, rules.height), scaled(column, rules.width)]
@@ -175,7 +183,7 @@ class Place:
         for kind in self.each:
             for target in targets[kind][layout]:
                 numbers += offset_to(rules, cells, np.full_like(cells, target))
-        return np.stack(numbers, axis=-1)
+        return _with_parking(rules, np.stack(numbers, axis=-1))
 
 
 @dataclass(frozen=True)
@@ -254,7 +262,8 @@ class NearestLying:
             ranks[cell, order] = np.arange(far)
             offsets[cell, :far] = np.stack(offset_to(rules, cell, cells[order]), axis=-1)
         flat = offsets.reshape(-1, 3)
-        first = (np.arange(rules.n_cells) * (far + 1)).astype(np.int32)
+        ranks = _with_parking(rules, ranks, far)  # from off the board, nothing lies anywhere
+        first = _with_parking(rules, np.arange(rules.n_cells) * (far + 1)).astype(np.int32)
 
         def nearest(state: EnvState) -> Array:
             lies = rules.lookup(labels, rules.pick(state.cells, cells))  # (*B, far)
@@ -265,3 +274,9 @@ class NearestLying:
             return rules.lookup(flat, index).reshape(*state.pos.shape, -1)
 
         return nearest
+
+
+def _with_parking(rules: Rules, values: np.ndarray[Any, Any], off: int = 0) -> np.ndarray[Any, Any]:
+    """(cells, …) -> (places, …) with the number `off` for places off the board."""
+    away = np.full((rules.n_spots - rules.n_cells, *values.shape[1:]), off, values.dtype)
+    return np.concatenate((values, away))

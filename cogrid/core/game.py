@@ -161,6 +161,14 @@ class Game:
         """Whether an agent with this hand can do anything else."""
         return True
 
+    def away(self, held: Item) -> bool:
+        """Whether an agent with this hand is off the board; who is neither moves nor acts."""
+        return False
+
+    def spawn(self, thing: Thing) -> bool:
+        """Whether an agent can come back to a cell with this thing: one of the free ones, by chance."""
+        return self.walkable(thing)
+
     def one_cell(self) -> tuple[OneCell, ...]:
         """Changes of one cell among those that qualify, made in this order after the ticks."""
         return ()
@@ -246,6 +254,10 @@ class Game:
 
     def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
         """Values of the planes in a cell with an agent."""
+        return {}
+
+    def paint_away(self, own: bool, held: Item) -> Mapping[str, int]:
+        """Values that an agent off the board adds to the planes in every cell."""
         return {}
 
     def view(self) -> View | None:

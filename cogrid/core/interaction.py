@@ -16,7 +16,7 @@ def interact(rules: Rules, state: EnvState, choice: Array, events: Events) -> tu
     if rules.aims:
         return _aimed(rules, state, choice, events)
     xp, lookup = rules.xp, rules.lookup
-    faced = state.pos + lookup(rules.front, state.pose)  # (*B, n)
+    faced = rules.on_board(state.pos + lookup(rules.front, state.pose))  # (*B, n)
     if rules.guarded:
         idle = rules.noop * rules.n_poses + xp.asarray(state.pose, rules.choice_dtype)
         choice = xp.where(rules.backend.any_other(_faces, faced, state.pos), idle, choice)
@@ -52,7 +52,7 @@ def _aimed(rules: Rules, state: EnvState, choice: Array, events: Events) -> tupl
         idle = rules.noop * rules.n_poses + xp.asarray(state.pose, rules.choice_dtype)
         choice = xp.where(target.other < n, idle, choice)
     seen = xp.asarray(rules.at(state.cells, target.cell), rules.row_dtype)  # (*B, n)
-    agents, pose, rows = lift(np.arange(n, dtype=np.int32), state.pos.ndim), state.pose, []
+    agents, pose, rows = lift(rules.agents, state.pos.ndim), state.pose, []
     for i in range(n):
         me = slice(i, i + 1)
         now = choice[..., me] + xp.asarray((pose - state.pose)[..., me], rules.choice_dtype)

@@ -33,7 +33,7 @@ def join(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
         cell, strength = target.cell, xp.where(target.other == rules.n_agents, strength, np.int32(0))
         seen = rules.at(state.cells, cell)
     else:
-        cell = state.pos + lookup(rules.front, state.pose)
+        cell = rules.on_board(state.pos + lookup(rules.front, state.pose))
         seen = rules.at(state.cells, cell)
     total = 0
     for i in range(rules.n_agents):
@@ -64,7 +64,7 @@ def _agreed(rules: Rules, cell: Array, works: Array, thing: Array) -> Array:
 def _sought(rules: Rules) -> np.ndarray[Any, Any] | None:
     """(things,) what all who work beside a cell look for, where no agent can hide it; else None."""
     game, symbols = rules.spec.game, rules.spec.symbols
-    if not game.aim(game.joint).adjacent or symbols.meet_rows:
+    if not game.aim(game.joint).adjacent or symbols.meet_rows or rules.leaves:
         return None
     intent = symbols.intents.index(joint_intent(game))
     useful = rules.useful.reshape(len(symbols.intents), rules.n_items, -1)[intent]

@@ -15,6 +15,15 @@ DIGITS = "123456789"
 MAX_CELLS, MAX_ALL_CELLS = 2**15 - 1, 2**20
 
 
+def start_cells(layout: Layout, width: int, count: int) -> list[int]:
+    """The digits' cells on a board so wide; agents beyond them take the free floor cells in reading order."""
+    marked = [r * width + c for r, c in layout.starts]
+    floor = [
+        (r, c) for r, row in enumerate(layout.letters) for c, letter in enumerate(row) if letter == FLOOR
+    ]
+    return (marked + [cell for r, c in floor if (cell := r * width + c) not in marked])[:count]
+
+
 @dataclass(frozen=True)
 class Layout:
     """A named board: one letter a cell, digits 1 … where agents start, a closed border."""

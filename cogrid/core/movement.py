@@ -12,7 +12,7 @@ def move(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
     xp, pos = rules.xp, state.pos
     stride = rules.lookup(rules.stride, choice)  # (*B, n)
     ahead = pos + stride
-    want = wish = xp.where(rules.at(state.cells, ahead) < rules.n_walkable, ahead, pos)
+    want = wish = xp.where(rules.at(state.cells, rules.on_board(ahead)) < rules.n_walkable, ahead, pos)
     meet = _contend if rules.swaps else _meet
     if rules.n_agents > 1:
 

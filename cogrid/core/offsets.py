@@ -15,7 +15,7 @@ class Offsets:
     """Offsets between any two cells, through one number for each pair of differences."""
 
     def __init__(self, rules: Rules) -> None:
-        self.lookup, self.pick, self.xp = rules.lookup, rules.pick, rules.xp
+        self.lookup, self.pick, self.xp, self.rules = rules.lookup, rules.pick, rules.xp, rules
         height, width = rules.height, rules.width
         span = 2 * width - 1
         row, column = np.divmod(np.arange(height * width), width)
@@ -34,8 +34,13 @@ class Offsets:
 
     def between(self, pos: Array, who: np.ndarray[Any, Any]) -> Array:
         """(*B, n, k, 2) rows and columns from every agent to those in `who` (n, k), as parts of the board."""
-        wide = self.lookup(self.wide, pos)  # (*B, n)
-        return self.lookup(self.table, self.pick(wide, who) - (wide - self.zero)[..., None])
+        wide = self.lookup(self.wide, self.rules.on_board(pos))  # (*B, n)
+        offsets = self.lookup(self.table, self.pick(wide, who) - (wide - self.zero)[..., None])
+        if self.rules.leaves:
+            away = pos >= self.rules.n_cells
+            either = (self.pick(away, who) | away[..., None])[..., None]  # (*B, n, k, 1)
+            offsets = self.xp.where(either, np.float32(0), offsets)
+        return offsets
 
     def to(self, pos: Array, nearest: list[Array], each: Array) -> Array:
         """(*B, n, k, 3) exists, rows, columns: to the nearest of some cells (*B, any), and to each of others.

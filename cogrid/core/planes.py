@@ -10,8 +10,9 @@ import numpy as np
 
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
-from cogrid.core.actions import STRIDES, UP
+from cogrid.core.actions import UP
 from cogrid.core.answers import Thing, View
+from cogrid.core.cropping import cells_ahead, cells_around, cropped, peopled
 from cogrid.core.onehot import painter
 from cogrid.core.rules import Rules
 
@@ -34,26 +35,27 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
         table = np.concatenate((table, _urgent(rules, table)))
     table, way = _ways(rules, table)
     dtype = rules.backend.index_dtype(len(table))
-    crop = _crop(rules) if rules.spec.observation == "window" else None
-    outside = np.array([_void(rules)], dtype)
+    crop = cells_around(rules) if rules.spec.observation == "window" else None
+    outside = np.full(max(1, rules.n_spots - rules.n_cells), _void(rules), dtype)
     every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
     middle = np.arange(rules.spec.window**2) == rules.spec.window**2 // 2
     things, added = _things(rules, dtype), _added(rules, size)
 
     def see(state: EnvState) -> Array:
         agent = xp.asarray(state.pose, dtype) + rules.n_things  # (*B, n)
-        board = rules.put(things(state), state.pos, agent)  # (*B, cells) agents are symbols too
+        board = peopled(rules, things(state), state.pos, agent, outside)
         mine = agent + dtype.type(rules.n_poses)  # (*B, n) as each sees itself
         if game.countdown is not None:
             left = rules.spec.max_steps - state.time
             late = (left < game.countdown[1]).astype(dtype)[..., None] * dtype.type(size)
             board, mine = board + late, mine + late
         if crop is None:
+            board = board[..., : rules.n_cells] if rules.leaves else board
             own = lift(every, state.pos.ndim + 1) == state.pos[..., None]  # (*B, n, cells)
             seen = board[..., None, :]
         else:
             own = lift(middle, state.pos.ndim + 1)
-            seen = _cropped(rules, board, crop, state.pos, outside)  # (*B, n, window)
+            seen = cropped(rules, board, crop, state.pos, outside)  # (*B, n, window)
         if crop is None and way is None:
             rows = rules.backend.rows(table, board, mine, own)
         else:
@@ -61,8 +63,11 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
             rows = rules.lookup(table, index if way is None else index + way(state).astype(dtype)[..., None])
         if added is not None:
             rows = rows + added(state, seen)
+        if away is not None:
+            rows = rows + away(state)
         return rows.reshape(*state.pos.shape, *shape)
 
+    away = _away(rules)
     sides = (rules.height, rules.width) if crop is None else (rules.spec.window,) * 2
     shape = (*sides, len(game.planes))
     return shape, see
@@ -135,17 +140,18 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
     table = np.concatenate([part for some in parts for part in some])  # by countdown, facing and symbol
     table, way = _ways(rules, table)
     dtype = rules.backend.index_dtype(len(table))
-    crop, outside = _ahead(rules, view), np.array([_void(rules)], dtype)
+    crop, void = cells_ahead(rules, view), _void(rules)
+    outside = np.full(max(1, rules.n_spots - rules.n_cells), void, dtype)
     rows, columns = view.shape
     middle = np.arange(rows * columns) == view.ahead * columns + view.side
-    start = (rules.facing.astype(np.int64) * rules.n_cells).astype(np.int32)  # (poses,)
-    things, added = _things(rules, dtype), _added(rules, size)
+    start = (rules.facing.astype(np.int64) * rules.n_spots).astype(np.int32)  # (poses,)
+    things, added, away = _things(rules, dtype), _added(rules, size), _away(rules)
 
     def see(state: EnvState) -> Array:
         agent = xp.asarray(state.pose, dtype) + rules.n_things  # (*B, n)
-        board = rules.put(things(state), state.pos, agent)
+        board = peopled(rules, things(state), state.pos, agent, outside)
         place = rules.lookup(start, state.pose) + state.pos.astype(np.int32)
-        seen = _cropped(rules, board, crop, place, outside)  # (*B, n, rows · columns)
+        seen = cropped(rules, board, crop, place, outside)  # (*B, n, rows · columns)
         first = rules.lookup(rules.facing, state.pose).astype(dtype) * dtype.type(size)  # (*B, n)
         if game.countdown is not None:
             late = rules.spec.max_steps - state.time < game.countdown[1]
@@ -154,29 +160,15 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
             first = first + way(state).astype(dtype)
         mine = agent + dtype.type(rules.n_poses)
         index = xp.where(lift(middle, seen.ndim), mine[..., None], seen) + first[..., None]
-        planes = rules.lookup(table, index)
+        planes = rules.backend.lookup_bytes(table, index)
         if added is not None:
             planes = planes + added(state, seen)
+        if away is not None:
+            planes = planes + away(state)
         return planes.reshape(*state.pos.shape, *shape)
 
     shape = (rows, columns, len(game.planes))
     return shape, see
-
-
-def _ahead(rules: Rules, view: View) -> np.ndarray[Any, Any]:
-    """(4 · cells, rows · columns) the cells seen, by facing and cell; outside, the cell after the last."""
-    rows, columns = view.shape
-    rules.check_table(f"{view!r}", 4 * rules.n_cells * rows * columns)
-    ahead, right = view.ahead - np.arange(rows)[:, None], np.arange(columns) - view.side
-    row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
-    found = []
-    for facing in range(4):
-        (down, along), (aside, across) = STRIDES[facing], STRIDES[(facing + 1) % 4]
-        y, x = row + ahead * down + right * aside, column + ahead * along + right * across
-        inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
-        found.append(np.where(inside, y * rules.width + x, rules.n_cells))
-    cells = np.concatenate(found).reshape(4 * rules.n_cells, -1)
-    return cells.astype(rules.backend.index_dtype(rules.n_cells + 1))
 
 
 def _masks(rules: Rules) -> np.ndarray[Any, Any]:
@@ -263,24 +255,20 @@ def _added(rules: Rules, size: int) -> Callable[[EnvState, Array], Array] | None
     return added
 
 
-def _crop(rules: Rules) -> np.ndarray[Any, Any]:
-    """(cells, side²) the cells around a cell; outside the map the cell after the last."""
-    rules.check_table(f"a window of side {rules.spec.window}", rules.n_cells * rules.spec.window**2)
-    reach = np.arange(rules.spec.window) - rules.spec.window // 2
-    row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
-    rows, columns = row + reach[:, None], column + reach
-    inside = (rows >= 0) & (rows < rules.height) & (columns >= 0) & (columns < rules.width)
-    cells = np.where(inside, rows * rules.width + columns, rules.n_cells).reshape(rules.n_cells, -1)
-    return cells.astype(rules.backend.index_dtype(rules.n_cells + 1))
+def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
+    """What agents off the board add to the planes of each agent, (*B, n, 1, planes); None for nothing."""
+    game, items = rules.spec.game, rules.spec.symbols.items
+    painted = [game.paint_away(own, item) for own in (False, True) for item in items] if rules.leaves else []
+    table = np.array([[one.get(plane, 0) for plane in game.planes] for one in painted], np.uint8)
+    if not table.any():
+        return None
+    theirs, mine = np.split(table, 2)
 
+    def added(state: EnvState) -> Array:
+        held = rules.lookup(rules.held, state.pose)  # (*B, n)
+        out = state.away[..., None].astype(np.uint8)
+        others = rules.lookup(theirs, held) * out  # (*B, n, planes)
+        total = others.sum(axis=-2, keepdims=True, dtype=np.uint8) - others
+        return (total + rules.lookup(mine, held) * out)[..., None, :]
 
-def _cropped(
-    rules: Rules, board: Array, crop: np.ndarray[Any, Any], pos: Array, outside: np.ndarray[Any, Any]
-) -> Array:
-    """(*B, n, side²) the symbols around every agent; `outside` (1,) is seen outside the map."""
-    index = rules.lookup(crop, pos)  # (*B, n, side²)
-    xp, batch = rules.xp, board.shape[:-1]
-    edge = xp.full((*batch, 1), outside[0], board.dtype) if batch else outside
-    wide = xp.concatenate((board, edge), axis=-1)
-    flat = rules.at(wide, index.reshape(*pos.shape[:-1], -1))
-    return flat.reshape(index.shape)
+    return added

@@ -24,7 +24,9 @@ PHASES = types.MappingProxyType(
 )
 
 #: Phases that only some games have; they are told where they run.
-SOME = types.MappingProxyType({"draw": "draw", "join": "join", "enter": "enter", "reply": "reply"})
+SOME = types.MappingProxyType(
+    {"draw": "draw", "join": "join", "enter": "enter", "reply": "reply", "leave": "leave"}
+)
 
 Phase = Callable[..., Any]
 Step = Callable[..., StepResult]

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from cogrid.backend.array import Array, brief
+from cogrid.backend.array import Array, brief, lift
 from cogrid.backend.env_state import EnvState, clock_of
 from cogrid.core.boards import check_things
 from cogrid.core.layout import FLOOR
+from cogrid.core.leaving import parking
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
 from cogrid.core.spec import MAX_WEIGHT
@@ -134,15 +135,18 @@ def check_range(rules: Rules, name: str, value: Array) -> None:
 
 
 def _positions(rules: Rules, array: Array) -> Array:
-    """Rows and columns, (*B, n, 2), -> cells."""
+    """Rows and columns, (*B, n, 2), -> cells; −1 and −1 is off the board, where agents can be."""
+    away = (array == -1).all(axis=-1) if rules.leaves else None
     if isinstance(array, np.ndarray):
         outside = ((array < 0) | (array >= (rules.height, rules.width))).any(axis=-1)
+        outside = outside if away is None else outside & ~away
         if outside.any():
             where = tuple(np.argwhere(outside)[0])
             row, column = array[where]
             raise ValueError(f"agent {where[-1]} cannot stand at row {row}, column {column}.")
     cells = array.astype(rules.pos_dtype)
-    return cells[..., 0] * rules.width + cells[..., 1]
+    cells = cells[..., 0] * rules.width + cells[..., 1]
+    return cells if away is None else rules.xp.where(away, lift(parking(rules), cells.ndim), cells)
 
 
 def _items(rules: Rules, ids: Array) -> Array:
@@ -257,6 +261,8 @@ def _check_places(rules: Rules, state: EnvState) -> None:
         _check_things(rules, state, cells)
     inside = (pos >= 0) & (pos < rules.n_cells)
     stands = inside & (np.take_along_axis(cells, np.where(inside, pos, 0), -1) < rules.n_walkable)
+    if rules.leaves:
+        stands |= pos == parking(rules)
     if not stands.all():
         batch, agent = np.argwhere(~stands)[0]
         row, column = divmod(int(pos[batch, agent]), rules.width)

@@ -19,7 +19,7 @@ ALWAYS = ("moves", "contests", "idle steps")
 
 def counters(rules: Rules) -> tuple[str, ...]:
     """Names of the last axis of the counts: every verb of the game, and what every game has."""
-    return (*rules.verbs[1:], *ALWAYS)
+    return (*rules.verbs[1:], *ALWAYS, *(("steps away",) if rules.leaves else ()))
 
 
 @functools.lru_cache(maxsize=256)
@@ -54,6 +54,8 @@ def report(
         "counts": counts(rules, before, state, events, verb),
         "action_mask": action_mask(rules, state),
     }
+    if rules.leaves:
+        infos["away"] = state.away  # off the board, now
     paid = components(rules, before, state, choice, events)
     return infos | {f"reward {name}": points for name, points in paid.items()}
 
@@ -62,16 +64,18 @@ def counts(rules: Rules, before: EnvState, state: EnvState, events: Events, verb
     """(*B, n, counters) int32 how often each happened in this step, to be summed over steps; 0 after the end.
 
     A contest is a walk to a free cell that another agent prevented; idle is who did nothing that shows: no
-    verb, no move, no turn, no contest.
+    verb, no move, no turn, no contest. Who began the step off the board was away, and not idle.
     """
     awake = ~before.done[..., None]
     if before.ended is not None:
         awake = awake & ~before.ended
+    away = [awake & before.away] if rules.leaves else []
+    awake = awake & ~before.away if rules.leaves else awake
     codes = lift(_numbers(rules)[0], verb.ndim + 1)
-    contest = awake & (events.wish != state.pos)
+    contest = awake & ~events.moved & (events.wish != before.pos)
     turned = rules.lookup(rules.facing, before.pose) != rules.lookup(rules.facing, state.pose)
     idle = awake & (verb == 0) & ~events.moved & ~turned & ~contest
-    always = rules.xp.stack((awake & events.moved, contest, idle), axis=-1)
+    always = rules.xp.stack((awake & events.moved, contest, idle, *away), axis=-1)
     return rules.xp.concatenate((verb[..., None] == codes, always), axis=-1).astype(np.int32)
 
 
@@ -82,9 +86,10 @@ def action_mask(rules: Rules, state: EnvState) -> Array:
     choice = every * rules.n_poses + state.pose.astype(rules.choice_dtype)[..., None]  # (*B, n, actions)
     stride = lookup(rules.stride, choice)
     ahead = (state.pos[..., None] + stride).reshape(*state.pos.shape[:-1], -1)
-    open_ = rules.at(state.cells, ahead).reshape(stride.shape) < rules.n_walkable
+    open_ = rules.at(state.cells, rules.on_board(ahead)).reshape(stride.shape) < rules.n_walkable
     turned = lookup(rules.turn, choice) != 0
-    seen = rules.at(state.cells, state.pos + lookup(rules.front, state.pose))  # (*B, n)
+    faced = rules.on_board(state.pos + lookup(rules.front, state.pose))
+    seen = rules.at(state.cells, faced)  # (*B, n)
     acted = lookup(rules.useful, lookup(rules.hand, choice) + seen.astype(rules.row_dtype)[..., None])
     if rules.aims:
         found = [aimer(rules)(state, choice[..., action]).found for action in range(rules.n_actions)]
@@ -92,9 +97,12 @@ def action_mask(rules: Rules, state: EnvState) -> Array:
     useful = turned | acted | ((stride != 0) & open_)
     if state.ended is not None:
         useful = useful & ~state.ended[..., None]
+    if rules.leaves:
+        useful = useful & ~state.away[..., None]
     return useful | (every == rules.noop)
 
 
 def first_report(rules: Rules, state: EnvState) -> dict[str, Array]:
-    """The infos of a reset: only the mask."""
-    return {"action_mask": action_mask(rules, state)}
+    """The infos of a reset: the mask, and who is off the board."""
+    away = {"away": state.away} if rules.leaves else {}
+    return {"action_mask": action_mask(rules, state)} | away

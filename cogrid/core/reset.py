@@ -14,6 +14,7 @@ from cogrid.core.actions import STRIDES, UP
 from cogrid.core.boards import read, rooms
 from cogrid.core.chance import odds, realised
 from cogrid.core.layout import FLOOR
+from cogrid.core.leaving import parked, stood
 from cogrid.core.placing import place_things, placing_cells
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
@@ -60,9 +61,11 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
     if rules.handed:
         pose = pose + _first_hands(rules, drawn, batch)
     if spec.game.placed():
-        free = ~_stood(np.arange(rules.n_cells, dtype=rules.pos_dtype), pos)
+        free = ~stood(np.arange(rules.n_cells, dtype=rules.pos_dtype), pos)
         free = free if rules.open else free & rules.lookup(placing_cells(spec), index)
         cells = place_things(rules, drawn, cells, free, pose)
+    if rules.leaves:
+        pos = parked(rules, pose, pos)
     return spec.game.state_type(
         cells=cells,
         pos=pos,
@@ -174,7 +177,7 @@ def _scatter(rules: Rules, words: Array, cells: Array, pos: Array) -> Array:
     draws = rng.bits(words, rules.n_cells) >> np.uint32(8)  # 24 bits
     hit = draws < np.uint32(round(density * 2**24))
     every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
-    hit = hit & (cells == symbols[legend[FLOOR]]) & ~_stood(every, pos)
+    hit = hit & (cells == symbols[legend[FLOOR]]) & ~stood(every, pos)
     return rules.xp.where(hit, np.asarray(symbols[thing], rules.cell_dtype), cells)
 
 
@@ -185,8 +188,8 @@ def _begun(rules: Rules, drawn: Array, cells: Array, pos: Array) -> Array:
     seen = rules.pick(cells, where)  # (*B, k)
     case = rules.xp.asarray(seen, rules.backend.index_dtype(len(begins.values)))
     begun = rules.lookup(after, realised(rules.lookup, begins, case, rules.start_draws.of("start", drawn)))
-    stood = _stood(where.astype(rules.pos_dtype), pos)
-    return rules.backend.place(cells, where, rules.xp.where(stood, seen, begun))
+    kept = stood(where.astype(rules.pos_dtype), pos)
+    return rules.backend.place(cells, where, rules.xp.where(kept, seen, begun))
 
 
 def _first_hands(rules: Rules, drawn: Array, batch: tuple[int, ...]) -> Array:
@@ -216,8 +219,3 @@ def _first_slots(rules: Rules, drawn: Array, cells: Array) -> Array:
         begun = rules.lookup(np.array(number, rules.slot_dtype), rules.xp.clip(total, 0, slot.most))
         firsts = rules.xp.where(lift(np.arange(len(slots)) == k, firsts.ndim), begun, firsts)
     return firsts
-
-
-def _stood(cells: np.ndarray[Any, Any], pos: Array) -> Array:
-    """(*B, k) whether an agent stands in each of k cells."""
-    return (lift(cells, pos.ndim + 1) == pos[..., None]).any(axis=-2)

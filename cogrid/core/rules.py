@@ -12,10 +12,10 @@ import numpy as np
 from cogrid.backend.array import Array, Backend, get_backend
 from cogrid.core.actions import ACTION_SETS, ENTER, STRIDES
 from cogrid.core.answers import Aim
-from cogrid.core.asking import joint_intent, starts_of, ticks_of
+from cogrid.core.asking import acts, joint_intent, starts_of, ticks_of
 from cogrid.core.chance import Draws, branches, odds
 from cogrid.core.game import Event, Game, Item, Thing
-from cogrid.core.layout import FLOOR, check_border
+from cogrid.core.layout import FLOOR, check_border, start_cells
 from cogrid.core.places import Places, counted_kinds
 from cogrid.core.placing import placing_cells, placing_draws
 from cogrid.core.slots import slots_of
@@ -42,8 +42,10 @@ class Rules:
         self.action_set = spec.action_set
         self.n_things, self.n_items = len(spec.symbols.things), len(spec.symbols.items)
         self.n_walkable = spec.symbols.n_walkable
+        self.leaves = any(map(spec.game.away, spec.symbols.items))  # some hand is off the board
+        self.n_spots = self.n_cells + self.leaves * self.n_agents  # where agents can be: cells, and parking
         self.cell_dtype = backend.index_dtype(self.n_things)
-        self.pos_dtype = backend.index_dtype(self.n_cells)
+        self.pos_dtype = backend.index_dtype(self.n_spots + (self.width if self.leaves else 0))
         self.row_dtype = backend.index_dtype(len(spec.symbols.lines))
         self._hash = hash((spec, backend.name))
         self._compile_actions()
@@ -85,7 +87,8 @@ class Rules:
         self.ahead = np.array(strides, self.pos_dtype)  # (4,) by facing
         self.front = self.ahead[facing]  # (poses,)
         after = np.array([[a.facing_after(d) for d in facing] for a in actions])  # (actions, poses)
-        can_move, can_act = (self.items(can, bool)[held] for can in (game.can_move, game.can_act))
+        can_act = self.items(lambda item: acts(game, item), bool)[held]
+        can_move = self.items(lambda item: game.can_move(item) and not game.away(item), bool)[held]
         after = np.where(can_move, after, facing)
         walks = np.array([a.walks for a in actions])[:, None] & can_move
         self.stride = np.where(walks, self.ahead[after], 0).astype(self.pos_dtype).reshape(-1)  # (choices,)
@@ -95,6 +98,7 @@ class Rules:
         hand = np.where(can_act, rows[:, None], 0) + held * self.n_things
         self.hand = hand.astype(self.row_dtype).reshape(-1)  # (choices,) the row, but for the thing
         self.nothing = np.zeros(self.n_agents, np.float32)  # (n,) what all are paid after the end
+        self.agents = np.arange(self.n_agents, dtype=np.int32)  # (n,)
 
     def _compile_rows(self) -> None:
         symbols = self.spec.symbols
@@ -148,11 +152,9 @@ class Rules:
             return
         self.joint_swaps = bool(self.swap[self.first_joint : self.first_meeting].any())  # hands change
         self.joint_left = np.array([symbols.number[o.thing] for _, _, o in rows], self.cell_dtype)
-        strength = self.items(lambda item: game.strength(item) if game.can_act(item) else 0, np.int32)[
-            self.held
-        ]
+        own = self.items(lambda item: game.strength(item) if acts(game, item) else 0, np.int32)
         joint = np.array([action.name == game.joint for action in self.table_actions])
-        self.strength = np.where(joint[:, None], strength, 0).astype(np.int32).reshape(-1)  # (choices,)
+        self.strength = np.where(joint[:, None], own[self.held], 0).astype(np.int32).reshape(-1)  # (choices,)
         block, intent = self.n_items * self.n_things, symbols.intents.index(joint_intent(game))
         happens = (self.verb[self.first_joint : self.first_meeting].reshape(-1, block) > 0).any(axis=0)
         self.useful[intent * block : (intent + 1) * block] |= happens
@@ -177,7 +179,8 @@ class Rules:
         kinds = counted_kinds(game) if self.open else ()
         self.places = Places({kind: self.cells_of(kind).shape[1] for kind in kinds})
         self.ticking = self.cells_where(lambda thing: ticks_of(game, thing)[0][0][0] != thing)  # (k,) cells
-        self.starts = np.array([self._starts(k) for k in range(len(boards))], self.pos_dtype)  # (layouts, n)
+        starts = [start_cells(one, self.width, self.n_agents) for one in self.spec.layout]
+        self.starts = np.array(starts, self.pos_dtype)  # (layouts, n)
 
     def _compile_chance(self) -> None:
         """What is drawn in a step, and what at its start."""
@@ -206,6 +209,7 @@ class Rules:
                 "tick": self.chancy if symbols.ticks.n_branches > 1 else self.chancy[:0],
                 "one cell": np.arange(2 * self.picks),
                 "tick hand": np.arange(n if ticking.n_branches > 1 else 0),
+                "return": np.arange(n if self.leaves else 0),
             }
         )
         self.chance = bool(self.draws.numbers.size)
@@ -221,12 +225,9 @@ class Rules:
         begun = {"start": self.starting, "hand": hands, "slot": np.arange(n_slots)}
         self.start_draws = Draws(begun | {"placed": placing_draws(game)})
 
-    def _starts(self, layout: int) -> list[int]:
-        """The digits' cells; agents beyond them take the free floor cells in reading order."""
-        marked = [r * self.width + c for r, c in self.spec.layout[layout].starts]
-        letters = "".join(self.spec.boards[layout])
-        free = [cell for cell, letter in enumerate(letters) if letter == FLOOR and cell not in marked]
-        return (marked + free)[: self.n_agents]
+    def on_board(self, places: Array) -> Array:
+        """Cells to read: for places off the board the last one, a closed corner that nobody can reach."""
+        return self.xp.minimum(places, self.pos_dtype.type(self.n_cells - 1)) if self.leaves else places
 
     def symbols(self, function: Callable[[Thing], Any], dtype: Any = None) -> Array:
         """A plain function of a thing as a table over the symbols, (things, …)."""
@@ -267,9 +268,8 @@ class Rules:
         """Everything that a cell can become when its layout begins with this symbol and nothing is placed."""
         symbols, game = self.spec.symbols, self.spec.game
         thing = symbols.things[symbol]
-        begins = (
-            [thing, *(begun for begun, _ in starts_of(game, thing))] if thing in symbols.begins else [thing]
-        )
+        begins = [thing]
+        begins += [begun for begun, _ in starts_of(game, thing)] if thing in symbols.begins else []
         if (scattered := game.scattered()) is not None and thing == game.legend[FLOOR]:
             begins.append(scattered[0])
         return frozenset().union(*map(symbols.reachable, begins))

@@ -64,6 +64,7 @@ def slots_of(spec: Spec) -> Slots | None:
     firsts = [[thing for thing, _ in start] for start in starts]
     for k, slot in counted:
         firsts[k] = list(range(slot.most + 1))
+    is_empty = None in itertools.chain(*firsts)  # then None is a thing as any other
     ticks: dict[tuple[str, Thing], tuple[Branch, ...]] = {}
     replies: dict[tuple[str, Thing], dict[int, tuple[Branch, ...]]] = {}  # by the row of the event
     for name, todo in zip(named, firsts, strict=True):  # every slot has things of its own
@@ -71,6 +72,11 @@ def slots_of(spec: Spec) -> Slots | None:
             if (name, thing) in ticks:
                 continue
             ticks[name, thing] = ticks_of(game, name, thing)
+            if not is_empty and any(reply.thing is None for reply, _ in ticks[name, thing]):
+                raise TypeError(
+                    f"{type(game).__name__}.tick_slot answers None for slot {name!r} and thing {thing!r}: "
+                    "return a thing, the same one where nothing changes."
+                )
             asked_rows = ((row, event) for row, event in enumerate(events) if event is not None)
             replies[name, thing] = {row: _replies_of(game, name, thing, event) for row, event in asked_rows}
             found = [ticks[name, thing], *replies[name, thing].values()]

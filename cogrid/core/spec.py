@@ -11,6 +11,7 @@ from typing import Any
 from cogrid.backend.array import brief, is_choice
 from cogrid.core.actions import ACTION_SETS, FURTHER, Action
 from cogrid.core.game import Game, checked_integer, checked_number
+from cogrid.core.hooks import check_hooks
 from cogrid.core.layout import FLOOR, MAX_ALL_CELLS, WALL, Layout
 from cogrid.core.symbols import Symbols, close
 
@@ -50,6 +51,7 @@ class Spec:
                 f"window={self.window} is even: the side of a window is odd, the agent in its middle."
             )
         _check_choice("action_set", self.action_set, ACTION_SETS)
+        check_hooks(self.game)
         self._check_actions()
         _check_choice("observation", self.observation, OBSERVATIONS)
         given = self.game.default_layouts() if self.layout == () else self.layout

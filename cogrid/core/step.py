@@ -15,6 +15,7 @@ from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.entering import enter
 from cogrid.core.interaction import interact
 from cogrid.core.joining import join
+from cogrid.core.leaving import leave
 from cogrid.core.movement import move
 from cogrid.core.observation import observe
 from cogrid.core.pool import checked_board, checked_pool
@@ -40,6 +41,7 @@ def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> 
     state, events = enter(rules, state, events) if rules.enters else (state, events)  # what is walked onto
     state, events = reply(rules, state, events) if rules.replies else (state, events)  # what has no place
     state = tick(rules, state, events)  # cooking, clocks, growth
+    state = leave(rules, state, events) if rules.leaves else state  # off the board, and back
     rewards = score(rules, before, state, choice, events)
     state, done = finish(rules, state, events)
     told = report(rules, before, state, choice, events) if infos else {}

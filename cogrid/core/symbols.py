@@ -8,9 +8,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from cogrid.backend.array import brief
 from cogrid.core.asking import (
+    acts,
     asked,
+    becomes_of,
     hand_ticks_of,
+    hook_of,
     intents_of,
     joint_of,
     meetings_of,
@@ -113,7 +117,7 @@ class Symbols:
                     f"{type(self.game).__name__}.join turns {thing!r}, where an agent may stand, into "
                     f"{outcome.thing!r}, where none can: let an interaction close it."
                 )
-            works = total and self.game.strength(held) and self.game.can_act(held)
+            works = total and self.game.strength(held) and acts(self.game, held)
             if works and left.setdefault((total, thing), outcome.thing) != outcome.thing:
                 raise ValueError(
                     f"{type(self.game).__name__}.join leaves {outcome.thing!r} for hand {held!r} and "
@@ -166,7 +170,8 @@ class Symbols:
         for _, thing, outcome in (*self.rows, *self.joint_rows):
             follow[thing].add(outcome.thing)
         for thing in self.things:
-            follow[thing].update(one.becomes(thing) for one in self.game.one_cell() if one.qualifies(thing))
+            changes = (one for one in self.game.one_cell() if one.qualifies(thing))
+            follow[thing].update(becomes_of(self.game, one, thing) for one in changes)
         return follow
 
 
@@ -187,62 +192,69 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     def meet(held: Item, thing: Thing) -> None:
         for intent in intents[1:]:
             for outcome, _ in outcomes_of(game, intent, held, thing):
-                note(things, outcome.thing)
-                note(items, outcome.held)
+                note(things, outcome.thing, hook_of(intent), held, thing)
+                note(items, outcome.held, hook_of(intent), held, thing)
         for total in range(1, game.most_strength + 1) if game.joint else ():
             outcome = joint_of(game, held, total, thing)
-            note(things, outcome.thing)
-            note(items, outcome.held)
+            note(things, outcome.thing, "join", held, thing)
+            note(items, outcome.held, "join", held, thing)
 
-    def note(found: dict[Any, None], new: Any) -> None:
+    def note(found: dict[Any, None], new: Any, hook: str, *about: Any) -> None:
         if new not in found:
             found[new] = None
             todo.append((found is items, new))
+            made[found is items] = (hook, about, new)
+
+    made: dict[bool, tuple[str, tuple[Any, ...], Any]] = {}  # whether it is an item -> who made the last one
 
     todo = [*((True, item) for item in items), *((False, thing) for thing in things)]
     for is_item, new in todo:  # grows while it is walked
         if len(things) > MAX_SYMBOLS or len(things) * len(items) > MAX_ROWS:
-            raise ValueError(_too_large(game, list(things), len(items)))
+            grew = made.get(len(items) > len(things)) or next(iter(made.values()))
+            raise ValueError(_too_large(game, list(things), len(items), *grew))
         if is_item:
             met_items.append(new)
             for thing in met_things:
                 meet(new, thing)
             for after, _ in hand_ticks_of(game, new):
-                note(items, after)
+                note(items, after, "tick_hand", new)
             for pair in [pair for item in met_items for pair in ((new, item), (item, new))] if meets else []:
                 for meeting, _ in itertools.chain(*(meetings_of(game, intent, *pair) for intent in intents)):
-                    note(items, meeting.held)
-                    note(items, meeting.other)
+                    note(items, meeting.held, "meet", *pair)
+                    note(items, meeting.other, "meet", *pair)
             continue
         met_things.append(new)
         for held in met_items:
             meet(held, new)
-        for after, _ in (
-            *itertools.chain(*ticks_of(game, new)),
-            *(starts_of(game, new) if new in begins else ()),
-        ):
-            note(things, after)
+        for after, _ in itertools.chain(*ticks_of(game, new)):
+            note(things, after, "tick" if game.near() is None else "tick_near", new)
+        for after, _ in starts_of(game, new) if new in begins else ():
+            note(things, after, "start", new)
         for one in game.one_cell():
             if one.qualifies(new):
-                note(things, one.becomes(new))
+                note(things, becomes_of(game, one, new), "one_cell", new)
     ordered = sorted(things, key=lambda thing: not game.walkable(thing))  # stable: walkable first
     _check_ticks(game, ordered)
     n_walkable = sum(map(game.walkable, ordered))
     return Symbols(game, begins, tuple(ordered), tuple(items), hands, placed, intents, n_walkable)
 
 
-def _too_large(game: Game, things: list[Thing], n_items: int) -> str:
+def _too_large(
+    game: Game, things: list[Thing], n_items: int, hook: str, about: tuple[Any, ...], new: Any
+) -> str:
     most = ", ".join(f"{n} of {kind}" for kind, n in Counter(map(game.kind, things)).most_common(3))
     return (
         f"{type(game).__name__} has more than {len(things):,} things ({most}) and {n_items} items: at most "
-        f"{MAX_SYMBOLS:,} things and {MAX_ROWS:,} pairs fit, so shorten a clock or drop a recipe."
+        f"{MAX_SYMBOLS:,} things and {MAX_ROWS:,} pairs fit, and {type(game).__name__}.{hook} goes on with "
+        f"{brief(new)} for {' and '.join(map(brief, about))}, so shorten a clock or drop a recipe."
     )
 
 
 def _check_ticks(game: Game, things: list[Thing]) -> None:
     for thing in filter(game.walkable, things):
         changes = [("tick", after) for after, _ in itertools.chain(*ticks_of(game, thing))]
-        changes += [("one_cell", one.becomes(thing)) for one in game.one_cell() if one.qualifies(thing)]
+        cells = [one for one in game.one_cell() if one.qualifies(thing)]
+        changes += [("one_cell", becomes_of(game, one, thing)) for one in cells]
         for hook, after in changes:
             if not game.walkable(after):
                 raise ValueError(

@@ -16,10 +16,11 @@ from cogrid.core.rules import Rules
 
 
 def awake(rules: Rules, state: EnvState, actions: Array) -> Array:
-    """The actions, with a noop for every agent that has ended."""
-    if state.ended is None:
-        return actions
-    return rules.xp.where(state.ended, actions.dtype.type(rules.noop), actions)
+    """The actions, with a noop for every agent that has ended or is off the board."""
+    idle = [state.ended] if state.ended is not None else []
+    for out in [*idle, state.away] if rules.leaves else idle:
+        actions = rules.xp.where(out, actions.dtype.type(rules.noop), actions)
+    return actions
 
 
 def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Array]:

@@ -23,17 +23,18 @@ def tick(rules: Rules, state: EnvState, events: Events) -> EnvState:
     before = state
     if rules.ticking.size:
         state = state.evolve(cells=rules.backend.lookup_at(rules.ticked, state.cells, rules.ticking))
-    for change in changes(rules) if rules.lively else ():
+    for _, change in changes(rules) if rules.lively else ():
         state = change(state, before, events.drawn)
     return state
 
 
 @functools.lru_cache(maxsize=256)
-def changes(rules: Rules) -> tuple[Change, ...]:
-    """What else happens, in its order: things and hands whose ticks are drawn, single cells."""
-    found = [_case_by_case(rules)] if rules.chancy.size else []
-    found += [_hands(rules)] if rules.live_hands else []
-    return (*found, *(_one_cell(rules, k, one) for k, one in enumerate(rules.spec.game.one_cell())))
+def changes(rules: Rules) -> tuple[tuple[str, Change], ...]:
+    """What else happens, by hook and in its order: things and hands whose ticks are drawn, single cells."""
+    found = [("tick", _case_by_case(rules))] if rules.chancy.size else []
+    found += [("tick_hand", _hands(rules))] if rules.live_hands else []
+    ones = enumerate(rules.spec.game.one_cell())
+    return (*found, *(("one_cell", _one_cell(rules, k, one)) for k, one in ones))
 
 
 def _case_by_case(rules: Rules) -> Change:

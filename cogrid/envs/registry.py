@@ -22,6 +22,7 @@ from cogrid.core.rewards import never_paid
 from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec, differences, override
 from cogrid.envs.arena import specs as arena
+from cogrid.envs.commons import specs as commons
 from cogrid.envs.foraging import specs as foraging
 from cogrid.envs.goals import specs as goals
 from cogrid.envs.overcooked import specs as overcooked
@@ -29,7 +30,7 @@ from cogrid.envs.overcooked_v2 import specs as overcooked_v2
 from cogrid.envs.search_rescue import specs as search_rescue
 from cogrid.vector import VectorEnv
 
-_FAMILIES = (overcooked, overcooked_v2, arena, foraging, goals, search_rescue)
+_FAMILIES = (overcooked, overcooked_v2, arena, commons, foraging, goals, search_rescue)
 _SPECS: dict[str, Spec] = {id: spec for family in _FAMILIES for id, spec in family.SPECS.items()}
 
 

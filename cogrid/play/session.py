@@ -237,6 +237,7 @@ class Session:
             "time": int(env.env_state.time),
             "score": score_words(self._score.tolist()),
             "over": not env.agents,
+            "away": _away(env.env_state),
             "events": list(events),
         }
 
@@ -262,6 +263,12 @@ def _identity(checkpoint: str) -> dict[str, str]:
 def _board(rules: Rules) -> Message:
     colours = [AGENTS[agent % len(AGENTS)] for agent in range(rules.n_agents)]
     return {"height": rules.height, "width": rules.width, "max": rules.spec.max_steps, "colours": colours}
+
+
+def _away(state: EnvState) -> list[int]:
+    """The agents that are off the board."""
+    found: list[int] = np.flatnonzero(np.asarray(state.away)).tolist()
+    return found
 
 
 def _toggles(rules: Rules) -> bool:
@@ -299,6 +306,7 @@ def film_of(replay: Replay) -> Message:
         "views": views,
         "sprites": _sprites(rules, {view for some in views for view in some}),
         "times": [int(state.time) for state in episode.states],
+        "away": [_away(state) for state in episode.states],
         "scores": [score_words(score.tolist()) for score in episode.scores],
         "events": list(_film_events(rules, episode.states, replay.actions)),
         "metadata": dict(replay.metadata),

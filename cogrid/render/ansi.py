@@ -11,14 +11,21 @@ _ARROWS = ">v<^"
 
 
 def text(rules: Rules, state: EnvState) -> str:
-    """The board of a single state: things by their letters, agents as arrows, items by their initials."""
+    """The board of a single state: things by their letters, agents as arrows, items by their initials.
+
+    A line for each agent that is off the board follows.
+    """
     if np.ndim(state.time):
         raise ValueError(f"text draws one environment, not a batch of shape {np.shape(state.time)}.")
     things, game = rules.spec.symbols.things, rules.spec.game
     board = [game.glyph(things[symbol]) for symbol in np.asarray(state.cells).tolist()]
     agents = zip(*(np.asarray(x).tolist() for x in (state.pos, state.agent_dir, state.held)), strict=True)
-    for cell, facing, held in agents:
+    away = []
+    for agent, (cell, facing, held) in enumerate(agents):
+        if cell >= rules.n_cells:
+            away.append(f"agent {agent} is away")
+            continue
         item = rules.spec.symbols.items[held]
         board[cell] = _ARROWS[facing] + (game.item_name(item)[0] if item is not None else " ")
     rows = [board[k : k + rules.width] for k in range(0, rules.n_cells, rules.width)]
-    return "\n".join("".join(row).rstrip() for row in rows)
+    return "\n".join(["".join(row).rstrip() for row in rows] + away)

@@ -25,9 +25,11 @@ def views_of(rules: Rules, state: EnvState) -> Pixels:
     agent in each pose.
     """
     views: Pixels = state.cells.reshape(-1, rules.n_cells).astype(np.int64)
-    env, pos = np.arange(len(views))[:, None], state.pos.reshape(len(views), -1)
-    stood = views[env, pos] * rules.n_agents + np.arange(rules.n_agents)
-    views[env, pos] = rules.n_things + stood * rules.n_poses + state.pose.reshape(pos.shape)
+    places = state.pos.reshape(len(views), -1)
+    env, agent = np.nonzero(places < rules.n_cells)  # who is off the board is not drawn
+    pos, pose = places[env, agent], state.pose.reshape(places.shape)[env, agent]
+    stood = views[env, pos] * rules.n_agents + agent
+    views[env, pos] = rules.n_things + stood * rules.n_poses + pose
     return views.reshape(state.cells.shape)
 
 

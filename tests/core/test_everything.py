@@ -87,7 +87,16 @@ class Everything(Game):
         return Chance(("strong", 1), ("weak", 1)) if agent else "weak"
 
     def tick_hand(self, held: Any) -> Any:
-        return held if not isinstance(held, tuple) else (held[0], held[1] - 1) if held[1] else held[0]
+        if not isinstance(held, tuple):
+            return held
+        role, steps = held  # below zero, it is off the board
+        return (role, steps - (1 if steps > 0 else -1)) if steps else role
+
+    def away(self, held: Any) -> bool:
+        return isinstance(held, tuple) and held[1] < 0
+
+    def spawn(self, thing: Any) -> bool:
+        return bool(thing == "grass")
 
     def can_move(self, held: Any) -> bool:
         return not isinstance(held, tuple)
@@ -115,7 +124,8 @@ class Everything(Game):
     def meet(self, action: str, held: Any, other: Any) -> Any:
         if action != "throw" or other not in ("weak", "strong"):
             return None
-        return Chance((Meeting(held, (other, 4), "hit", 0.5), 1), (Meeting(held, other, "miss"), 1))
+        out = Meeting(held, (other, -5), "send off", 0.25)
+        return Chance((Meeting(held, (other, 4), "hit", 0.5), 1), (Meeting(held, other, "miss"), 1), (out, 2))
 
     def join(self, held: Any, total: int, thing: Any) -> Any:
         if thing != "boulder":
@@ -162,6 +172,9 @@ class Everything(Game):
     def paint_agent(self, own: bool, facing: int, held: Any) -> Mapping[str, int]:
         return {"agent": 1 + own, "cold": int(isinstance(held, tuple))}
 
+    def paint_away(self, own: bool, held: Any) -> Mapping[str, int]:
+        return {"agent": 64 * (1 + own)}
+
     def shows(self, thing: Any) -> bool:
         return bool(thing == "exit")
 
@@ -174,7 +187,7 @@ class Everything(Game):
 
 SPEC = Spec(Everything(), BOARD, num_agents=3, observation="window", window=5, shaping=0.5, max_steps=STEPS)
 OFTEN = ("interact", "throw", "push")
-VERBS = ("eat", "clean", "splash", "hit", "miss", "push", "strain", "leave")
+VERBS = ("eat", "clean", "splash", "hit", "miss", "send off", "push", "strain", "leave")
 
 
 def test_both_backends_alone_and_in_a_batch() -> None:
@@ -183,6 +196,8 @@ def test_both_backends_alone_and_in_a_batch() -> None:
     assert min((seen["reward customers"] == value).sum() for value in (3.0, -1.0)) >= 5
     assert (seen["reward dirt"] < 0).sum() > 100
     assert seen["ended"].any(axis=-1).sum() > 20
+    away = seen["away"]
+    assert min((away[1:] & ~away[:-1]).sum(), (away[:-1] & ~away[1:]).sum()) >= 5
     assert len(np.unique(seen["places"][0], axis=0)) == BATCH  # everyone a board of its own
 
 

@@ -41,7 +41,7 @@ def make(id: str, kind: str, backend: str) -> Any:
         options |= {"num_agents": 6, "max_steps": STEPS, "map_size": 9, "colours": 3}
     elif id.startswith("Foraging"):  # a list of food for each of them, and a field for all
         options |= {"num_agents": 6, "max_steps": STEPS, "sight": 3 if kind == "features" else None}
-    else:
+    elif id == "Arena-V0":
         options |= {"num_agents": 8, "map_size": 8}
     return cogrid.make(id, backend, **options)
 
@@ -78,7 +78,7 @@ def tally(before: Any, infos: Any, after: Any, verbs: tuple[str, ...]) -> Counte
     moved, bumped = np.asarray(infos["moved"]), np.asarray(infos["bumped"])
     both_moved = moved[:, :, None] & moved[:, None, :]  # (B, n, n)
     counts["follow"] += int(((new[:, :, None] == old[:, None, :]) & both_moved).sum())
-    ahead = old + np.asarray(before.rules.ahead)[np.asarray(after.agent_dir)]
+    ahead = before.rules.on_board(old + np.asarray(before.rules.ahead)[np.asarray(after.agent_dir)])
     onto_floor = np.take_along_axis(np.asarray(after.cells), ahead, -1) < before.rules.n_walkable
     stopped = bumped & onto_floor
     pairs = stopped[:, :, None] & stopped[:, None, :] & ~np.eye(old.shape[1], dtype=bool)

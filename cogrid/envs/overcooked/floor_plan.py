@@ -50,6 +50,9 @@ class Cuisine(Protocol):
     def time_of(self, items: tuple[str, ...]) -> int:
         """How long it cooks."""
 
+    def after(self, soup: tuple[str, ...]) -> Cuisine:
+        """The game as it is for other soups once this one is on its way."""
+
     def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> Cuisine | None:
         """The game as it is told by the things in sight, or by all (None); None if they tell nothing new."""
 
@@ -131,9 +134,8 @@ def hops_to(floor: FloorPlan, targets: tuple[int, ...], rooms: frozenset[int]) -
 
 
 @functools.lru_cache(maxsize=2**12)
-def missing(floor: FloorPlan, larder: tuple[str, ...], items: tuple[str, ...]) -> tuple[str, ...] | None:
+def missing(game: Cuisine, larder: tuple[str, ...], items: tuple[str, ...]) -> tuple[str, ...] | None:
     """What turns a pot's items into the most valuable soup; None if the larder makes no soup of them."""
-    game = floor.game
     counts = range(4 - len(items)) if game.cook_start == "interact" else (3 - len(items),)
     extras = [e for n in counts for e in itertools.combinations_with_replacement(larder, n)]
 

@@ -171,8 +171,12 @@ class Kitchen(Game):
         """The ingredients."""
         return INGREDIENTS
 
-    def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> Kitchen:
+    def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> Kitchen | None:
         """Cooks know the orders of the classic game from the beginning."""
+        return self
+
+    def after(self, soup: tuple[str, ...]) -> Kitchen:
+        """Every soup scores, however many there are."""
         return self
 
     @property

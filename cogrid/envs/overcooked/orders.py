@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 from cogrid.core.chance import Chance
 from cogrid.core.features import Feature
@@ -102,6 +102,20 @@ class OrderKitchen(Kitchen):
         """Those of the classic game, and of each order what is in it and its time, where soups are served."""
         return (*features.PLANES, *(f"{slot} {what}" for slot in self.places for what in _SHOWN))
 
+    def value_of(self, items: tuple[str, ...]) -> float:
+        """What a delivered soup scores if an order for it is open; one that is never ordered costs."""
+        return super().value_of(items) if items in (self.orders or ()) else -self.wrong_cost
+
+    def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> OrderKitchen | None:
+        """The orders that are open, which are read at a serving."""
+        if seen is not None and not any(map(self.shows, seen)):
+            return None
+        orders = sorted((thing for thing in slots if isinstance(thing, Order)), key=lambda order: order.left)
+        return OpenOrders(**self._options(), open=tuple(order.soup for order in orders))
+
+    def _options(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(OrderKitchen)}
+
     def shows(self, thing: Thing) -> bool:
         """Orders are seen at the servings."""
         return isinstance(thing, Serving)
@@ -115,3 +129,27 @@ class OrderKitchen(Kitchen):
 
 
 _SHOWN = ("onions", "tomatoes", "time left")
+
+
+@dataclass(frozen=True)
+class OpenOrders(OrderKitchen):
+    """The kitchen as a cook knows it who has read the orders."""
+
+    open: tuple[tuple[str, ...], ...] = ()  # the oldest first
+
+    def value_of(self, items: tuple[str, ...]) -> float:
+        """Nobody pays for what is not open; of what is, the oldest is worth a little more."""
+        if items not in self.open:
+            return -max(self.wrong_cost, 1.0)
+        return super().value_of(items) + 1 / (1 + self.open.index(items))
+
+    def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> OrderKitchen | None:
+        """What was read is remembered; but if there was nothing to cook for, by now there may be anything."""
+        return super().menu(seen, slots) or (self if self.open else OrderKitchen(**self._options()))
+
+    def after(self, soup: tuple[str, ...]) -> OpenOrders:
+        """One order less is to be cooked for."""
+        if soup not in self.open:
+            return self
+        place = self.open.index(soup)
+        return replace(self, open=self.open[:place] + self.open[place + 1 :])

@@ -6,7 +6,15 @@ from typing import NamedTuple
 
 from cogrid.core.actions import INTERACT
 from cogrid.core.game import Item, Thing
-from cogrid.envs.overcooked.floor_plan import FAR, FloorPlan, hops_to, missing, steps_between, steps_to
+from cogrid.envs.overcooked.floor_plan import (
+    FAR,
+    Cuisine,
+    FloorPlan,
+    hops_to,
+    missing,
+    steps_between,
+    steps_to,
+)
 from cogrid.envs.overcooked.objects import DISH, Counter, Pot, Soup
 
 AWAY = 50  # steps to where somebody else must bring it
@@ -93,20 +101,52 @@ class Plan:
     def _needs(self) -> tuple[list[Need], list[Need]]:
         """What is needed now, and what for the soups after those that cook; the most urgent first."""
         floor = self.floor
-        soups = [item for item in (*self.scene.held, *self.lying.values()) if isinstance(item, Soup)]
+        soups, jobs, rest = self._jobs()
         now, later = [Need(0, soup, floor.servings) for soup in soups], []
-        for cell in floor.pots:
-            pot = self.scene.things[cell]
-            if not isinstance(pot, Pot) or self.standing.issuperset(floor.beside[cell]):
-                continue  # nobody can get at it
-            lacks, wait = missing(floor, self.larder, pot.items) if pot.timer < 0 else (), max(0, pot.timer)
+        for cell, (pot, lacks) in sorted(jobs.items()):
+            wait = max(0, pot.timer)
             if lacks:
                 now += [Need(LEAD + len(lacks), item, (cell,)) for item in lacks]
-            elif lacks is not None:
+            else:
                 now += [Need(0, None, (cell,))] if pot.timer < 0 else []
                 now += [Need(wait, DISH, (cell,))]
-                later += [Need(LATER + wait, i, (cell,)) for i in missing(floor, self.larder, ()) or ()]
+                later += [Need(LATER + wait, i, (cell,)) for i in self._lacks(rest, Pot((), -1)) or ()]
         return sorted(now, key=lambda need: need.when), sorted(later, key=lambda need: need.when)
+
+    def _jobs(self) -> tuple[list[Soup], dict[int, tuple[Pot, tuple[str, ...]]], Cuisine]:
+        """Soups to serve, pots to work at with what each lacks, and the game as it is for further soups.
+
+        What is furthest gets the orders first. If nobody wants what is in any of the pots, one is cleared.
+        """
+        game, soups, jobs = self.floor.game, [], {}
+        for item in (*self.scene.held, *self.lying.values()):
+            if isinstance(item, Soup) and game.value_of(item.items) >= 0:
+                soups.append(item)
+                game = game.after(item.items)
+        things = ((cell, self.scene.things[cell]) for cell in self.floor.pots)
+        pots = [(cell, pot) for cell, pot in things if isinstance(pot, Pot) and self._within_reach(cell)]
+        unwanted = []
+        for cell, pot in sorted(pots, key=lambda one: (one[1].timer < 0, one[1].timer, -len(one[1].items))):
+            lacks = self._lacks(game, pot)
+            if lacks is not None:
+                jobs[cell] = pot, lacks
+                game = game.after(tuple(sorted(pot.items + lacks)))
+            elif pot.items:
+                unwanted.append((cell, pot))
+        if len(unwanted) == len(pots) and self._lacks(game, Pot((), -1)) is not None:
+            jobs |= {cell: (pot, self._fill(game, pot)) for cell, pot in unwanted[:1]}
+        return soups, jobs, game
+
+    def _within_reach(self, cell: int) -> bool:
+        return not self.standing.issuperset(self.floor.beside[cell])
+
+    def _lacks(self, game: Cuisine, pot: Pot) -> tuple[str, ...] | None:
+        """What a pot lacks for the best soup that it can become; None if nobody would want that."""
+        lacks = missing(game, self.larder, pot.items) if pot.timer < 0 else ()
+        return lacks if lacks is None or game.value_of(tuple(sorted(pot.items + lacks))) >= 0 else None
+
+    def _fill(self, game: Cuisine, pot: Pot) -> tuple[str, ...]:
+        return (missing(game, self.larder, pot.items) if pot.timer < 0 else None) or ()
 
     def _meet_from_hand(self, need: Need) -> bool:
         """Give the need to the nearest cook who holds what it takes."""

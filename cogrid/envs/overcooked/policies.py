@@ -14,6 +14,7 @@ from cogrid.envs.overcooked.floor_plan import Cuisine, floor_plan
 from cogrid.envs.overcooked.planning import Plan, Scene
 
 PATIENCE = 4  # surprises until a cook is no longer counted on
+BACK_OFF = 0.5  # how often a cook waits who could not walk, for somebody whom it cannot see
 REST = 32  # steps without a use for the hands, beyond any cook time, after which somebody else has a turn
 
 
@@ -69,6 +70,8 @@ class ScriptedCooks:
         draw = self._draws[agent]
         if self.noise and draw.random() < self.noise:
             return int(draw.integers(self.rules.n_actions))
+        if self._minds[agent].blocked and draw.random() < BACK_OFF:
+            return self.rules.noop
         return action
 
 
@@ -89,6 +92,7 @@ class _Mind:
         self._idle, self._doubt = [0] * n, [0] * n  # steps and surprises since the hand last changed
         self._menu = self._game
         self._known: Scene | None = None
+        self.blocked = False  # by somebody out of sight who wants the same cell
 
     def plan(self, state: EnvState) -> Plan:
         """What all cooks should do next, as far as is known."""
@@ -147,7 +151,7 @@ class _Mind:
         slots = self.rules.slots
         told = [] if slots is None else [slots.things[k] for k in np.asarray(state.slots).tolist()]
         seen = None if visible is None else [things[cell] for cell in visible]
-        self._menu = self._game.menu(seen, told) or self._menu
+        self._menu = self._menu.menu(seen, told) or self._menu
         return self._menu
 
     def _watch(self, scene: Scene) -> None:
@@ -162,3 +166,8 @@ class _Mind:
                 self._doubt[a] += 1
             if self._idle[a] > self._tired + a:  # not all at once
                 self._idle[a] = -REST
+        if self.eyes is not None:
+            me = self.eyes[0]
+            pose = plan.scene.pos[me], plan.scene.facing[me]
+            walks = plan.floor.actions[plan.actions[me]].walks
+            self.blocked = walks and pose == (scene.pos[me], scene.facing[me])

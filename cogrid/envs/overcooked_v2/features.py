@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from cogrid.core.rules import Rules
 from cogrid.envs.overcooked.objects import DISH, Counter, Pile, Pot, Serving, Soup, kind_of
 from cogrid.envs.overcooked_v2.objects import INGREDIENTS, Button, Indicator, Recipe
 
-_SIDES: Mapping[int, str] = {UP: "north", DOWN: "south", RIGHT: "east", LEFT: "west"}
+_SIDES: Mapping[int, str] = MappingProxyType({UP: "north", DOWN: "south", RIGHT: "east", LEFT: "west"})
 
 
 def planes(ingredients: int, delivery: bool) -> tuple[str, ...]:

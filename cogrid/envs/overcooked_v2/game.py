@@ -202,6 +202,10 @@ class KitchenV2(Game):
         assert isinstance(slots[0], Recipe)
         return dataclasses.replace(self, recipes=(slots[0].items,))
 
+    def after(self, soup: tuple[str, ...]) -> KitchenV2:
+        """The recipe stays until it is delivered."""
+        return self
+
     @property
     def longest(self) -> int:
         """The longest cook time of all soups."""

@@ -11,6 +11,7 @@ import pytest
 
 import cogrid
 from cogrid.backend import rng
+from cogrid.envs.overcooked.objects import Soup
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from tests.envs.overcooked.boards import kitchen, start, state_of
 from tests.episodes import jitted, shared
@@ -370,3 +371,43 @@ def test_soups_of_one_two_and_three_cooks(id, least) -> None:
     for n, soups_at_least in enumerate(least, 1):
         env = shared(f"OvercookedAI-{id}-V0", "numpy", observation="none", infos=True, num_agents=n)
         assert play(env, ScriptedCooks(env.rules))[2].count("deliver") >= soups_at_least
+
+
+ORDERS = "Overcooked-CrampedMixedKitchen-V0"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_cooks_read_the_orders(seed) -> None:
+    """Every soup that they serve is one that is ordered, and they cook both kinds; few orders expire."""
+    env = shared(ORDERS, "numpy", observation="none", infos=True, order_time=60)
+    score, _, verbs = play(env, ScriptedCooks(env.rules), seed=seed)
+    expired = 20 * verbs.count("deliver") - score
+    assert verbs.count("deliver") >= 8
+    assert min(verbs.count("pot onion"), verbs.count("pot tomato")) >= 6
+    assert expired <= 20 * 4
+
+
+def test_cooks_wait_for_orders() -> None:
+    """Without an order nothing is cooked, and a soup that nobody wants is not served."""
+    env = shared(ORDERS, "numpy", observation="none", infos=True, order_gap=10**6)
+    soup = env.spec.symbols.item_number[Soup(("onion",) * 3)]
+    state = env.replace(env.reset_fn(rng.key(0))[0], held=np.array([soup, 0]))
+    score, _, verbs = play(env, ScriptedCooks(env.rules), state=state, steps=60)
+    assert (score, verbs) == (0.0, ["put down"])
+
+
+@pytest.mark.parametrize(
+    ("id", "sight", "least"),
+    [
+        (ORDERS, 1, 2),
+        (ORDERS, 2, 8),
+        ("Overcooked-AsymmetricAdvantages-PartialObs-V0", 1, 16),
+        ("OvercookedAI-CounterCircuit-V0", 1, 5),
+        ("OvercookedAI-MultiplayerSchelling-V0", 1, 6),
+        ("OvercookedAI-MultiplayerSchelling-V0", 2, 12),
+    ],
+)
+def test_soups_of_cooks_who_see_little(id, sight, least) -> None:
+    """Each acts on what it has seen itself, so that not even two who stand face to face share a thought."""
+    env = shared(id, "numpy", observation="none", infos=True)
+    assert play(env, ScriptedCooks(env.rules, sight=sight))[2].count("deliver") >= least

@@ -1,0 +1,57 @@
+"""Hooks: what a game may write, and errors for what looks like one and is none, or lacks its other half."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from cogrid.core.game import Game
+
+#: A hook that is never asked unless another one is written too.
+_NEEDS: Mapping[str, str] = MappingProxyType(
+    {
+        "tick_near": "near",
+        "act": "actions",
+        "join": "joint",
+        "strength": "joint",
+        "most_strength": "joint",
+        "reply": "slots",
+        "tick_slot": "slots",
+        "rank": "slots",
+        "shows": "slots",
+        "paint_slot": "slots",
+        "spawn": "away",
+        "paint_away": "away",
+    }
+)
+
+
+def written(game: Game) -> tuple[str, ...]:
+    """The hooks that a game writes itself: methods and class variables that are not those of `Game`."""
+    return tuple(name for name in _public(Game) if getattr(type(game), name) is not getattr(Game, name))
+
+
+def check_hooks(game: Game) -> None:
+    """Raise an error for a public name that resembles a hook, and for a hook that would never be asked."""
+    name_, own = type(game).__name__, type(game).__mro__[: type(game).__mro__.index(Game)]
+    options = {field.name for field in dataclasses.fields(game)}
+    for name in dict.fromkeys(name for one in own for name in _public(one)):
+        if name in options or hasattr(Game, name):
+            continue
+        if meant := difflib.get_close_matches(name, _public(Game), 1, 0.85):
+            raise TypeError(
+                f"{name_}.{name} is no hook of a game: call it {meant[0]!r} if you mean that one, "
+                f"or {'_' + name!r} if it is a helper."
+            )
+    mine = written(game)
+    for hook, other in _NEEDS.items():
+        if hook in mine and other not in mine:
+            raise TypeError(
+                f"{name_}.{hook} is never asked, because {name_} has no {other!r}: write both or neither."
+            )
+
+
+def _public(one: type) -> list[str]:
+    return [name for name in vars(one) if not name.startswith("_")]

@@ -1,0 +1,206 @@
+"""The games of the commons: apples to eat, players to send out, an orchard or a river to look after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
+
+from cogrid.core.answers import checked_flag
+from cogrid.core.chance import Chance
+from cogrid.core.features import Agents, Faced, Feature, Place
+from cogrid.core.game import (
+    Aim,
+    AnyReward,
+    Game,
+    Item,
+    Meeting,
+    Near,
+    OneCell,
+    Outcome,
+    Reward,
+    Thing,
+    View,
+    checked_integer,
+)
+from cogrid.core.layout import Layout
+from cogrid.core.look import GREEN, INK, SKY, VERMILLION, Look, bare_floor, box, disk, line, token
+from cogrid.envs.commons import layouts
+
+FLOOR, WALL, APPLE, GRASS, PAD, WATER, DIRT = "floor", "wall", "apple", "grass", "pad", "water", "dirt"
+ZAP, CLEAN = "zap", "clean"
+
+
+@dataclass(frozen=True)
+class Commons(Game):
+    """Apples are eaten by walking onto them; a zap sends the first player in its beam out for a while."""
+
+    timeout: int = 25  # steps for which a player that was zapped is out
+    common: bool = False  # whether every apple pays all players
+
+    actions: ClassVar[tuple[str, ...]] = (ZAP,)
+    planes: ClassVar[tuple[str, ...]] = (
+        *("wall", "apple", "grass", "me", "other", "facing", "out", "others out"),
+    )
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        checked_integer("timeout", self.timeout, 1, 200)
+        object.__setattr__(self, "common", checked_flag("common", self.common))
+
+    def walkable(self, thing: Thing) -> bool:
+        """All but walls: apples, grass, pads and the river."""
+        return thing != WALL
+
+    def enter(self, held: Item, thing: Thing) -> Outcome | None:
+        """Eat an apple; who was zapped in this very step does not."""
+        return Outcome(held, GRASS, "eat", 1.0) if thing == APPLE and held is None else None
+
+    def aim(self, action: str) -> Aim:
+        """Beams are three cells long, with one more cell to either side."""
+        return Aim(reach=3, width=1) if action in self.actions else Aim()
+
+    def meet(self, action: str, held: Item, other: Item) -> Meeting | None:
+        """A zap sends the other one out."""
+        return Meeting(held, self.timeout, ZAP) if action == ZAP and held is other is None else None
+
+    def tick_hand(self, held: Item) -> Item:
+        """A hand holds nothing, or the number of steps for which its player is still out."""
+        return held - 1 if isinstance(held, int) and held > 1 else None
+
+    def away(self, held: Item) -> bool:
+        """Who is out is off the board."""
+        return held is not None
+
+    def spawn(self, thing: Thing) -> bool:
+        """Players come back to the pads."""
+        return thing == PAD
+
+    def view(self) -> View:
+        """Eleven by eleven cells, nine of them ahead."""
+        return View(ahead=9, behind=1, side=5)
+
+    def rewards(self) -> tuple[AnyReward, ...]:
+        """An apple pays 1 to the player that eats it, or to all."""
+        return (Reward("apples", lambda event: event.value, team=self.common),)
+
+    def features(self) -> tuple[Feature, ...]:
+        """Who is out and for how long, what is ahead, where one stands."""
+        seen = (APPLE, GRASS, WATER, DIRT, WALL)
+        return (
+            Agents(("nothing", "out"), lambda item: (float(item is None), (item or 0) / self.timeout)),  # type: ignore[operator]
+            Faced(seen, lambda thing: tuple(float(thing == one) for one in seen)),
+            Place(),
+        )
+
+    def paint(self, thing: Thing) -> Mapping[str, int]:
+        """Every kind of thing but floor and pads has a plane."""
+        return {str(thing): 1} if thing not in (FLOOR, PAD) else {}
+
+    def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
+        """Facing is 1 right, 2 down, 3 left, 4 up, as seen by the one who looks up."""
+        return {"me": 1} if own else {"other": 1, "facing": facing + 1}
+
+    def paint_away(self, own: bool, held: Item) -> Mapping[str, int]:
+        """One's own steps out, and the number of the others who are out."""
+        steps = held if isinstance(held, int) else 1
+        return {"out": steps} if own else {"others out": 1}
+
+    def item_name(self, item: Item) -> str:
+        """The only items are steps out."""
+        return f"out {item}"
+
+    def glyph(self, thing: Thing) -> str:
+        """Letters of the legend, floor and grass light."""
+        return {FLOOR: "  ", WALL: "##", APPLE: "a ", GRASS: ". ", PAD: "p ", WATER: "~ ", DIRT: "d "}[
+            str(thing)
+        ]
+
+    def look(self, thing: Thing) -> Look:
+        """Flat colours: grass green, water blue, dirt brown."""
+        match thing:
+            case "grass":
+                return _grass()
+            case "apple":
+                return (*_grass(), disk(INK, 0.5, 0.55, 0.3), disk(VERMILLION, 0.5, 0.55, 0.25), *_stalk())
+            case "pad":
+                return (*bare_floor(), disk("#00000018", 0.5, 0.5, 0.36))
+            case "water":
+                return (box(SKY, 0, 0, 1, 1),)
+            case "dirt":
+                spots = (disk("#6b4f2a", x, y, 0.15) for x, y in ((0.3, 0.35), (0.65, 0.3), (0.5, 0.7)))
+                return (box("#8fa6a0", 0, 0, 1, 1), *spots)
+        return super().look(thing)
+
+    def look_item(self, item: Item) -> Look:
+        """Never seen: who holds one is off the board."""
+        return token(self.item_name(item))
+
+
+def _grass() -> Look:
+    return box("#dcebcf", 0, 0, 1, 1), box(GREEN + "30", 0.06, 0.06, 0.94, 0.94, 0.1)
+
+
+def _stalk() -> Look:
+    return (line(INK, 0.06, (0.5, 0.33), (0.58, 0.18)),)
+
+
+@dataclass(frozen=True)
+class Harvest(Commons):
+    """Commons Harvest: apples grow back by the apples around them, so a patch that is emptied is lost."""
+
+    legend: ClassVar[Mapping[str, Thing]] = MappingProxyType(
+        {" ": FLOOR, "#": WALL, "a": APPLE, ".": GRASS, "P": PAD}
+    )
+    layouts: ClassVar[Mapping[str, Layout]] = layouts.HARVESTS
+    #: Of 1000, by the apples within distance 2: none, one, two, three or more.
+    growth: ClassVar[tuple[int, ...]] = (0, 1, 5, 25)
+
+    def near(self) -> Near:
+        """Apples in a circle of radius 2."""
+        return Near(lambda thing: int(thing == APPLE), most=3, radius=2)
+
+    def tick_near(self, thing: Thing, count: int) -> Thing | Chance:
+        """Grass grows an apple by chance."""
+        if thing != GRASS or not (weight := self.growth[count]):
+            return thing
+        return Chance((APPLE, weight), (GRASS, 1000 - weight))
+
+
+@dataclass(frozen=True)
+class CleanUp(Commons):
+    """Clean Up: the dirtier the river, the fewer apples grow; somebody has to clean it."""
+
+    river: int = layouts.RIVER  # cells of the river in the layout; at two fifths of dirt nothing grows
+
+    legend: ClassVar[Mapping[str, Thing]] = MappingProxyType(
+        {" ": FLOOR, "#": WALL, "a": APPLE, ".": GRASS, "P": PAD, "w": WATER, "d": DIRT}
+    )
+    layouts: ClassVar[Mapping[str, Layout]] = layouts.CLEAN_UPS
+    actions: ClassVar[tuple[str, ...]] = (ZAP, CLEAN)
+    planes: ClassVar[tuple[str, ...]] = (*Commons.planes, "water", "dirt")
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        checked_integer("river", self.river, 1, 2**12)
+
+    def act(self, action: str, held: Item, thing: Thing) -> Outcome | None:
+        """The first dirt in the beam becomes water."""
+        return Outcome(held, WATER, CLEAN) if (action, held, thing) == (CLEAN, None, DIRT) else None
+
+    def near(self) -> Near:
+        """All dirt, up to where nothing grows."""
+        return Near(lambda thing: int(thing == DIRT), most=-(-2 * self.river // 5), radius=None)
+
+    def tick_near(self, thing: Thing, count: int) -> Thing | Chance:
+        """Grass grows an apple with 0.05 · (1 − dirt / (0.4 · river)) = (2 river − 5 dirt) / 40 river."""
+        weight = 2 * self.river - 5 * count
+        if thing != GRASS or weight <= 0:
+            return thing
+        return Chance((APPLE, weight), (GRASS, 40 * self.river - weight))
+
+    def one_cell(self) -> tuple[OneCell, ...]:
+        """From step 50 on, half of the steps make one clean cell dirty."""
+        return (OneCell(lambda thing: thing == WATER, lambda thing: DIRT, weight=1, out_of=2, since=50),)
