@@ -16,7 +16,7 @@ from cogrid.play import session as module
 from cogrid.play.session import Session, film_of
 from cogrid.replay import Replay, record
 from tests.episodes import shared
-from tests.test_policies import checkpoint
+from tests.test_policies import saved
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 
@@ -168,7 +168,7 @@ def test_another_world() -> None:
 
 def test_a_partner_that_was_asked_for_is_there_or_refused() -> None:
     with pytest.raises(
-        ValueError, match="Arena-V0 has no partner 'scripted': choose random, or a checkpoint"
+        ValueError, match="Arena-V0 has no partner 'scripted': choose random, or a policy file"
     ):
         Session(ARENA, partner="scripted")
     assert Session(ARENA, partner="random").partner == "random"
@@ -190,7 +190,7 @@ def test_a_replay_is_shown_while_the_game_waits() -> None:
 
 
 def test_a_trained_partner(tmp_path) -> None:
-    file = checkpoint(tmp_path / "a.npz", len(shared(ROOM, "numpy").feature_names))
+    file = saved(tmp_path / "a.npz", len(shared(ROOM, "numpy").feature_names))
     session = Session(ROOM, seed=0, speed=0, partner=file)
     assert session.greet()[0]["partner"] == "trained"
     game, _ = session.do({"do": "choose", "partner": "random"})
