@@ -35,6 +35,7 @@ HOOKS = (
     "tests/core/test_slots.py",
     "tests/core/test_joining.py",
     "tests/core/test_views.py",
+    "tests/core/test_sights.py",
     "tests/core/test_leaving.py",
     "tests/core/test_boards.py",
     "tests/envs/overcooked/test_generated.py",

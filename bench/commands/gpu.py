@@ -1,4 +1,4 @@
-"""Compile for NVIDIA GPUs, which need not be there, and compare kernels and bytes with the baselines.
+"""Compile for NVIDIA GPUs without one, and compare kernels and bytes with the baselines.
 
 Nothing is run: the speeds are modelled from what was counted.
 """

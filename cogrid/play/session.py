@@ -61,7 +61,7 @@ class Session:
         self._identity = _identity(self._checkpoint) if self._checkpoint else None
         if asked not in (None, self.partner):
             possible = ", ".join(self._partners(self.env.rules))
-            raise ValueError(f"{id} has no partner {asked!r}: choose {possible}, or a checkpoint.")
+            raise ValueError(f"{id} has no partner {asked!r}: choose {possible}, or a policy file.")
 
     def _open(self, id: str, partner: str | None, people: Sequence[int]) -> None:
         """Another episode, also of another game; nothing changes if there is something wrong with it.
@@ -255,7 +255,7 @@ _COMMANDS: Mapping[str, Callable[[Session, Message], list[Message]]] = MappingPr
 
 
 def _identity(checkpoint: str) -> dict[str, str]:
-    """Which checkpoint plays: the name of its file and a digest of what is in it."""
+    """Which policy plays: the name of its file and a digest of what is in it."""
     path = Path(checkpoint)
     return {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 

@@ -168,7 +168,7 @@ def test_another_world() -> None:
 
 def test_a_partner_that_was_asked_for_is_there_or_refused() -> None:
     with pytest.raises(
-        ValueError, match="Arena-V0 has no partner 'scripted': choose random, or a checkpoint"
+        ValueError, match="Arena-V0 has no partner 'scripted': choose random, or a policy file"
     ):
         Session(ARENA, partner="scripted")
     assert Session(ARENA, partner="random").partner == "random"
