@@ -61,10 +61,22 @@ def compiled_counters(traced: Any, compiled: Any) -> dict[str, int]:
 
 
 def equations(jaxpr: Any) -> int:
-    """All equations of a jaxpr, those inside of calls, loops and branches included."""
-    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
-    inner = [p for equation in jaxpr.eqns for value in equation.params.values() for p in _jaxprs(value)]
-    return len(jaxpr.eqns) + sum(map(equations, inner))
+    """All equations of a jaxpr, those inside of calls, loops and branches included.
+
+    Of a choice by platform only the branch of this platform counts: nothing else of it is compiled.
+    """
+    import jax
+
+    count = 0
+    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        if platforms := equation.params.get("branches_platforms"):
+            pairs = zip(equation.params["branches"], platforms, strict=True)
+            count += equations(
+                next(b for b, names in pairs if names is None or jax.default_backend() in names)
+            )
+        elif equation.primitive.name != "platform_index":
+            count += 1 + sum(equations(p) for value in equation.params.values() for p in _jaxprs(value))
+    return count
 
 
 def _jaxprs(value: Any) -> list[Any]:

@@ -179,6 +179,15 @@ if HAS_JAX:
         cond = count(lambda x: jax.lax.cond(True, two, lambda y: two(two(y)), x), x)
         assert cond >= 1 + 2 + 4
 
+    def test_equations_of_other_platforms_do_not_count() -> None:
+        def chosen(x: Any) -> Any:
+            return jax.lax.platform_dependent(x, cpu=jnp.sin, default=lambda y: jnp.sin(jnp.cos(jnp.exp(y))))
+
+        assert jax.default_backend() == "cpu"
+        traced = jax.make_jaxpr(jax.vmap(chosen))(jnp.ones(3))
+        assert "cos" in str(traced)
+        assert equations(traced) == equations(jax.make_jaxpr(jnp.sin)(jnp.ones(3)))
+
     @pytest.mark.xdist_group("counters")
     def test_counters_of_the_step() -> None:
         env = shared(ROOM, "jax")
