@@ -9,13 +9,13 @@ from types import MappingProxyType
 
 from cogrid.core.game import Game
 
-#: A hook that is never asked unless another one is written too.
-_NEEDS: Mapping[str, str] = MappingProxyType(
+#: A hook that is never asked unless another one, or one of several, is written too.
+_NEEDS: Mapping[str, str | tuple[str, ...]] = MappingProxyType(
     {
         "tick_near": "near",
         "act": "actions",
         "join": "joint",
-        "strength": "joint",
+        "strength": ("joint", "placed"),
         "most_strength": "joint",
         "reply": "slots",
         "tick_slot": "slots",
@@ -46,10 +46,12 @@ def check_hooks(game: Game) -> None:
                 f"or {'_' + name!r} if it is a helper."
             )
     mine = written(game)
-    for hook, other in _NEEDS.items():
-        if hook in mine and other not in mine:
+    for hook, others in _NEEDS.items():
+        asking = (others,) if isinstance(others, str) else others
+        if hook in mine and not set(asking) & set(mine):
+            lacking = " and no ".join(map(repr, asking))
             raise TypeError(
-                f"{name_}.{hook} is never asked, because {name_} has no {other!r}: write both or neither."
+                f"{name_}.{hook} is never asked, because {name_} has no {lacking}: write both or neither."
             )
 
 

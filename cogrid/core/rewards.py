@@ -9,7 +9,7 @@ import numpy as np
 
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState, Events
-from cogrid.core.game import AnyReward, Game, Item, Price, Replies, Reward, Tally, Thing
+from cogrid.core.game import AnyReward, Item, Price, Replies, Reward, Tally, Thing
 from cogrid.core.prices import Pay, by_slot, price, replies, tally
 from cogrid.core.rules import Rules
 
@@ -52,10 +52,10 @@ def terms(rules: Rules) -> tuple[Term, ...]:
 
 
 def never_paid(rules: Rules) -> list[str]:
-    """The terms, of those that an author wrote, that nothing that can happen on these layouts pays."""
-    if type(rules.spec.game).rewards is Game.rewards:
-        return []
-    return [term.reward.name for term in terms(rules) if not term.points.any()]
+    """The terms that nothing that can happen on these layouts pays."""
+    paid = {term.reward.name for term in terms(rules)}
+    wanted = (reward for reward in rules.spec.game.rewards() if rules.spec.shaping or not reward.shaping)
+    return [reward.name for reward in wanted if reward.name not in paid]
 
 
 def _compile(rules: Rules, reward: AnyReward) -> Term:
@@ -135,9 +135,10 @@ def score(rules: Rules, before: EnvState, state: EnvState, choice: Array, events
 def components(
     rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events
 ) -> dict[str, Array]:
-    """Term by term, before the shaping weight: name -> (*B, n)."""
+    """Term by term, before the shaping weight: name -> (*B, n); what can never pay is 0."""
     over, zero = before.done[..., None], lift(rules.nothing, before.pos.ndim)
-    return {
+    never = dict.fromkeys(never_paid(rules), rules.xp.zeros(before.pos.shape, np.float32))
+    return never | {
         term.reward.name: rules.xp.where(over, zero, _paid(rules, term, before, state, choice, events))
         for term in terms(rules)
     }

@@ -208,11 +208,19 @@ def _layout(game: Game, given: str | Layout, number: int) -> Layout:
     if "\n" in given:
         return Layout(f"own-{number}", given)
     if given not in game.layouts:
+        close = difflib.get_close_matches(given[:80], game.layouts, 3, 0.5)
+        known = sorted(game.layouts)
+        told = f"did you mean {' or '.join(map(repr, close))}" if close else f"known are {_some(known)}"
         raise ValueError(
-            f"unknown layout {brief(given)}: known names are {', '.join(sorted(game.layouts))}; "
-            "a board of your own is one text with line breaks."
+            f"unknown layout {brief(given)}: {told}; a board of your own is one text with line breaks."
         )
     return game.layouts[given]
+
+
+def _some(names: list[str]) -> str:
+    """The first of many names."""
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return ", ".join(names[:8]) + more
 
 
 def _check_choice(name: str, value: str, choices: Iterable[str]) -> None:

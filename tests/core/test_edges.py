@@ -100,7 +100,7 @@ CLOSED = Layout("closed", "#####\n#1d2#\n#####")
 @pytest.mark.parametrize(
     ("wrong", "layout", "options", "message"),
     [
-        ("value", CLOSED, {}, "a verb and a finite value"),
+        ("value", CLOSED, {}, "a verb, a thing and a finite value"),
         ("kind", CLOSED, {}, "Place names the kind 'dor'"),
         ("", Layout("open", "##d##\n#1 2#\n#####"), {}, "can open at row 0, column 2"),
         ("", CLOSED, {"shaping": 1.0}, "can pay 400 points in a step"),
