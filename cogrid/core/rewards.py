@@ -51,11 +51,12 @@ def terms(rules: Rules) -> tuple[Term, ...]:
     return compiled
 
 
-def never_paid(rules: Rules) -> list[str]:
+@functools.lru_cache(maxsize=256)
+def never_paid(rules: Rules) -> tuple[str, ...]:
     """The terms that nothing that can happen on these layouts pays."""
     paid = {term.reward.name for term in terms(rules)}
     wanted = (reward for reward in rules.spec.game.rewards() if rules.spec.shaping or not reward.shaping)
-    return [reward.name for reward in wanted if reward.name not in paid]
+    return tuple(reward.name for reward in wanted if reward.name not in paid)
 
 
 def _compile(rules: Rules, reward: AnyReward) -> Term:
@@ -137,8 +138,9 @@ def components(
 ) -> dict[str, Array]:
     """Term by term, before the shaping weight: name -> (*B, n); what can never pay is 0."""
     over, zero = before.done[..., None], lift(rules.nothing, before.pos.ndim)
-    never = dict.fromkeys(never_paid(rules), rules.xp.zeros(before.pos.shape, np.float32))
-    return never | {
+    never = never_paid(rules)
+    none = (before.pos - before.pos).astype(np.float32) if never else zero  # (*B, n)
+    return dict.fromkeys(never, none) | {
         term.reward.name: rules.xp.where(over, zero, _paid(rules, term, before, state, choice, events))
         for term in terms(rules)
     }

@@ -136,7 +136,8 @@ if len(BACKENDS) > 1:
         assert all(counts[verb] > 50 for verb in wanted), counts
         if id.startswith("Overcooked"):
             verbs = ("pot onion", "plate", "deliver", "take dish", "put down", "pick up")
-            assert min(counts[verb] for verb in verbs) >= 5, counts
+            least = 3 if "LongRoom" in id else 5  # where the ways are long
+            assert min(counts[verb] for verb in verbs) >= least, counts
 
 
 @pytest.mark.parametrize(("id", "kind"), groups([case for case in CASES if case[1] != "none"]))

@@ -38,7 +38,7 @@ def test_every_module_of_the_folder_declares_targets() -> None:
     stems = {path.stem for path in (ROOT / "bench" / "peers" / "libraries").glob("*.py")} - WITHOUT_TARGETS
     modules = [import_module(f"{libraries.__name__}.{stem}") for stem in stems]
     declared = [target for module in modules for target in module.TARGETS]
-    assert len(stems) == 7
+    assert len(stems) == 8
     assert Counter(id(one) for one in (*declared, *COGRID_TARGETS)) == Counter(map(id, TARGETS))
 
 
@@ -58,7 +58,8 @@ def test_the_ways_of_python_peers_exist(tmp_path: Path) -> None:
         assert callable(module.prepare)
         assert job["way"] in getattr(module, "_WAYS", ["play"])
         seen[one.peer.name] += 1
-    assert set(seen) == {"cogrid", "jaxmarl", "overcooked", "gymnasium", "gymnax", "lbforaging", "jumanji"}
+    overcooked = {"jaxmarl", "jaxmarl_v2", "overcooked"}
+    assert set(seen) == {"cogrid", *overcooked, "gymnasium", "gymnax", "lbforaging", "jumanji"}
 
 
 def test_a_module_in_the_folder_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
