@@ -239,7 +239,8 @@ def test_inner_exit_code_of_a_gpu_benchmark_reaches_the_shell(tmp_path: Path) ->
 
 @pytest.mark.parametrize("session", ["gpu-compile(cuda12)", "gpu-compile-full(cuda13)"])
 def test_without_the_compiler_one_sentence_and_69(session: str, tmp_path: Path) -> None:
-    done = nox("-s", session, "--envdir", str(tmp_path), **OFFLINE)
+    nothing = {"UV_CACHE_DIR": str(tmp_path / "cache"), "PIP_CACHE_DIR": str(tmp_path / "cache")}
+    done = nox("-s", session, "--envdir", str(tmp_path), **OFFLINE, **nothing)
     assert done.returncode == 69
     variant = session.partition("(")[2].rstrip(")")
     assert done.stderr.count(f"No compiler for {variant}: jax-{variant}-pjrt and nvidia-cuda-nvcc") == 1
