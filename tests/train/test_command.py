@@ -169,7 +169,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
         (("--out", "new", "--gamma", "7"), "gamma is 7.0, but must be from 0 to 1."),
         (("--out", "new", "--clip", "-1"), "clip is -1.0, but must be at least 0."),
         (("--out", "new", "--learning-rate", "nan"), "learning_rate is nan, but must be finite."),
-        (("--out", "new", "Arina-V0"), "unknown environment id 'Arina-V0': did you mean 'Arena-V0'?"),
+        (("--out", "new", "Arina-V0"), "unknown environment id 'Arina-V0': did you mean 'Arena-V0'"),
         (("--out", "new", "--observation", "none"), "observation is 'none', but must be one of features,"),
     ],
 )
