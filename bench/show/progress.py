@@ -32,6 +32,7 @@ class Progress:
         self._task: Any = None
         self._where = self._name = ""
         self._began, self._over = time.monotonic(), threading.Event()
+        self._writing = threading.Lock()  # the clock and the caller take turns
         self._clock = threading.Thread(target=self._tick, daemon=True)
 
     def __enter__(self) -> Progress:
@@ -46,7 +47,7 @@ class Progress:
 
     def _tick(self) -> None:
         while not self._over.wait(ON_A_TERMINAL if self._console.is_terminal else IN_A_PIPE):
-            with contextlib.suppress(OSError):  # nobody reads it any more
+            with self._writing, contextlib.suppress(OSError):  # nobody reads it any more
                 if self._task is not None:
                     self._bar.refresh()
                 elif self._name:
@@ -54,18 +55,21 @@ class Progress:
                     print(f"{self._where} {self._name}: {seconds:.0f} s so far", file=sys.stderr, flush=True)
 
     def start(self, name: str, number: int, total: int) -> None:
-        self._where, self._name, self._began = f"[{number + 1}/{total}]", name, time.monotonic()
-        if not self._console.is_terminal:
-            return
-        if self._task is None:
-            self._bar.start()
-            self._task = self._bar.add_task(name, total=total)
-        self._bar.update(self._task, description=name, completed=number, refresh=True)
+        with self._writing:
+            self._where, self._name, self._began = f"[{number + 1}/{total}]", name, time.monotonic()
+            if not self._console.is_terminal:
+                return
+            if self._task is None:
+                self._bar.start()
+                self._task = self._bar.add_task(name, total=total)
+            self._bar.update(self._task, description=name, completed=number, refresh=True)
 
     def finish(self, name: str, outcome: str) -> None:
-        line = f"{self._where} {name}: {outcome}"
-        if self._task is None:
-            print(line, file=sys.stderr, flush=True)
-        else:
-            self._bar.update(self._task, advance=1, refresh=True)
-            self._console.print(line, markup=False, highlight=False)
+        with self._writing:
+            line = f"{self._where} {name}: {outcome}"
+            self._name = ""  # nothing is being measured until the next start
+            if self._task is None:
+                print(line, file=sys.stderr, flush=True)
+            else:
+                self._bar.update(self._task, advance=1, refresh=True)
+                self._console.print(line, markup=False, highlight=False)
