@@ -83,6 +83,8 @@ class Game:
     swaps: ClassVar[bool] = False
     #: Actions of these verbs end the episode for the acting agent.
     final_verbs: ClassVar[frozenset[str]] = frozenset()
+    #: Verbs whose steps the counts of the infos add up, so that their mean is known.
+    timed: ClassVar[tuple[str, ...]] = ()
     #: Names of the planes of grid observations, and the one that is all ones near the end, with its steps.
     planes: ClassVar[tuple[str, ...]] = ()
     countdown: ClassVar[tuple[str, int] | None] = None

@@ -19,11 +19,17 @@ def full(request: pytest.FixtureRequest) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """What the tests of OvercookedV2 met, added up over all layouts."""
-    met = Counter[str]()
+    """What the tests of OvercookedV2 met, added up over all layouts; and of foraging, each by itself."""
+    met, fields = Counter[str](), list[str]()
     for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
-        for name, value in getattr(report, "user_properties", ()):
-            met.update(value if name == "met" and report.when == "call" else {})
+        told = getattr(report, "user_properties", ()) if report.when == "call" else ()
+        for name, value in told:
+            met.update(value if name == "met" else {})
+            fields += [value] if name == "foraging" else []
+    if fields:
+        terminalreporter.section("Foraging: what was compared, and how often it was met")
+        for line in sorted(fields):
+            terminalreporter.write_line(line)
     if met:
         terminalreporter.section("OvercookedV2: what was compared, and how often it was met")
         for name, times in sorted(met.items()):
