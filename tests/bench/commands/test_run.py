@@ -83,7 +83,7 @@ def test_a_run_ends_with_what_changed(
     measured.planted = {"samples": [value / 2 for value in many], "counters": {"operations": 100}}
     assert bench(*run, tmp_path / "d.json", *against, "--strict") == 21
     assert bench(*run, tmp_path / "e.json", *against) == 0
-    assert "SLOWER than the baseline: 4." in capsys.readouterr().out
+    assert "SLOWER than the baseline: 5." in capsys.readouterr().out
 
 
 def test_a_wrong_result_outranks_a_failure() -> None:
