@@ -232,6 +232,10 @@ class Game:
             return bare_floor() if kind == "floor" else closed_wall()
         return plate(kind, self.glyph(thing)[0])
 
+    def look_slot(self, thing: Thing, slot: str, inside: Thing) -> Look:
+        """What a slot adds to the look of a thing that `shows` it; clocks are best rounded to a few looks."""
+        return ()
+
     def look_item(self, item: Item) -> Look:
         """What an item is drawn of, as large as a cell; hands and things hold it smaller."""
         return token(self.item_name(item))
