@@ -234,7 +234,7 @@ _BESIDE = ("plate", "put down", "pick up")
 def _check(pair: Pair, met: Counter[str]) -> None:
     """Every thing that can happen in a layout has happened."""
     game = pair.env.spec.game
-    wanted = {"did: take dish": 20, "did: pot": 20, "did: plate": 20, "did: deliver": 5, "did: put down": 20}
+    wanted = {"did: take dish": 20, "did: pot": 20, "did: plate": 10, "did: deliver": 5, "did: put down": 20}
     wanted |= {"did: pick up": 20, "soup of the recipe delivered": 3}
     if "B" in pair.env.spec.layout[0].text:
         wanted["did: press"] = 20

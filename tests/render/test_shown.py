@@ -103,7 +103,8 @@ def test_a_view_tells_what_is_shown(scene: Any) -> None:
             for name, number in zip(env.rules.slots.names, state.slots.tolist(), strict=True)
         ]
         expected = tuple(shape for look in added for shape in look) if env.spec.game.shows(thing) else ()
-        assert look_of(env.rules, view)[-len(expected) or None :] == expected
+        look = look_of(env.rules, view)
+        assert look[len(look) - len(expected) :] == expected
         assert bool(expected) == (env.spec.game.kind(thing) in ("serving", "indicator", "button"))
 
 
