@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from cogrid.envs.overcooked_v2.objects import Button, Recipe
 def random_states(env: Any, fresh: Any, generator: np.random.Generator) -> Any:
     """The states of a batch after a reset, with everything in them drawn anew."""
     size, n = np.shape(fresh.pos)
-    cells = np.stack([_cells(env.rules, generator) for _ in range(size)])
+    cells = _cells(env.rules, size, generator)
     pos, facing = _stands(env.rules, size, generator)
     held = np.where(generator.random((size, n)) < 0.3, 0, generator.integers(0, env.rules.n_items, (size, n)))
     slots = _slots(env.rules, size, generator)
@@ -36,25 +37,29 @@ def busy_actions(generator: np.random.Generator, size: tuple[int, ...]) -> np.nd
     return generator.choice(7, size, p=[0.11, 0.11, 0.11, 0.11, 0.5, 0.03, 0.03]).astype(np.int32)
 
 
-def _cells(rules: Any, generator: np.random.Generator) -> np.ndarray:
-    """A board; pots are empty, partly full, cooking, almost ready and ready about as often."""
+def _cells(rules: Any, size: int, generator: np.random.Generator) -> np.ndarray:
+    """(size, cells) boards; pots are empty, partly full, cooking, almost ready and ready about as often."""
+    boards = np.tile(rules.boards[0], (size, 1))
+    for cell, number in enumerate(rules.boards[0].tolist()):
+        if groups := _groups(rules, number):
+            drawn = generator.integers(len(groups), size=size)
+            boards[:, cell] = [generator.choice(groups[group]) for group in drawn]
+    return boards
+
+
+@functools.lru_cache(maxsize=256)
+def _groups(rules: Any, number: int) -> list[list[int]]:
+    """What a thing can become, by number, in groups that are to be met equally often."""
     symbols = rules.spec.symbols
-    cells = rules.boards[0].copy()
-    for cell, number in enumerate(cells.tolist()):
-        thing = symbols.things[number]
-        if isinstance(thing, Pot):
-            stage = generator.integers(5)
-            fitting = [t for t in rules.reachable(number) if _stage(t) == stage]
-        elif isinstance(thing, Counter):
-            fitting = [t for t in rules.reachable(number) if t.item is not None] * (generator.random() < 0.25)
-        elif isinstance(thing, Button):
-            fitting = [t for t in rules.reachable(number) if t.lit < 10]
-        else:
-            continue
-        if fitting:
-            ordered = sorted(fitting, key=symbols.number.__getitem__)
-            cells[cell] = symbols.number[ordered[generator.integers(len(ordered))]]
-    return cells
+    thing, others = symbols.things[number], {symbols.number[one]: one for one in rules.reachable(number)}
+    if isinstance(thing, Pot):
+        stages = [[k for k in sorted(others) if _stage(others[k]) == stage] for stage in range(5)]
+        return [stage for stage in stages if stage]
+    if isinstance(thing, Counter):
+        return [[number]] * 3 + [[k for k in sorted(others) if others[k].item is not None]]
+    if isinstance(thing, Button):
+        return [[k for k in sorted(others) if others[k].lit < 10]]
+    return []
 
 
 def _stage(pot: Pot) -> int:
