@@ -96,6 +96,10 @@ class JaxBackend:
         """A written copy."""
         return _on_cpu_else(_over_batch(_write, grid.ndim), _select, grid, index, value)
 
+    def put_where(self, test: Any, grid: Any, index: Any, value: Any) -> Any:
+        """A choice in every cell, which XLA joins with whatever reads the board next."""
+        return _select(grid, index, value, test)
+
     def place(self, array: Any, index: np.ndarray[Any, Any], value: Any) -> Any:
         """One scatter; elsewhere every cell takes its value or keeps its own."""
         size = array.shape[-1]
@@ -281,11 +285,12 @@ def _write(grid: Any, index: Any, value: Any) -> Any:
     return lax.scatter(grid, index[..., None], value, numbers, mode=_IN_BOUNDS)
 
 
-def _select(grid: Any, index: Any, value: Any) -> Any:
+def _select(grid: Any, index: Any, value: Any, test: Any = None) -> Any:
     """Writes one after the other, each a choice in every cell."""
     every = lift(np.arange(grid.shape[-1], dtype=index.dtype), grid.ndim)
     for i in range(index.shape[-1]):
         here = every == index[..., i : i + 1]
+        here = here if test is None else here & test[..., i : i + 1]
         grid = jnp.where(here, value[..., i : i + 1], grid)
     return grid
 

@@ -262,7 +262,22 @@ def _identity(checkpoint: str) -> dict[str, str]:
 
 def _board(rules: Rules) -> Message:
     colours = [AGENTS[agent % len(AGENTS)] for agent in range(rules.n_agents)]
-    return {"height": rules.height, "width": rules.width, "max": rules.spec.max_steps, "colours": colours}
+    return {
+        "height": rules.height,
+        "width": rules.width,
+        "max": rules.spec.max_steps,
+        "colours": colours,
+        "legend": _legend(rules),
+    }
+
+
+def _legend(rules: Rules) -> list[Message]:
+    """What each kind of thing looks like that can be on the board, but for floor and walls."""
+    kinds: dict[str, int] = {}
+    for view, thing in enumerate(rules.spec.symbols.things):
+        kinds.setdefault(rules.spec.game.kind(thing), view)
+    shown = ((kind, view) for kind, view in sorted(kinds.items()) if kind not in ("floor", "wall"))
+    return [{"name": kind.replace("_", " "), "sprite": svg(look_of(rules, view))} for kind, view in shown]
 
 
 def _away(state: EnvState) -> list[int]:

@@ -19,12 +19,17 @@ def full(request: pytest.FixtureRequest) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """What the tests have met, added up: a table for each `record_property("met FAMILY", counts)`."""
-    tables: dict[str, list[dict[str, int]]] = {}
+    """A table for each `record_property("met FAMILY", counts)`, added up; a line for each of "foraging"."""
+    tables, fields = dict[str, list[dict[str, int]]](), list[str]()
     for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
-        for name, counts in report.user_properties if report.when == "call" else ():
+        for name, value in report.user_properties if report.when == "call" else ():
             if name.startswith("met "):
-                tables.setdefault(name.removeprefix("met "), []).append(counts)
+                tables.setdefault(name.removeprefix("met "), []).append(value)
+            fields += [value] if name == "foraging" else []
+    if fields:
+        terminalreporter.section("Foraging: what was compared, and how often it was met")
+        for line in sorted(fields):
+            terminalreporter.write_line(line)
     for family, counts in sorted(tables.items()):
         terminalreporter.section(f"{family}: what was compared, how often it was met, in how many tests")
         times, tests = Counter[str](), Counter[str]()
