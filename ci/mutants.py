@@ -109,7 +109,7 @@ WRONG_RULES = (
         'Outcome(item, Counter(None), "pick up")',
         'Outcome(item, thing, "pick up")',
     ),
-    Mutant("putting down overwrites", GAME, "case str(), Counter(None):", "case str(), Counter():"),
+    Mutant("putting down overwrites", GAME, "Soup(), Counter(None):", "Soup(), Counter():"),
     Mutant(
         "piles give dishes only",
         GAME,
