@@ -64,7 +64,8 @@ def _counter(rules: Rules, near: Near) -> Callable[[Array], Array]:
         raise ValueError(
             f"Near's mark of {rules.spec.symbols.things[marks.argmin()]!r} is {marks.min()}, below 0."
         )
-    largest = int(marks.max()) * max(1, len(offsets))
+    marks = np.minimum(marks, most)  # more changes no sum that is cut off there, and this one fits
+    largest = max(int(marks.max()) * max(1, len(offsets)), near.most)
     marks = marks.astype(np.int16 if largest < 2**15 else np.int32)
 
     def everywhere(cells: Array) -> Array:
