@@ -74,11 +74,14 @@ class JaxBackend:
 
         return alone(board, mine, own)
 
-    def lookup_bytes(self, table: Any, index: Any) -> Any:
-        """Rows in words of several bytes: on a CPU a gather copies element by element."""
-        words = _words(table)
-        found = lax.bitcast_convert_type(self.lookup(words, index), np.uint8)
-        return found.reshape(*index.shape, table.shape[1])
+    def lookup_bytes(self, table: Any, index: Any, added: Any = None) -> Any:
+        """Rows in words of several bytes: on a CPU a gather copies element by element.
+
+        What the words and the addends are made of would be computed again for every byte.
+        """
+        words = _apart(self.lookup(_words(table), _apart(index)))
+        found = lax.bitcast_convert_type(words, np.uint8).reshape(*index.shape, table.shape[1])
+        return found if added is None else found + _apart(added)
 
     def _many_rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """The board's rows are read once for all agents, in words of several bytes, and then chosen from.
@@ -99,7 +102,7 @@ class JaxBackend:
         return _on_cpu_else(_over_batch(_write, grid.ndim), _select, grid, index, value)
 
     def place(self, array: Any, index: np.ndarray[Any, Any], value: Any) -> Any:
-        """One scatter; elsewhere every cell takes its value or keeps its own."""
+        """A scatter of few; else every cell takes its value or keeps its own."""
         size = array.shape[-1]
         if not index.size:
             return array
@@ -111,17 +114,27 @@ class JaxBackend:
             return array.at[..., index].set(value, mode=_IN_BOUNDS, unique_indices=True)
 
         def choose(array: Any, value: Any) -> Any:
-            return jnp.where(mine, self.pick(value, source), array)
+            return jnp.where(mine, self.pick(_apart(value), source), array)
 
+        if 5 * len(index) > size:  # as in `lookup_at`
+            return choose(array, value)
         return _on_cpu_else(scatter, choose, array, value)
 
     def around(self, board: Any, offsets: tuple[tuple[int, int], ...]) -> Any:
         """Slices of a board with a margin of zeros, which XLA adds in one pass."""
         height, width = board.shape[-2:]
         reach = max(max(abs(r), abs(c)) for r, c in offsets)
-        wide = jnp.pad(board, [(0, 0)] * (board.ndim - 2) + [(reach, reach)] * 2)
+        wide = _apart(jnp.pad(board, [(0, 0)] * (board.ndim - 2) + [(reach, reach)] * 2))
         parts = (wide[..., reach + r : reach + r + height, reach + c : reach + c + width] for r, c in offsets)
-        return functools.reduce(operator.add, parts)
+        return _apart(functools.reduce(operator.add, parts))
+
+    def standing(self, cells: Any, pos: Any) -> Any:
+        """Agent by agent, in narrow integers."""
+        n = pos.shape[-1]
+        found = jnp.full(cells.shape, n, np.int8)
+        for i in range(n):
+            found = jnp.where(cells == pos[..., i : i + 1, None], np.int8(i), found)
+        return found.astype(np.int32)
 
     def any_other(self, test: Callable[[list[Any], list[Any]], Any], *values: Any) -> Any:
         """One after the other with all: XLA runs that on whole vectors, and a reduced table element-wise."""

@@ -35,9 +35,10 @@ class NumpyBackend:
         out[..., index] = table[array.take(index, axis=-1)]
         return out
 
-    def lookup_bytes(self, table: Any, index: Any) -> Any:
+    def lookup_bytes(self, table: Any, index: Any, added: Any = None) -> Any:
         """NumPy copies a row at once."""
-        return table.take(index, axis=0)
+        rows = table.take(index, axis=0)
+        return rows if added is None else rows + added
 
     def rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """As defined: NumPy copies a row at once."""
@@ -74,6 +75,12 @@ class NumpyBackend:
             if abs(r) < height and abs(c) < width:
                 out[(..., *here)] += board[(..., *there)]
         return out
+
+    def standing(self, cells: Any, pos: Any) -> Any:
+        """All pairs in one table."""
+        n = pos.shape[-1]
+        stands = cells[..., None] == pos[..., None, None, :]  # (*B, n, k, n)
+        return np.where(stands, np.arange(n, dtype=np.int32), np.int32(n)).min(axis=-1)
 
     def any_other(self, test: Callable[[list[Any], list[Any]], Any], *values: Any) -> Any:
         """All pairs in one table; of two, the other one is found in the array that is read backwards."""

@@ -36,8 +36,8 @@ class Backend(Protocol):
     def lookup_at(self, table: Array, array: Array, index: np.ndarray[Any, Any]) -> Array:
         """`table[array]`, where only the entries at a constant `index` of the last axis can change by it."""
 
-    def lookup_bytes(self, table: Array, index: Array) -> Array:
-        """`lookup` in a table of bytes, (rows, bytes)."""
+    def lookup_bytes(self, table: Array, index: Array, added: Array = None) -> Array:
+        """`lookup` in a table of bytes, (rows, bytes), plus bytes that are the same for many of the rows."""
 
     def rows(self, table: Array, board: Array, mine: Array, own: Array) -> Array:
         """Rows of a byte table for a board that n agents share, but for the cells that each has of its own.
@@ -56,6 +56,9 @@ class Backend(Protocol):
 
     def around(self, board: Array, offsets: Offsets) -> Array:
         """(*B, H, W) the sum of what is at constant offsets of rows and columns; 0 outside of the board."""
+
+    def standing(self, cells: Array, pos: Array) -> Array:
+        """(*B, n, k) int32 which of the agents at `pos` (*B, n) stands in each cell; n where none does."""
 
     def any_other(self, test: PairTest, *values: Array) -> Array:
         """(*B, n) whether `test(mine, theirs)` is true for each of n and any other one of them.

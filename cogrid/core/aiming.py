@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cogrid.backend.array import Array, lift
+from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
-from cogrid.core.actions import STRIDES
+from cogrid.core.actions import ENTER, STRIDES
 from cogrid.core.answers import Aim
 from cogrid.core.rules import Rules
 
@@ -41,18 +41,21 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
         [_cells(rules, aim, rows, lanes) for aim in kinds]
     )  # (kinds · 4 · places, rows · lanes)
     first = [kinds.index(aim) * 4 * rules.n_spots for aim in aims]  # (actions,)
+    by_action = [intent != ENTER for intent in symbols.intents]
+    useful = rules.useful.reshape(len(by_action), -1)[by_action].any()  # things answer too, not only agents
     start = np.add.outer(first, rules.facing.astype(np.int64) * rules.n_spots).astype(np.int32).reshape(-1)
 
     def target(state: EnvState, choice: Array) -> Target:
         batch = state.pos.shape[:-1]
         cells = rules.lookup(table, rules.lookup(start, choice) + state.pos.astype(np.int32))  # (*B, n, C)
         there = cells >= 0
-        cells = xp.where(there, cells, 0)
+        cells = xp.where(there, cells, cells.dtype.type(0))
         things = rules.at(state.cells, cells.reshape(*batch, -1)).reshape(cells.shape)
-        stands = cells[..., None] == state.pos.astype(np.int32)[..., None, None, :]  # (*B, n, C, n)
-        other = xp.where(stands, lift(rules.agents, stands.ndim), np.int32(n)).min(axis=-1)  # (*B, n, C)
-        row = rules.lookup(rules.hand, choice)[..., None] + things.astype(rules.row_dtype)
-        answers = rules.lookup(rules.useful, row)
+        other = rules.backend.standing(cells, state.pos)  # (*B, n, C)
+        answers: Array = np.bool_(False)
+        if useful:
+            row = rules.lookup(rules.hand, choice)[..., None] + things.astype(rules.row_dtype)
+            answers = rules.lookup(rules.useful, row)
         if symbols.meetings is not None:
             who = xp.minimum(other, np.int32(n - 1)).reshape(*batch, -1)  # anybody, where nobody stands
             held = rules.at(state.held.astype(np.int32), who).reshape(other.shape)
@@ -95,4 +98,4 @@ def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any
                 y, x = row + r, column + c
                 inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
                 found[facing, : rules.n_cells, distance, lane] = np.where(inside, y * rules.width + x, -1)
-    return found.reshape(4 * rules.n_spots, rows * lanes)
+    return found.reshape(4 * rules.n_spots, rows * lanes).astype(rules.pos_dtype)

@@ -75,8 +75,8 @@ def _met(
 ) -> tuple[Array, Array]:
     """The row of one agent, and all poses, after it has met the agent that `other` (*B, n) marks, if any."""
     xp, lookup, meetings = rules.xp, rules.lookup, rules.spec.symbols.meetings
-    held = xp.where(other, lookup(rules.held, pose), rules.agent_dtype.type(0)).sum(axis=-1, keepdims=True)
-    line = lookup(rules.meet_hand, now) + held.astype(np.int32)  # (*B, 1)
+    theirs = xp.where(other, pose, rules.agent_dtype.type(0)).sum(axis=-1, keepdims=True, dtype=pose.dtype)
+    line = lookup(rules.meet_hand, now) + lookup(rules.held, theirs).astype(np.int32)  # (*B, 1)
     if meetings is not None and meetings.n_branches > 1:
         line = realised(lookup, meetings, line, events.drawn[..., me])
     pose = pose + xp.where(other, lookup(rules.swap_other, line), rules.agent_dtype.type(0))

@@ -173,11 +173,9 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
             first = first + way(state).astype(dtype)
         mine = agent + dtype.type(rules.n_poses)
         index = xp.where(lift(middle, seen.ndim), mine[..., None], seen) + first[..., None]
-        planes = rules.backend.lookup_bytes(table, index)
+        planes = rules.backend.lookup_bytes(table, index, None if away is None else away(state))
         if added is not None:
             planes = planes + added(state, seen)
-        if away is not None:
-            planes = planes + away(state)
         return planes.reshape(*state.pos.shape, *shape)
 
     shape = (rows, columns, len(game.planes))

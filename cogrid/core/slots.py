@@ -94,8 +94,9 @@ def slots_of(spec: Spec) -> Slots | None:
     ]
     tick = odds([ticks.get(pair, branches(Reply(pair[1]))) for pair in pairs])
     answer = odds([case for kind in kinds for case in kind])
-    own = {pair: _rank_of(game, *pair) for pair in ticks}
-    ranks = np.array([own.get(pair, next(iter(own.values()))) for pair in pairs], np.int32)
+    own_ranks = {pair: _rank_of(game, *pair) for pair in ticks}
+    usual = next(iter(own_ranks.values()))
+    ranks = np.array([own_ranks.get(pair, usual) for pair in pairs], np.int32)
     return Slots(
         tuple(named),
         tuple(things),
