@@ -77,11 +77,16 @@ class JaxBackend:
     def lookup_bytes(self, table: Any, index: Any, added: Any = None) -> Any:
         """Rows in words of several bytes: on a CPU a gather copies element by element.
 
-        What the words and the addends are made of would be computed again for every byte.
+        The words are added to, byte by byte: of all but the highest bits the sums, which carry into those.
         """
-        words = _apart(self.lookup(_words(table), _apart(index)))
-        found = lax.bitcast_convert_type(words, np.uint8).reshape(*index.shape, table.shape[1])
-        return found if added is None else found + _apart(added)
+        rows = _words(table)
+        found = self.lookup(rows, index)  # (…, words)
+        if added is not None:
+            size, low = rows.dtype.itemsize, rows.dtype.type(0x7F7F7F7F & 256**rows.dtype.itemsize - 1)
+            other = added.reshape(*added.shape[:-1], -1, size) if size > 1 else added
+            other = lax.bitcast_convert_type(other, rows.dtype)  # (…, words)
+            found = ((found & low) + (other & low)) ^ ((found ^ other) & ~low)
+        return lax.bitcast_convert_type(found, np.uint8).reshape(*index.shape, table.shape[1])
 
     def _many_rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """The board's rows are read once for all agents, in words of several bytes, and then chosen from.
@@ -102,7 +107,7 @@ class JaxBackend:
         return _on_cpu_else(_over_batch(_write, grid.ndim), _select, grid, index, value)
 
     def place(self, array: Any, index: np.ndarray[Any, Any], value: Any) -> Any:
-        """A scatter of few; else every cell takes its value or keeps its own."""
+        """One scatter; elsewhere every cell takes its value or keeps its own."""
         size = array.shape[-1]
         if not index.size:
             return array
@@ -114,19 +119,17 @@ class JaxBackend:
             return array.at[..., index].set(value, mode=_IN_BOUNDS, unique_indices=True)
 
         def choose(array: Any, value: Any) -> Any:
-            return jnp.where(mine, self.pick(_apart(value), source), array)
+            return jnp.where(mine, self.pick(value, source), array)
 
-        if 5 * len(index) > size:  # as in `lookup_at`
-            return choose(array, value)
         return _on_cpu_else(scatter, choose, array, value)
 
     def around(self, board: Any, offsets: tuple[tuple[int, int], ...]) -> Any:
         """Slices of a board with a margin of zeros, which XLA adds in one pass."""
         height, width = board.shape[-2:]
         reach = max(max(abs(r), abs(c)) for r, c in offsets)
-        wide = _apart(jnp.pad(board, [(0, 0)] * (board.ndim - 2) + [(reach, reach)] * 2))
+        wide = jnp.pad(board, [(0, 0)] * (board.ndim - 2) + [(reach, reach)] * 2)
         parts = (wide[..., reach + r : reach + r + height, reach + c : reach + c + width] for r, c in offsets)
-        return _apart(functools.reduce(operator.add, parts))
+        return functools.reduce(operator.add, parts)
 
     def standing(self, cells: Any, pos: Any) -> Any:
         """Agent by agent, in narrow integers."""
