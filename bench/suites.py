@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import cogrid
+from bench.measure.gpu import running
 from bench.measure.gpu.programs import PROGRAMS
 from bench.measure.measures import named
 from cogrid.benchmarks.case import Case
@@ -48,8 +49,13 @@ def toy(overrides: Options) -> list[Case]:
 
 
 def quick(arena: Options = TOY) -> list[Case]:
-    """CrampedRoom in all modes with cooks that deliver, and the toy arena: about a minute."""
-    return [Case(CRAMPED, mode, batch, workload="cooperative") for mode, batch in ALL_MODES] + toy(arena)
+    """CrampedRoom in all modes with cooks that deliver, a small sweep, resets, the toy arena: two minutes."""
+    return [
+        *(Case(CRAMPED, mode, batch, workload="cooperative") for mode, batch in ALL_MODES),
+        *(Case(CRAMPED, "jax-scan", batch, workload="cooperative") for batch in (100, 10_000)),
+        *(Case(CRAMPED, mode, batch, measure="reset") for mode, batch in BATCHED[:2]),
+        *toy(arena),
+    ]
 
 
 def standard(arena: Options = TOY) -> list[Case]:
@@ -87,7 +93,6 @@ def profile(configurations: Sequence[Configuration], batch: int) -> list[Case]:
 
 def full(arena: Options = TOY) -> list[Case]:
     others, kinds = [id for id in KITCHENS if id != CRAMPED], ("lossless", "window", "none")
-    resets = (("numpy-single", 1), ("numpy-batch", 1024), ("jax-single", 1), ("jax-vmap", 1024))
     return [
         *quick(arena),
         # The other kitchens, then the other kinds of observation, in all modes.
@@ -100,16 +105,18 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(id, mode, n, workload="cooperative") for id in (SOUPS, ORDERS) for mode, n in BATCHED),
         *commons(),
         # What comes before the first step, and how steady a single step is.
-        *(Case(CRAMPED, mode, measure="latency") for mode in ("numpy-single", "jax-single")),
-        *(Case(CRAMPED, mode, n, measure="reset") for mode, n in resets),
-        *(Case(CRAMPED, mode, measure="create") for mode in ("numpy-single", "jax-single")),
-        *(Case(CRAMPED, mode, measure="import") for mode in ("numpy-single", "jax-single")),
+        *(
+            Case(CRAMPED, mode, measure=what)
+            for what in ("latency", "reset", "create", "import")
+            for mode in ("numpy-single", "jax-single")
+        ),
         *(Case(CRAMPED, mode, n, measure="compile") for mode, n in (("jax-single", 1), ("jax-vmap", 1024))),
         *(Case(CRAMPED, "jax-vmap", 1024, measure="compile", options=options(observation=k)) for k in kinds),
         *profile([(CRAMPED, {})], 1024),
         *training(),
-        # How much a scan gains from longer chunks.
+        # How much a scan gains from longer chunks, and the memory they take where it matters.
         *(Case(CRAMPED, "jax-scan", 10_000, steps) for steps in (1, 4, 16, 64)),
+        *(Case(CRAMPED, "jax-scan", 100_000, steps) for steps in (1, 4, 16)),  # 64 is in the sweep
         # The sweep, smallest first: what runs out of memory does so last. One environment to compare with.
         Case(CRAMPED, "numpy-single"),
         *(Case(CRAMPED, "jax-scan", batch, chunk(batch)) for batch in SWEEP),
@@ -137,13 +144,15 @@ def overridden(cases: Sequence[Case], overrides: Options) -> list[Case]:
     ]
 
 
-def gpu(variant: str, everything: bool = False) -> list[Case]:
-    """Programs to compile for GPUs: of each family one id for an A100; or all ids, H100s, and eight GPUs."""
+def gpu(variant: str, everything: bool = False, device: str = "a100") -> list[Case]:
+    """Programs to compile for a GPU: of each family one id; or all ids, H100s, and eight GPUs."""
+    target = f"{variant}-{device}"
     kinds = {"lossless": PROGRAMS, "none": ("scan", "rollout"), "features": ("scan",)}
+    others = ("step", "scan", "renew", "rollout")
     cases = [
-        *(_compiled(f"{variant}-a100", CRAMPED, kind, one) for kind, some in kinds.items() for one in some),
-        *(_compiled(f"{variant}-a100", id, None, one) for id in _families(everything) for one in PROGRAMS),
-        [Case(ARENA, "jax-scan", 1024, 128, measure=f"{variant}-a100-scan", options=options(**WINDOWED))],
+        *(_compiled(target, CRAMPED, kind, one) for kind, some in kinds.items() for one in some),
+        *(_compiled(target, id, None, one) for id in _families(everything) for one in others),
+        [Case(ARENA, "jax-scan", 1024, 128, measure=f"{target}-scan", options=options(**WINDOWED))],
     ]
     if everything:
         cases += [
@@ -153,6 +162,13 @@ def gpu(variant: str, everything: bool = False) -> list[Case]:
             for one in ("scan", "rollout")
         ]
     return [case for some in cases for case in some]
+
+
+def on_device(cases: Sequence[Case]) -> list[Case]:
+    """The same programs, to be run on a device that is there."""
+    return [
+        dataclasses.replace(case, measure=running.name_of(case.measure.rpartition("-")[2])) for case in cases
+    ]
 
 
 def _compiled(target: str, id: str, kind: str | None, program: str) -> list[Case]:

@@ -85,11 +85,19 @@ COGRID_TARGETS = (
         "an arena with as many cells, players and cells in sight",
         (WALKING, CLEAN_UP),
     ),
-    Target("JAX scan@1024, features", "lossless", (cogrid(scan()), cogrid(scan(**LOSSLESS)))),
+    Target(
+        "JAX scan@1024, features",
+        "lossless",
+        (cogrid(scan()), cogrid(scan(**LOSSLESS))),
+        enough=0.85,
+        stretch=1.0,
+    ),
     Target(
         "JAX scan@1024, window of 5 × 5",
         "lossless",
         (cogrid(scan(observation="window", window=5)), cogrid(scan(**LOSSLESS))),
+        enough=0.9,
+        stretch=1.2,
     ),
     Target(
         "five layouts mixed in a batch, lossless",
@@ -100,6 +108,8 @@ COGRID_TARGETS = (
         "JAX one environment, jit",
         "an empty function with the same arrays",
         (cogrid(single("jax-single")), cogrid(single("jax-single"), "empty", mode="jax-single, empty")),
+        enough=0.85,
+        stretch=0.9,
     ),
     Target(
         "two CPU devices, JAX scan@1024, lossless",

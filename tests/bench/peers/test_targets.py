@@ -102,4 +102,17 @@ def test_importing_the_targets_imports_no_library_but_numpy() -> None:
 def test_rows_of_cartpole_are_called_what_they_are() -> None:
     cases = [case for target in TARGETS for case in target.cases if case.parameters.id == "CartPole-v1"]
     names = {case.name("lib 1.0") for case in cases}
-    assert names == {"lib 1.0 CartPole-v1 numpy-single", "lib 1.0 CartPole-v1 jax-scan@1024 ×256"}
+    modes = ("numpy-single", "jax-scan@1024 ×256", "jax-vmap@1024 compile")
+    assert names == {f"lib 1.0 CartPole-v1 {mode}" for mode in modes}
+
+
+def test_what_is_compiled_and_not_run_says_so() -> None:
+    """In the name of the target, in its note, and in the unit of its rows."""
+    compiled = [one for one in TARGETS if any("modelled" in case.way for case in one.cases)]
+    assert len(compiled) == 4
+    for target in compiled:
+        assert target.name.count("compiled for an A100, not run") == 1
+        assert target.note == "modelled"
+        assert [case.peer.name for case in target.cases] == ["cogrid", "jaxmarl"]
+        assert all(case.parameters.measure == "modelled" for case in target.cases)
+        assert all(case.env["JAX_PLATFORMS"] == "cpu" for case in target.cases)
