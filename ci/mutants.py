@@ -643,14 +643,14 @@ WRONG_HOOKS = (
     Mutant(
         "one is among the others away",
         PLANES,
-        "keepdims=True, dtype=np.uint8) - others",
-        "keepdims=True, dtype=np.uint8)",
+        "[..., None, :] + lift(itself, out.ndim)",
+        "[..., None, :] + 0 * lift(itself, out.ndim)",
     ),
     Mutant(
         "who is there is painted as away",
         PLANES,
-        "rules.lookup(mine, held) * out)",
-        "rules.lookup(mine, held))",
+        "lift(itself, out.ndim)) * out",
+        "lift(itself, out.ndim))",
     ),
     Mutant("an open edge stays open", BOARDS_AS_DATA, "edge & lookup(table.opens, codes)", "edge & ~edge"),
     Mutant(

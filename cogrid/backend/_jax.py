@@ -74,20 +74,6 @@ class JaxBackend:
 
         return alone(board, mine, own)
 
-    def lookup_bytes(self, table: Any, index: Any, added: Any = None) -> Any:
-        """Rows in words of several bytes: on a CPU a gather copies element by element.
-
-        The words are added to, byte by byte: of all but the highest bits the sums, which carry into those.
-        """
-        rows = _words(table)
-        found = self.lookup(rows, index)  # (…, words)
-        if added is not None:
-            size, low = rows.dtype.itemsize, rows.dtype.type(0x7F7F7F7F & 256**rows.dtype.itemsize - 1)
-            other = added.reshape(*added.shape[:-1], -1, size) if size > 1 else added
-            other = lax.bitcast_convert_type(other, rows.dtype)  # (…, words)
-            found = ((found & low) + (other & low)) ^ ((found ^ other) & ~low)
-        return lax.bitcast_convert_type(found, np.uint8).reshape(*index.shape, table.shape[1])
-
     def _many_rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """The board's rows are read once for all agents, in words of several bytes, and then chosen from.
 

@@ -173,9 +173,11 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
             first = first + way(state).astype(dtype)
         mine = agent + dtype.type(rules.n_poses)
         index = xp.where(lift(middle, seen.ndim), mine[..., None], seen) + first[..., None]
-        planes = rules.backend.lookup_bytes(table, index, None if away is None else away(state))
+        planes = rules.lookup(table, index)
         if added is not None:
             planes = planes + added(state, seen)
+        if away is not None:
+            planes = planes + away(state)
         return planes.reshape(*state.pos.shape, *shape)
 
     shape = (rows, columns, len(game.planes))
@@ -275,12 +277,14 @@ def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
     if not table.any():
         return None
     theirs, mine = np.split(table, 2)
+    # One row for all who are there, then by item for the others and for the agent itself.
+    table = np.concatenate((np.zeros_like(table[:1]), theirs, mine))
+    numbers = (1 + rules.held).astype(np.int32)  # (poses,)
+    itself = np.eye(rules.n_agents, dtype=np.int32) * rules.n_items
 
     def added(state: EnvState) -> Array:
-        held = rules.lookup(rules.held, state.pose)  # (*B, n)
-        out = state.away[..., None].astype(np.uint8)
-        others = rules.lookup(theirs, held) * out  # (*B, n, planes)
-        total = others.sum(axis=-2, keepdims=True, dtype=np.uint8) - others
-        return (total + rules.lookup(mine, held) * out)[..., None, :]
+        out = state.away[..., None, :].astype(np.int32)  # (*B, 1, n)
+        pairs = (rules.lookup(numbers, state.pose)[..., None, :] + lift(itself, out.ndim)) * out
+        return rules.lookup(table, pairs).sum(axis=-2, dtype=np.uint8)[..., None, :]
 
     return added

@@ -211,11 +211,12 @@ def test_final_verbs_prices_by_hand_and_what_makes_up_for_something(backend: str
 
 
 def test_errands_parity_and_conformance() -> None:
-    counts, tape = parity(ERRANDS, BACKENDS)
-    assert min(counts.values()) >= 8, counts
+    """On a board where the credit is never met, so that only the final verb ends anybody."""
+    endless = Spec(Errands(), "#######\n#1pBpc#\n#2    #\n#######", observation="none", max_steps=400)
+    counts, tape = parity(endless, BACKENDS)
+    assert min(counts["fetch"], counts["board"]) >= 8, counts
     alone = tape["ended"].any(axis=-1) & ~tape["ended"].all(axis=-1)
     assert alone.sum() > 100
-    assert tape["done"][-1].sum() >= 8
     assert (tape["reward load"] < 0).sum() > 50
     assert check_env(ERRANDS, BACKENDS, steps=120).hooks["final_verbs"] > 0
 
