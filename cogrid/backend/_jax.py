@@ -117,14 +117,6 @@ class JaxBackend:
         parts = (wide[..., reach + r : reach + r + height, reach + c : reach + c + width] for r, c in offsets)
         return functools.reduce(operator.add, parts)
 
-    def standing(self, cells: Any, pos: Any) -> Any:
-        """Agent by agent, in narrow integers."""
-        n = pos.shape[-1]
-        found = jnp.full(cells.shape, n, np.int8)
-        for i in range(n):
-            found = jnp.where(cells == pos[..., i : i + 1, None], np.int8(i), found)
-        return found.astype(np.int32)
-
     def any_other(self, test: Callable[[list[Any], list[Any]], Any], *values: Any) -> Any:
         """One after the other with all: XLA runs that on whole vectors, and a reduced table element-wise."""
         numbers = lift(np.arange(values[0].shape[-1]), values[0].ndim)

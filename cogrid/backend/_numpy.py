@@ -71,12 +71,6 @@ class NumpyBackend:
                 out[(..., *here)] += board[(..., *there)]
         return out
 
-    def standing(self, cells: Any, pos: Any) -> Any:
-        """All pairs in one table."""
-        n = pos.shape[-1]
-        stands = cells[..., None] == pos[..., None, None, :]  # (*B, n, k, n)
-        return np.where(stands, np.arange(n, dtype=np.int32), np.int32(n)).min(axis=-1)
-
     def any_other(self, test: Callable[[list[Any], list[Any]], Any], *values: Any) -> Any:
         """All pairs in one table; of two, the other one is found in the array that is read backwards."""
         n = values[0].shape[-1]

@@ -54,9 +54,6 @@ class Backend(Protocol):
     def around(self, board: Array, offsets: Offsets) -> Array:
         """(*B, H, W) the sum of what is at constant offsets of rows and columns; 0 outside of the board."""
 
-    def standing(self, cells: Array, pos: Array) -> Array:
-        """(*B, n, k) int32 which of the agents at `pos` (*B, n) stands in each cell; n where none does."""
-
     def any_other(self, test: PairTest, *values: Array) -> Array:
         """(*B, n) whether `test(mine, theirs)` is true for each of n and any other one of them.
 
