@@ -40,8 +40,7 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
     rules.check_table("aiming", len(kinds) * 4 * rules.n_spots * rows * lanes)
     table = np.concatenate([_cells(rules, aim, rows, lanes) for aim in kinds])  # (kinds · 4 · places, C)
     first = [kinds.index(aim) * 4 * rules.n_spots for aim in aims]  # (actions,)
-    by_action = [intent != ENTER for intent in symbols.intents]
-    useful = rules.useful.reshape(len(by_action), -1)[by_action].any()  # things answer too, not only agents
+    useful = things_answer(rules)
     start = np.add.outer(first, rules.facing.astype(np.int64) * rules.n_spots).astype(np.int32).reshape(-1)
 
     size, flat = np.int32(rows * lanes), table.reshape(-1)
@@ -81,6 +80,13 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
         return Target(found, cell, standing(cell[..., None], state.pos)[..., 0].astype(np.int32))
 
     return target
+
+
+@functools.lru_cache(maxsize=256)
+def things_answer(rules: Rules) -> bool:
+    """Whether an action can do anything with a thing; if not, actions are about agents alone."""
+    by_action = [intent != ENTER for intent in rules.spec.symbols.intents]
+    return bool(rules.useful.reshape(len(by_action), -1)[by_action].any())
 
 
 def _unhidden(xp: Any, answers: Array, open_: Array) -> Array:
