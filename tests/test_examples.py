@@ -136,7 +136,7 @@ def test_the_book_has_every_hook() -> None:
 
 
 #: Hooks that the book describes and no world of it writes.
-TOLD = {"look_agent", "state_type"}
+TOLD = {"look_agent", "look_slot", "state_type", "timed"}
 
 
 def test_python_blocks_are_found_by_line() -> None:

@@ -24,6 +24,7 @@ _NEEDS: Mapping[str, str | tuple[str, ...]] = MappingProxyType(
         "rank": _SLOTS,
         "shows": _SLOTS,
         "paint_slot": _SLOTS,
+        "look_slot": "shows",
         "sees": "own_slots",
         "paint": "planes",
         "paint_agent": "planes",
