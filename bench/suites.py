@@ -47,6 +47,11 @@ def toy(overrides: Options) -> list[Case]:
     return [Case(ARENA, mode, batch, 8, options=options(**overrides)) for mode, batch in ALL_MODES]
 
 
+def briefly(ids: Sequence[str]) -> list[Case]:
+    """Worlds that may end early, and those of users, in all modes."""
+    return [Case(id, mode, n, SHORT) for id in ids for mode, n in ALL_MODES]
+
+
 def quick(arena: Options = TOY) -> list[Case]:
     """CrampedRoom in all modes with cooks that deliver, and the toy arena: about a minute."""
     return [Case(CRAMPED, mode, batch, workload="cooperative") for mode, batch in ALL_MODES] + toy(arena)
@@ -95,7 +100,7 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(CRAMPED, mode, n, options=options(observation=k)) for k in kinds for mode, n in ALL_MODES),
         *(Case(CRAMPED, mode, n, workload="noop") for mode, n in BATCHED),
         *(Case(ARENA, mode, n, 8, options=options(**WINDOWED)) for mode, n in ALL_MODES),
-        *(Case(id, mode, n, SHORT) for id in FAMILIES for mode, n in ALL_MODES),
+        *briefly(FAMILIES),
         # Several soups, and an order queue.
         *(Case(id, mode, n, workload="cooperative") for id in (SOUPS, ORDERS) for mode, n in BATCHED),
         *commons(),

@@ -28,7 +28,7 @@ from cogrid.core.termination import awake, finish
 from cogrid.core.ticks import tick
 
 QUIET = Events()  # before anything has happened
-StepResult = tuple[EnvState, Array, Array, Array, dict[str, Array]]
+StepResult = tuple[EnvState, Array, Array, Array, dict[str, Any]]
 
 
 def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> StepResult:
