@@ -58,6 +58,7 @@ def test_a_world_of_ones_own(
     own = str(ROOT / "examples" / "own_environment.py")
     choice = ("--layout", own, "--backend", "numpy", "--set", "growth=2")
     assert bench("run", *choice, "-o", tmp_path / "r.json") == 0
+    measured.planted = {"unit": "s", "samples": [2e-4], "parts": {"interact": 5e-5, "move": 1e-4}}
     assert bench("profile", "--layout", own, "--batch", 16, "-o", tmp_path / "p.json") == 0
     first, second, *profiled = measured
     assert [(case.id, case.mode) for case in (first, second)] == [(own, "numpy-single"), (own, "numpy-batch")]
