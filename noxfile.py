@@ -314,12 +314,22 @@ def measure(session: nox.Session, *arguments: str, env: dict[str, str]) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure all backends and compare with the baselines; -- --quick, --full, --strict, --help."""
-    install(session, "tests", extra="train")
+    install(session, "tests", extra="train", constraints=COUNTED)
     env = {"JAX_PLATFORMS": "cpu"}  # unlike the tests it may use every core, and compiles everything anew
     measure(session, env=env)
     # After a whole suite also see whether it can be repeated.
     if set(session.posargs) <= {"--quick", "--full", "--strict"}:
         session.run("pytest", "-p", "no:xdist", "cogrid/benchmarks/benchmark_suite.py", env=env)
+
+
+@nox.session(name="bench-counters")
+def bench_counters(session: nox.Session) -> None:
+    """Count the full suite, hold the counters against those committed, and check the baselines."""
+    install(session, "tests", extra="train", constraints=COUNTED)
+    env = {"JAX_PLATFORMS": "cpu"}
+    # One sample: counters have no noise, and a single time is never judged.
+    measure(session, "--full", "--rounds", "1", env=env)
+    run_through(session, "python", "-m", "bench", "baseline", "check")
 
 
 @nox.session(name="bench-peers")
@@ -356,6 +366,8 @@ def bench_gpu(session: nox.Session, backend: str) -> None:
     measure(session, "--require-platform", "gpu", "--backend", "jax", env=row.env)
 
 
+# The versions whose counters are committed, so that CI and every machine can compare them.
+COUNTED = ("-c", "ci/constraints/bench.txt")
 # JAX's compiler for GPUs and NVIDIA's assembler, without anything that a GPU would run.
 COMPILERS = {
     "cuda12": ("jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12"),

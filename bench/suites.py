@@ -53,8 +53,13 @@ def briefly(ids: Sequence[str]) -> list[Case]:
 
 
 def quick(arena: Options = TOY) -> list[Case]:
-    """CrampedRoom in all modes with cooks that deliver, and the toy arena: about a minute."""
-    return [Case(CRAMPED, mode, batch, workload="cooperative") for mode, batch in ALL_MODES] + toy(arena)
+    """CrampedRoom in all modes with cooks that deliver, a small sweep, resets, the toy arena: two minutes."""
+    return [
+        *(Case(CRAMPED, mode, batch, workload="cooperative") for mode, batch in ALL_MODES),
+        *(Case(CRAMPED, "jax-scan", batch, workload="cooperative") for batch in (100, 10_000)),
+        *(Case(CRAMPED, mode, batch, measure="reset") for mode, batch in BATCHED[:2]),
+        *toy(arena),
+    ]
 
 
 def standard(arena: Options = TOY) -> list[Case]:
@@ -92,7 +97,6 @@ def profile(configurations: Sequence[Configuration], batch: int) -> list[Case]:
 
 def full(arena: Options = TOY) -> list[Case]:
     others, kinds = [id for id in KITCHENS if id != CRAMPED], ("lossless", "window", "none")
-    resets = (("numpy-single", 1), ("numpy-batch", 1024), ("jax-single", 1), ("jax-vmap", 1024))
     return [
         *quick(arena),
         # The other kitchens, then the other kinds of observation, in all modes.
@@ -105,16 +109,18 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(id, mode, n, workload="cooperative") for id in (SOUPS, ORDERS) for mode, n in BATCHED),
         *commons(),
         # What comes before the first step, and how steady a single step is.
-        *(Case(CRAMPED, mode, measure="latency") for mode in ("numpy-single", "jax-single")),
-        *(Case(CRAMPED, mode, n, measure="reset") for mode, n in resets),
-        *(Case(CRAMPED, mode, measure="create") for mode in ("numpy-single", "jax-single")),
-        *(Case(CRAMPED, mode, measure="import") for mode in ("numpy-single", "jax-single")),
+        *(
+            Case(CRAMPED, mode, measure=what)
+            for what in ("latency", "reset", "create", "import")
+            for mode in ("numpy-single", "jax-single")
+        ),
         *(Case(CRAMPED, mode, n, measure="compile") for mode, n in (("jax-single", 1), ("jax-vmap", 1024))),
         *(Case(CRAMPED, "jax-vmap", 1024, measure="compile", options=options(observation=k)) for k in kinds),
         *profile([(CRAMPED, {})], 1024),
         *training(),
-        # How much a scan gains from longer chunks.
+        # How much a scan gains from longer chunks, and the memory they take where it matters.
         *(Case(CRAMPED, "jax-scan", 10_000, steps) for steps in (1, 4, 16, 64)),
+        *(Case(CRAMPED, "jax-scan", 100_000, steps) for steps in (1, 4, 16)),  # 64 is in the sweep
         # The sweep, smallest first: what runs out of memory does so last. One environment to compare with.
         Case(CRAMPED, "numpy-single"),
         *(Case(CRAMPED, "jax-scan", batch, chunk(batch)) for batch in SWEEP),

@@ -324,11 +324,13 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         """The joint action, a noop for agents that have ended."""
         if not isinstance(actions, Mapping):
             raise TypeError(f"actions must be a dict by agent, not {type(actions).__name__}.")
-        if len(actions) != len(self.agents) or not all(agent in actions for agent in self.agents):
+        if len(actions) != len(self.agents):
             self._refuse_agents(actions)
         joint = [self.rules.noop] * self.spec.num_agents
         n_actions = self.rules.n_actions
         for agent in self.agents:
+            if agent not in actions:
+                self._refuse_agents(actions)
             action = actions[agent]
             if type(action) is not int:
                 action = _integer(agent, action)

@@ -171,7 +171,7 @@ def _refuse_unknown(options: argparse.Namespace) -> None:
     known = cogrid.registered()
     for name in options.layout or ():
         if not is_own(name) and not any(name.lower() in id.lower() for id in known):
-            raise UsageError(f"--layout {name!r} is unknown: known are {', '.join(known)}.")
+            raise UsageError(f"--layout {name!r} is in no id: `python -m cogrid list` shows them.")
     if options.backend == "jax" and version_of("jax") is None:
         raise UsageError("--backend jax needs JAX, which is not installed: run pip install '.[jax]' here.")
 

@@ -65,7 +65,8 @@ class PeerCase:
         way = [self.way] if self.parameters != Parameters.of(self.case) else []
         game = dataclasses.replace(self.case, id=self.parameters.id)
         if game.id != self.case.id:  # another game has none of our options, and its library names the way
-            way, game = [], dataclasses.replace(game, options=(), workload="random")
+            measure = self.parameters.measure
+            way, game = [], dataclasses.replace(game, options=(), workload="random", measure=measure)
         return " ".join([*([library] if library != "cogrid" else []), *way, game.name])
 
 

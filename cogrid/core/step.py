@@ -28,6 +28,7 @@ from cogrid.core.termination import awake, finish
 from cogrid.core.ticks import tick
 
 QUIET = Events()  # before anything has happened
+UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 StepResult = tuple[EnvState, Array, Array, Array, dict[str, Any]]
 
 
@@ -60,7 +61,7 @@ def known(rules: Rules, state: EnvState, actions: Array) -> Array:
             f"actions have shape {actions.shape}, but this state of {rules.n_agents} agents "
             f"takes {state.pos.shape}."
         )
-    unsigned = actions.astype(f"u{actions.dtype.itemsize}")  # a negative action becomes a large one
+    unsigned = actions.astype(UNSIGNED[actions.dtype.itemsize])  # a negative action becomes a large one
     xp = np if isinstance(actions, np.ndarray) else rules.xp  # JAX would cut 64 bits of a NumPy array
     return rules.xp.asarray(xp.minimum(unsigned, unsigned.dtype.type(rules.out_of_range)), rules.choice_dtype)
 

@@ -62,10 +62,11 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...] = ()) -
         raise TypeError(f"an environment id is text, not {brief(id)}.")
     if id not in _SPECS:
         close = difflib.get_close_matches(id, _SPECS, 3, 0.5)
+        families = dict.fromkeys(map(family_of, registered()))
         hint = (
             f"did you mean {' or '.join(map(repr, close))}?"
             if close
-            else f"known are {', '.join(registered())}."
+            else f"`python -m cogrid list` and cogrid.registered() list the ids of {', '.join(families)}."
         )
         if is_own(id):
             hint = "cogrid.make imports a world of your own, and `python -m cogrid play` opens its replays."

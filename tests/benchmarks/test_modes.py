@@ -77,7 +77,8 @@ def test_a_planted_difference_is_caught(mode: str) -> None:
 
 def test_what_is_compared_step_by_step_meets_every_verb_of_the_game() -> None:
     """However short the timed pass is: a wrong rule of one verb changes the checksum of every case."""
-    every = {case.spec: case for case in (*suites.quick(), *suites.standard()) if case.id != ARENA}
+    timed = [case for case in (*suites.quick(), *suites.standard()) if case.measure == "speed"]
+    every = {case.spec: case for case in timed if case.id != ARENA}
     for case in every.values():
         met = verbs_met(case)
         assert len(met) == 7

@@ -14,7 +14,10 @@ from tests.ci.support import ROOT, nox, script
 TAGS = {"pull_request": ["ci"], "push": ["ci"], "nightly": ["ci", "nightly"]}
 # Sessions that are not in the matrix: those of the GPU; the benchmarks and the validation, two of which have
 # a job of their own behind it; training, which a person starts; and the workflows' own tools.
-NOT_HOSTED = {"tests-gpu", "bench-gpu", "bench", "bench-peers", "validate", "train", "matrix", "summary"}
+NOT_HOSTED = {
+    *("tests-gpu", "bench-gpu", "bench", "bench-counters", "bench-peers", "validate", "train"),
+    *("matrix", "summary"),
+}
 
 
 def listed(*tags: str) -> list[dict[str, Any]]:

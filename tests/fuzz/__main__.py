@@ -14,6 +14,7 @@ from tests.fuzz import tasks
 from tests.fuzz.faults import Faults
 from tests.fuzz.judge import SECONDS, Tally
 
+MANY = 100  # inputs of which some must be valid
 COLUMNS = ("target", "inputs", "accepted", "refused", "tracebacks", "hangs", "wrong results")
 
 
@@ -54,7 +55,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def is_bad(found: Tally | Faults) -> bool:
     """Whether anything is not as it must be."""
-    return bool(found.faults if isinstance(found, Tally) else found.survived < found.tried)
+    if isinstance(found, Tally):
+        return bool(found.faults) or is_blunt(found)
+    return found.survived < found.tried
+
+
+def is_blunt(tally: Tally) -> bool:
+    """Whether it accepted none of many inputs: what they begin with is not valid any more."""
+    return tally.inputs >= MANY and not tally.accepted
 
 
 def report(found: Sequence[Tally | Faults]) -> str:
@@ -72,6 +80,9 @@ def report(found: Sequence[Tally | Faults]) -> str:
     if faults:
         rows = [[one.target, one.tried, one.survived] for one in faults]
         parts.append(tabulate(rows, ("fault", "injected", "survived"), tablefmt="simple"))
+    parts += [
+        f"{one.target}: no input was accepted, so little was tested." for one in tallies if is_blunt(one)
+    ]
     parts += [f"{one.target}: {text}" for one in found for text in one.examples]
     return "\n\n".join(parts)
 

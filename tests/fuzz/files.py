@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import cogrid
+from cogrid import policy_file
 from cogrid.core.rules import Rules
 from cogrid.policies import policy_of
 from cogrid.replay import WIDTH, Mismatch, Replay, record
@@ -223,22 +224,22 @@ def results(folder: Path) -> tuple[Source, Attempt]:
 
 
 def policies(folder: Path) -> tuple[Source, Attempt]:
-    """Checkpoints of a learner, with other arrays, other options or damaged bytes."""
+    """Files of trained policies, with other arrays, another origin or damaged bytes."""
     env = cogrid.make(ROOM)
     state, path = env.reset_fn(np.zeros(2, np.uint32))[0], folder / "policy.npz"
     sizes = ((len(env.feature_names), 8), (8, 7))
     arrays: dict[str, Any] = {}
     for number, size in enumerate(sizes):
-        draw = np.random.default_rng(number).normal(0, 0.1, (2, *size))
-        arrays[f".network.actor[{number}].weight"] = draw.astype(np.float32)
-        arrays[f".network.actor[{number}].bias"] = np.zeros((2, size[1]), np.float32)
-    told = {"options": {"id": ROOM, "observation": "features"}, "chunks": 3}
+        draw = np.random.default_rng(number).normal(0, 0.1, size)
+        arrays[f"weight_{number}"] = draw.astype(np.float32)
+        arrays[f"bias_{number}"] = np.zeros(size[1], np.float32)
+    meta = {"version": policy_file.VERSION, "id": ROOM, "observation": "features", "about": {"seed": 3}}
 
     def source(random: Random) -> Iterator[bytes]:
         while True:
-            changed = {**arrays, "told": np.array(json.dumps(told))}
+            changed = {**arrays, "meta": np.array(json.dumps(meta))}
             if random.random() < 0.3:
-                changed["told"] = np.array(json.dumps(mutated(random, told)))
+                changed["meta"] = np.array(json.dumps(mutated(random, meta)))
             for _ in range(random.choice((0, 1, 1, 2))):
                 _change_array(random, changed)
             data = _archive(random, changed)

@@ -129,7 +129,7 @@ def test_a_worker_that_dies_or_falls_silent_is_counted(monkeypatch: pytest.Monke
     found = tasks.watched("layouts", 9, 0, 1.0, worker(dies))
     assert isinstance(found, Tally)
     assert (found.inputs, found.tracebacks) == (5, 1)
-    monkeypatch.setattr(tasks, "START", 1.0)
+    monkeypatch.setattr(tasks, "START", 5.0)
     silent = f"import time; print({line!r}, flush=True); time.sleep(600)"
     found = tasks.watched("layouts", 9, 0, 0.5, worker(silent))
     assert isinstance(found, Tally)
@@ -148,6 +148,9 @@ def test_the_command_prints_a_table_and_ends_by_what_it_found(capsys: pytest.Cap
     assert "input 2: no answer" in command.report(found)
     assert not command.is_bad(faults.Faults("b", 2, 2))
     assert command.is_bad(faults.Faults("b", 2, 1))
+    blunt = Tally("c", inputs=200, refused=200)
+    assert command.is_bad(blunt)
+    assert "c: no input was accepted" in command.report([blunt])
 
 
 # Faults

@@ -95,7 +95,7 @@ def test_a_run_ends_with_what_changed(
     assert bench(*run, tmp_path / "a.json", "--strict") == 23, "no baseline"
     capsys.readouterr()
     assert bench(*run, tmp_path / "b.json", *against, "--strict") == 0
-    last = "Nothing slower, 4 same; no counter grew."
+    last = "Nothing slower, 5 same; no counter grew."
     assert capsys.readouterr().out.splitlines()[-1] == last
     measured.planted = {"samples": many, "counters": {"operations": 102}}
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
@@ -108,7 +108,7 @@ def test_a_run_ends_with_what_changed(
     measured.planted = {"samples": [value / 2 for value in many], "counters": {"operations": 100}}
     assert bench(*run, tmp_path / "d.json", *against, "--strict") == 21
     assert bench(*run, tmp_path / "e.json", *against) == 0
-    assert "SLOWER than the baseline: 4." in capsys.readouterr().out
+    assert "SLOWER than the baseline: 5." in capsys.readouterr().out
 
 
 def test_a_wrong_result_outranks_a_failure() -> None:
@@ -145,7 +145,10 @@ def test_a_required_platform_that_is_absent_exits_69(
         (("run", "--only", "nothing like it"), "no case fits what was asked for"),
         (("export", "nowhere.json", "--to", "csv"), "nowhere.json cannot be read"),
         (("run", "--map-size", "1"), "map_size=1"),
-        (("run", "--layout", "Nowhere"), "--layout 'Nowhere' is unknown: known are Arena-V0, "),
+        (
+            ("run", "--layout", "Nowhere"),
+            "--layout 'Nowhere' is in no id: `python -m cogrid list` shows",
+        ),
         (("run", "--layout", "CrampedRoom", "--agents", "3"), "toy arena, which is not selected"),
         (("run", "--tag", "a/b"), "--tag 'a/b' becomes a part of a file's name"),
         (("run", "--resume", "--full"), "--resume finishes what was planned, so leave out --full"),

@@ -15,6 +15,7 @@ from bench.exit_codes import UsageError
 from bench.measure.plan import Plan
 from bench.records import Configuration, Git, Result, Row
 from bench.storage import baselines, machine, results
+from bench.storage.baselines import CounterSet
 from bench.storage.identity import identity
 from tests.bench.support import around, result, row
 
@@ -195,6 +196,17 @@ def test_the_committed_baselines_are_valid(monkeypatch: pytest.MonkeyPatch) -> N
     for path in baselines.files():
         baselines.load(path)
         assert path.name == baselines.file_name(baselines.load(path))
+
+
+def test_the_bench_sessions_install_the_versions_that_the_committed_counters_belong_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(baselines, "FOLDER", ROOT / "bench" / "baselines")
+    lines = (ROOT / "ci" / "constraints" / "bench.txt").read_text().splitlines()
+    pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
+    keys = [one.key for one in map(baselines.load, baselines.files()) if isinstance(one, CounterSet)]
+    assert {key["numpy"] for key in keys if "numpy" in key} == {pinned["numpy"]}
+    assert {key["jaxlib"] for key in keys if "jaxlib" in key} == {pinned["jaxlib"]} == {pinned["jax"]}
 
 
 def test_files_are_json_with_a_line_for_each_value(tmp_path: Path, folder: Path) -> None:
