@@ -340,6 +340,10 @@ def bench_peers(session: nox.Session) -> None:
     except CommandFailed:
         session.warn("the peers cannot be installed, so their rows say so.")
         install(session, "tests", extra="jax")
+    try:
+        install_compiler(session, "cuda12")
+    except CommandFailed:
+        session.warn("there is no compiler for GPUs, so the rows of what is compiled for one say so.")
     command = ("python", "-m", "bench", "peers", *older_python(session), *session.posargs)
     run_through(session, *command, env={"JAX_PLATFORMS": "cpu"})
 
@@ -364,6 +368,9 @@ def bench_gpu(session: nox.Session, backend: str) -> None:
     """Measure JAX on an NVIDIA GPU and compare; exits 69 where there is none; -- --full, --help."""
     row = gpu_environment(session, backend, instead="nox -s bench")
     measure(session, "--require-platform", "gpu", "--backend", "jax", env=row.env)
+    if not session.posargs:  # a GPU that the model does not know is no failure
+        command = ("python", "-m", "bench", "gpu", "--measure")
+        run_through(session, *command, env=row.env, success_codes=[0, 69])
 
 
 # The versions whose counters are committed, so that CI and every machine can compare them.
@@ -375,18 +382,23 @@ COMPILERS = {
 }
 
 
+def install_compiler(session: nox.Session, variant: str, constraints: Sequence[str] = ()) -> None:
+    """The compiler of a variant beside the jaxlib that is installed; raises CommandFailed without one."""
+    plugin, assembler = COMPILERS[variant]
+    jax = str(session.run("python", "-c", "import jaxlib; print(jaxlib.__version__)", silent=True)).strip()
+    session.install(*constraints, f"{plugin}=={jax}", assembler)
+
+
 def compile_for_gpus(session: nox.Session, variant: str, *arguments: str) -> None:
     """Install CPU JAX with the compiler of a variant, compile and compare; exit 69 where it cannot be had."""
-    constraints, wheels = pins(session, variant), COMPILERS[variant]
+    constraints = pins(session, variant)
     try:
         install(session, "bench", extra="jax", constraints=constraints)
-        jax = str(
-            session.run("python", "-c", "import jaxlib; print(jaxlib.__version__)", silent=True)
-        ).strip()
-        session.install(*constraints, f"{wheels[0]}=={jax}", wheels[1])
+        install_compiler(session, variant, constraints)
     except CommandFailed:
+        wheels = " and ".join(COMPILERS[variant])
         print(
-            f"No compiler for {variant}: {' and '.join(wheels)} cannot be installed here, they are for Linux "
+            f"No compiler for {variant}: {wheels} cannot be installed here, they are for Linux "
             "and come over the network; the counters of the CPU are in nox -s bench.",
             file=sys.stderr,
         )

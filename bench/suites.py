@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import cogrid
+from bench.measure.gpu import running
 from bench.measure.gpu.programs import PROGRAMS
 from bench.measure.measures import named
 from cogrid.benchmarks.case import Case
@@ -148,13 +149,15 @@ def overridden(cases: Sequence[Case], overrides: Options) -> list[Case]:
     ]
 
 
-def gpu(variant: str, everything: bool = False) -> list[Case]:
-    """Programs to compile for GPUs: of each family one id for an A100; or all ids, H100s, and eight GPUs."""
+def gpu(variant: str, everything: bool = False, device: str = "a100") -> list[Case]:
+    """Programs to compile for a GPU: of each family one id; or all ids, H100s, and eight GPUs."""
+    target = f"{variant}-{device}"
     kinds = {"lossless": PROGRAMS, "none": ("scan", "rollout"), "features": ("scan",)}
+    others = ("step", "scan", "renew", "rollout")
     cases = [
-        *(_compiled(f"{variant}-a100", CRAMPED, kind, one) for kind, some in kinds.items() for one in some),
-        *(_compiled(f"{variant}-a100", id, None, one) for id in _families(everything) for one in PROGRAMS),
-        [Case(ARENA, "jax-scan", 1024, 128, measure=f"{variant}-a100-scan", options=options(**WINDOWED))],
+        *(_compiled(target, CRAMPED, kind, one) for kind, some in kinds.items() for one in some),
+        *(_compiled(target, id, None, one) for id in _families(everything) for one in others),
+        [Case(ARENA, "jax-scan", 1024, 128, measure=f"{target}-scan", options=options(**WINDOWED))],
     ]
     if everything:
         cases += [
@@ -164,6 +167,13 @@ def gpu(variant: str, everything: bool = False) -> list[Case]:
             for one in ("scan", "rollout")
         ]
     return [case for some in cases for case in some]
+
+
+def on_device(cases: Sequence[Case]) -> list[Case]:
+    """The same programs, to be run on a device that is there."""
+    return [
+        dataclasses.replace(case, measure=running.name_of(case.measure.rpartition("-")[2])) for case in cases
+    ]
 
 
 def _compiled(target: str, id: str, kind: str | None, program: str) -> list[Case]:

@@ -1,6 +1,6 @@
 """Compile for NVIDIA GPUs without one, and compare kernels and bytes with the baselines.
 
-Nothing is run: the speeds are modelled from what was counted.
+Speeds are modelled from what was counted; with --measure the same programs are run too, on a GPU.
 """
 
 from __future__ import annotations
@@ -12,24 +12,22 @@ from pathlib import Path
 from bench import runner, suites
 from bench.commands.options import add_file, add_strict, cogrid_errors, new_result, short
 from bench.commands.run import judged
-from bench.exit_codes import UsageError
-from bench.measure.gpu import targets
+from bench.exit_codes import NoDevice, UsageError
+from bench.measure.gpu import compiled, targets
 from bench.measure.plan import Plan
+from bench.records import Measurement
 from bench.show import tables
 from bench.show.progress import Progress
-from bench.storage import baselines
+from bench.storage import baselines, machine
+from cogrid.benchmarks.case import Case
 
 EXAMPLE = "python -m bench gpu --only rollout"
-# The plugin then asks for no driver, and says nothing about there being none.
-COMPILE_ONLY = {
-    "JAX_PLATFORMS": "cpu",
-    "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1",
-    "TF_CPP_MIN_LOG_LEVEL": "3",
-}
+MEASURED_ON = "gpu"  # JAX's name of the platform
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--full", action="store_true", help="all ids, eight devices, and an H100 too")
+    parser.add_argument("--measure", action="store_true", help="run the programs too, on this machine's GPU")
     parser.add_argument("--only", metavar="TEXT", help="programs whose name contains this")
     parser.add_argument("--baseline", type=Path, nargs="+", metavar="FILE", help="default: those committed")
     add_file(parser)
@@ -37,15 +35,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.full and options.measure:
+        raise UsageError("--measure runs the programs of one GPU: leave out --full.")
+    device = _device() if options.measure else "a100"
     variant = targets.installed()
     earlier = baselines.committed(options.baseline)
     with cogrid_errors():
-        chosen = suites.select(suites.checked(suites.gpu(variant, options.full)), options.only)
+        chosen = suites.select(suites.checked(suites.gpu(variant, options.full, device)), options.only)
     if not chosen:
         raise UsageError(f"no program's name contains {options.only!r}.")
-    path, result = new_result("gpu", chosen, Plan(samples=1), options)
-    with Progress() as progress, runner.OneProcess(COMPILE_ONLY) as process:
-        runner.run(result, path, progress, process.measure)
+    if options.measure:
+        chosen += suites.on_device(chosen)
+    path, result = new_result("gpu", chosen, Plan(samples=5 if options.measure else 1), options)
+    with Progress() as progress, runner.OneProcess(targets.COMPILE_ONLY) as compiler:
+
+        def measure(case: Case, plan: Plan) -> Measurement:
+            is_compiled = compiled.target_of(case.measure) is not None
+            return compiler.measure(case, plan) if is_compiled else runner.in_own_process(case, plan)
+
+        runner.run(result, path, progress, measure)
     print(f"bench: results are in {short(path)}", file=sys.stderr)
     print(tables.summary(result))
     return judged(result, earlier, options.strict)
+
+
+def _device() -> str:
+    """The model's name of the GPU that JAX has here."""
+    system = machine.system()
+    if system.platform != MEASURED_ON:
+        raise NoDevice(f"--measure needs a GPU, and JAX's platform here is {system.platform}.")
+    return targets.named_by(system.device)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from bench.measure import clock, phases, speed, times, training
-from bench.measure.gpu import compiled
+from bench.measure.gpu import compiled, running
 from bench.measure.plan import Measured, Plan
 from cogrid.benchmarks.case import Case
 
@@ -24,6 +24,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "features": phases.features,
         "train": training.train,
         **compiled.MEASURES,
+        **running.MEASURES,
     }
 )
 

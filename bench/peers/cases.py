@@ -63,6 +63,11 @@ def own_tapes(case: Case) -> Array:
     return np.random.default_rng(case.seed).integers(N_ACTIONS, size=shape, dtype=np.int8)
 
 
+def draws(case: Case) -> tuple[int, tuple[int, int], int]:
+    """Steps, the shape of their joint actions, and the seed, for a loop that draws them."""
+    return case.steps, (case.batch, case.spec.num_agents), case.seed
+
+
 def end_of(positions: Any, facings: Any, rewards: Any, planes: Any = None) -> dict[str, Any]:
     """How the lanes ended: cells and facings of the agents, the team's reward, the planes by their weight."""
     end = {

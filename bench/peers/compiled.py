@@ -1,4 +1,4 @@
-"""What the peers on JAX share: compiled loops over steps, random actions drawn inside, fresh compilations.
+"""What the peers on JAX share: compiled loops over steps, which are run, or only counted for a GPU.
 
 Imports nothing of cogrid: it also runs beside cogrid 0.3.2, whose import name is ours.
 """
@@ -6,25 +6,52 @@ Imports nothing of cogrid: it also runs beside cogrid 0.3.2, whose import name i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from bench.measure.counters import counters
+from bench.measure.gpu.compiling import compiled
+from bench.measure.gpu.counting import seconds
+from bench.measure.gpu.targets import Target, devices, installed
 
 N_DRAWN = 6  # actions: JaxMARL has so many
+GPU = "a100"  # the one that is compiled for
 
 Step = Callable[[Any, Any], tuple[Any, Any, Any]]
 DrawnStep = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
 Sampler = Callable[[], dict[str, float]]
 
 
-def scan(step: Step, start: Any, inputs: Any) -> Callable[[], Any]:
-    """Play `step(state, input) -> (state, seen, reward)` over all inputs, compiled ahead of time.
+class Loop(NamedTuple):
+    """A function of a start and of inputs, which has not been compiled yet."""
 
-    What is seen is carried, so that it is written out at every step; rewards are added up.
-    """
+    play: Callable[[Any, Any], Any]
+    start: Any
+    inputs: Any
+
+
+def scan(step: Step, start: Any, inputs: Any) -> Callable[[], Any]:
+    """Play `step(state, input) -> (state, seen, reward)` over all inputs, compiled ahead of time."""
+    return _ready(loop(step, start, inputs))
+
+
+def scan_drawn(
+    step: DrawnStep, start: Any, steps: int, shape: tuple[int, int], seed: int
+) -> Callable[[], Any]:
+    """Play `step(state, key, actions) -> (state, seen, reward)` with random actions of this shape."""
+    return _ready(loop_drawn(step, start, steps, shape, seed))
+
+
+def _ready(loop: Loop) -> Callable[[], Any]:
+    start, inputs = jax.device_put((loop.start, loop.inputs))  # off the clock
+    ready = jax.jit(loop.play).lower(start, inputs).compile()
+    return lambda: ready(start, inputs)
+
+
+def loop(step: Step, start: Any, inputs: Any) -> Loop:
+    """What is seen is carried, so that it is written out at every step; rewards are added up."""
 
     def play(state: Any, inputs: Any) -> Any:
         _, seen, reward = jax.eval_shape(lambda state, inputs: step(state, inputs[0]), state, inputs)
@@ -37,15 +64,10 @@ def scan(step: Step, start: Any, inputs: Any) -> Callable[[], Any]:
 
         return jax.lax.scan(body, (state, *empty), inputs)[0]
 
-    ready = jax.jit(play).lower(start, inputs).compile()
-    return lambda: ready(start, inputs)
+    return Loop(play, start, inputs)
 
 
-def scan_drawn(
-    step: DrawnStep, start: Any, steps: int, shape: tuple[int, int], seed: int
-) -> Callable[[], Any]:
-    """Play `step(state, key, actions) -> (state, seen, reward)` with random actions of this shape."""
-
+def loop_drawn(step: DrawnStep, start: Any, steps: int, shape: tuple[int, int], seed: int) -> Loop:
     def drawn(carry: Any, _: Any) -> Any:
         state, key = carry
         key, for_step, for_actions = jax.random.split(key, 3)
@@ -53,7 +75,19 @@ def scan_drawn(
         state, seen, reward = step(state, for_step, actions)
         return (state, key), seen, reward
 
-    return scan(drawn, (start, jax.random.key(seed)), jnp.arange(steps))
+    return loop(drawn, (start, jax.random.key(seed)), jnp.arange(steps))
+
+
+def modelled(loop: Loop, steps: int) -> Sampler:
+    """Modelled steps per second of the loop, which makes so many, compiled for a GPU and not run."""
+    target = Target(installed(), GPU)
+    place = jax.sharding.SingleDeviceSharding(devices(target)[0])
+    start, inputs = jax.tree.map(
+        lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place), (loop.start, loop.inputs)
+    )
+    found = compiled(jax.jit(loop.play).lower(start, inputs))
+    speed = steps / seconds(found, target.facts)
+    return lambda: {"value": speed}
 
 
 def compilation(clock: Any, function: Any, *arguments: Any) -> Sampler:

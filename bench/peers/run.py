@@ -202,7 +202,13 @@ def _outcome(found: Found) -> str:
 
 def exit_code(found: Sequence[Found]) -> Code:
     """22 where peers disagree about the game, 1 where cogrid failed; an absent peer is no failure."""
-    rows = [(case, row) for one in found for case, row in zip(one.target.cases, one.rows, strict=True)]
-    wrong = [Code.MISMATCH for _, row in rows if row.status == "mismatch"]
-    broken = [Code.FAILED for case, row in rows if case.peer is COGRID and row.status == "failed"]
-    return worst(wrong + broken)
+    wrong = [Code.MISMATCH for one in found for row in one.rows if row.status == "mismatch"]
+    return worst([*wrong, *(Code.FAILED for one in found if _is_broken(one))])
+
+
+def _is_broken(found: Found) -> bool:
+    """Whether cogrid failed, and not for the reason of its peer: then what both need is absent."""
+    rows = list(zip(found.target.cases, found.rows, strict=True))
+    absent = {row.error for case, row in rows if case.peer is not COGRID}
+    own = [row for case, row in rows if case.peer is COGRID]
+    return any(row.status == "failed" and row.error not in absent for row in own)

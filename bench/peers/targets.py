@@ -71,11 +71,19 @@ COGRID_TARGETS = (
         tuple(cogrid(scan(batch=batch, steps=steps)) for batch, steps in BATCHES),
         **LINEAR,
     ),
-    Target("JAX scan@1024, features", "lossless", (cogrid(scan()), cogrid(scan(**LOSSLESS)))),
+    Target(
+        "JAX scan@1024, features",
+        "lossless",
+        (cogrid(scan()), cogrid(scan(**LOSSLESS))),
+        enough=0.85,
+        stretch=1.0,
+    ),
     Target(
         "JAX scan@1024, window of 5 × 5",
         "lossless",
         (cogrid(scan(observation="window", window=5)), cogrid(scan(**LOSSLESS))),
+        enough=0.9,
+        stretch=1.2,
     ),
     Target(
         "five layouts mixed in a batch, lossless",
@@ -86,6 +94,8 @@ COGRID_TARGETS = (
         "JAX one environment, jit",
         "an empty function with the same arrays",
         (cogrid(single("jax-single")), cogrid(single("jax-single"), "empty", mode="jax-single, empty")),
+        enough=0.85,
+        stretch=0.9,
     ),
     Target(
         "two CPU devices, JAX scan@1024, lossless",

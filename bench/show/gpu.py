@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tabulate import tabulate
 
-from bench.measure.gpu import counting
+from bench.compare.sweeps import same_but
+from bench.measure.gpu import counting, running
+from bench.measure.gpu.compiled import target_of
 from bench.measure.gpu.targets import Target
 from bench.records import Row
 from bench.units import engineering, size
@@ -25,16 +27,39 @@ COLUMNS = (
     ),
 )
 MODEL = (
-    "Nothing was run. Modelled: a kernel takes its bytes at the memory's bandwidth, at least "
+    "Nothing in this table was run. Modelled: a kernel takes its bytes at the memory's bandwidth, at least "
     f"{engineering(counting.IN_GRAPH, 's')} in a CUDA graph and {engineering(counting.ALONE, 's')} outside; "
     f"an open loop, or a conditional outside of graphs, {engineering(counting.WAIT, 's')} more. Open loops "
     "have no trip count and are taken to run once, conditionals to take the branch of False."
 )
 
 
+MEASURED = ("program", "GPU", "modelled steps/s", "measured steps/s", "measured / modelled")
+
+
 def table(rows: Sequence[Row], style: str = "simple") -> str:
     lines = [cells(row) for row in rows]
     return f"{tabulate(lines, COLUMNS, style, disable_numparse=True)}\n\n{MODEL}"
+
+
+def beside(rows: Sequence[Row], style: str = "simple") -> str:
+    """The modelled speeds beside those that were measured on a GPU; empty where none was."""
+    lines = list(measured(rows))
+    return tabulate(lines, MEASURED, style, disable_numparse=True) if lines else ""
+
+
+def measured(rows: Sequence[Row]) -> Iterator[list[str]]:
+    """A line for each program that was both compiled and run."""
+    ran = {_program(row): row for row in rows if row.case.measure in running.MEASURES and row.is_ok}
+    for row in rows:
+        if target_of(row.case.measure) and row.is_ok and (other := ran.get(_program(row))):
+            model, speed = row.numbers.median, other.numbers.median
+            yield [*cells(row)[:2], engineering(model), engineering(speed), f"{speed / model:.2f}"]
+
+
+def _program(row: Row) -> str:
+    """What a compiled program and its run have in common."""
+    return f"{same_but(row, 'measure')} {row.case.measure.rpartition('-')[2]}"
 
 
 def cells(row: Row) -> list[str]:

@@ -134,6 +134,8 @@ def measurements(result: Result) -> Section:
     if compiled:
         html += "<h3>Compiled for GPUs, not run</h3>" + table(gpu.COLUMNS, map(program, compiled))
         html += paragraph(gpu.MODEL, "fine")
+    if lines := [[*map(text, line)] for line in gpu.measured(result.rows)]:
+        html += "<h3>Modelled beside measured</h3>" + table(gpu.MEASURED, lines)
     if speeds:
         html += table(SPEEDS, map(speed, speeds))
     if times:

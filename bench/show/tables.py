@@ -30,7 +30,7 @@ def summary(result: Result) -> str:
     compiled, speeds, times = parted(result.rows)
     parts = [machine(result)]
     if compiled:
-        parts.append(gpu.table(compiled))
+        parts += [gpu.table(compiled), gpu.beside(result.rows)]
     if speeds:
         parts.append(_table([_speed(row, result.rows) for row in speeds], SPEED))
     if times:

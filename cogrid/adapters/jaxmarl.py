@@ -13,9 +13,10 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.autoreset import choose
+from cogrid.core.autoreset import restarted
 from cogrid.core.observation import observer
 from cogrid.core.report import action_mask
+from cogrid.core.reset import reset as first_state
 from cogrid.core.rewards import terms
 from cogrid.core.rules import Rules
 from cogrid.core.step import functions
@@ -158,16 +159,18 @@ def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool, numbers: tuple
             infos = {**infos, "shaped_reward": by_agent(infos["shaped_reward"])}
         return by_agent(obs), state, by_agent(rewards), by_agent(ends) | {"__all__": done}, infos
 
+    def begun(last: EnvState, words: Array) -> EnvState:
+        # as everywhere, an annealed weight outlives the episode
+        return first_state(rules, rng.split_words(rules.xp, words, 2)[..., 1, :]).evolve(weight=last.weight)
+
     def step(key: Array, state: EnvState, actions: dict[str, Array], begin: EnvState | None) -> StepResult:
-        key, key_reset = rng.split(key)
-        seen, last, rewards, dones, infos = step_env(key, state, actions)
+        _, last, rewards, dones, infos = step_env(key, state, actions)  # what it sees is used by nobody
         done = dones["__all__"]
         if begin is None:
-            # as everywhere, an annealed weight outlives the episode
-            begin = pure.reset(key_reset)[0].evolve(weight=last.weight)
-        fresh = by_agent(pure.observe(begin))
-        obs = {name: rules.xp.where(done, fresh[name], seen[name]) for name in names}
-        return obs, choose(rules, done, begin, last), rewards, dones, infos
+            state = restarted(rules, last, done, begun, rules.backend.words(key))
+        else:
+            state = restarted(rules, last, done, lambda last, begin: begin, begin)
+        return by_agent(pure.observe(state)), state, rewards, dones, infos
 
     def get_obs(state: EnvState) -> ByAgent:
         return by_agent(pure.observe(state))

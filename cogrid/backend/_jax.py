@@ -194,6 +194,20 @@ class JaxBackend:
             return _on_cpu_else(lambda: lax.cond(test, then, otherwise), then)
         return lax.cond(test, then, otherwise)
 
+    def at_once(self, function: Callable[..., Any], *values: Any) -> Any:
+        """Under `vmap` a `cond` would become a choice, and both of its sides would run."""
+        alone = jax.custom_batching.custom_vmap(function)
+
+        @alone.def_vmap
+        def many(size: int, batched: list[Any], *values: Any) -> tuple[Any, Any]:
+            def full(value: Any, is_batched: bool) -> Any:
+                return value if is_batched else jnp.broadcast_to(value, (size, *value.shape))
+
+            result = alone(*jax.tree.map(full, values, tuple(batched)))
+            return result, jax.tree.map(lambda _: True, result)
+
+        return alone(*values)
+
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The same compiled object for the same function."""
         return _compiled(function)

@@ -129,6 +129,10 @@ class NumpyBackend:
         """A plain choice."""
         return then() if test else otherwise()
 
+    def at_once(self, function: Callable[..., Any], *values: Any) -> Any:
+        """NumPy has no `vmap`."""
+        return function(*values)
+
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """NumPy has nothing to compile."""
         return function

@@ -89,6 +89,9 @@ class Backend(Protocol):
         `cheap` says that `then` costs little and gives what `otherwise` does where the test is false.
         """
 
+    def at_once(self, function: Callable[..., Any], *values: Any) -> Any:
+        """`function(*values)` of trees with leading axes; under `vmap` one call for all, not a mapped one."""
+
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, compiled once for every shape where the backend compiles."""
 

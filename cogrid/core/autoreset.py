@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from cogrid.backend.array import Array
@@ -25,16 +26,47 @@ def renew(rules: Rules, state: EnvState, obs: Array, over: Array, pool: Any = No
 
 
 def renewed(rules: Rules, state: EnvState, over: Array, pool: Any = None) -> EnvState:
-    """The state alone; what a reset draws is worked out only when there is one."""
+    """The state alone."""
 
-    def chosen() -> EnvState:
-        fresh = reset(rules, state.words, pool=pool)
-        fresh = fresh.evolve(weight=state.weight)  # an annealed weight outlives the episode
-        return choose(rules, over, fresh, state)
+    def begin(state: EnvState) -> EnvState:
+        # an annealed weight outlives the episode
+        return reset(rules, state.words, pool=pool).evolve(weight=state.weight)
 
-    # Episodes end rarely and mostly together. Where a reset draws nothing a GPU need not ask.
-    cheap = not is_random(rules) and pool is None
-    result: EnvState = rules.backend.when(over.any(), chosen, lambda: state, cheap)
+    if pool is None:
+        return restarted(rules, state, over, begin)
+    return _chosen(rules, over, state, begin)  # a pool has no axis of environments
+
+
+def restarted(
+    rules: Rules, state: EnvState, over: Array, begin: Callable[..., EnvState], *given: Array
+) -> EnvState:
+    """The state with the environments in `over` (*B,) as `begin(state, *given)` has them, all of it (*B, …).
+
+    Also under `jax.vmap` that is called for the whole batch, so that nothing is drawn unless an episode has
+    ended somewhere: they end rarely, and mostly together.
+    """
+
+    def chosen(over: Array, state: EnvState, *given: Array) -> EnvState:
+        return _chosen(rules, over, state, begin, *given, cheap=not is_random(rules))
+
+    result: EnvState = rules.backend.at_once(chosen, over, state, *given)
+    return result
+
+
+def _chosen(
+    rules: Rules,
+    over: Array,
+    state: EnvState,
+    begin: Callable[..., EnvState],
+    *given: Array,
+    cheap: bool = False,
+) -> EnvState:
+    """Where a reset is cheap, because it draws nothing, a GPU need not ask whether there is one."""
+
+    def then() -> EnvState:
+        return choose(rules, over, begin(state, *given), state)
+
+    result: EnvState = rules.backend.when(over.any(), then, lambda: state, cheap)
     return result
 
 

@@ -104,6 +104,59 @@ if HAS_JAX:
         assert np.asarray(dones).sum(axis=1).tolist() == [2] * 4
         assert np.asarray(state.time).tolist() == [1] * 4
 
+    @pytest.mark.parametrize("given", [False, True], ids=["drawn", "given"])
+    def test_a_batch_resets_as_its_environments_do_alone(given: bool) -> None:
+        """Mapped once and twice over, where some episodes end and others go on."""
+        env, keys = adapted(), jax.random.split(jax.random.key(0), 6)
+        _, first = env.reset(jax.random.key(9))
+        first = env.env.replace(first, shaping_weight=0.5)
+        begin = first if given else None
+        apart = [env.reset(key)[1] for key in keys]
+        apart = [env.env.replace(state, time=i % 3) for i, state in enumerate(apart)]
+        actions = [moves(i % 5, (i + 2) % 5) for i in range(6)]
+
+        def stacked(trees, *shape):
+            return jax.tree.map(
+                lambda *leaves: np.stack(leaves).reshape(*shape, *np.shape(leaves[0])), *trees
+            )
+
+        def step(key, state, joint):
+            return env.step(key, state, joint, begin)
+
+        expected = [step(*one) for one in zip(keys, apart, actions, strict=True)]
+        dones = [bool(one[3]["__all__"]) for one in expected]
+        assert dones == [False, False, True] * 2
+        once = jax.jit(jax.vmap(step))(keys, stacked(apart, 6), stacked(actions, 6))
+        twice = jax.jit(jax.vmap(jax.vmap(step)))(
+            keys.reshape(2, 3), stacked(apart, 2, 3), stacked(actions, 2, 3)
+        )
+        for shape, found in (((6,), once), ((2, 3), twice)):
+            wanted = stacked([one[:4] for one in expected], *shape)
+            jax.tree.map(np.testing.assert_array_equal, found[:4], wanted)
+        weights = np.asarray(once[1].shaping_weight)
+        assert weights.tolist() == [1.0, 1.0, 0.5 if given else 1.0] * 2
+
+    def primitives(jaxpr, inside: bool) -> list[str]:
+        """Names of all primitives; those inside of a branch only if asked for."""
+        found = []
+        for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+            found.append(equation.primitive.name)
+            if inside or equation.primitive.name != "cond":
+                values = jax.tree.leaves(list(equation.params.values()), is_leaf=lambda v: hasattr(v, "eqns"))
+                parts = [value for value in values if hasattr(value, "eqns") or hasattr(value, "jaxpr")]
+                found += [name for part in parts for name in primitives(part, inside)]
+        return found
+
+    def test_nothing_is_drawn_for_a_batch_unless_an_episode_ends() -> None:
+        """The generator's rounds are in a branch, also under vmap: in a choice all of them would run."""
+        env, keys = adapted(), jax.random.key_data(jax.random.split(jax.random.key(0), 4))
+        states = jax.vmap(env.reset)(keys)[1]
+        joint = {name: np.zeros(4, np.int32) for name in env.agents}
+        traced = jax.make_jaxpr(jax.vmap(env.step))(keys, states, joint)
+        assert "shift_left" in primitives(traced, inside=True)
+        assert "shift_left" not in primitives(traced, inside=False)
+        assert "shift_left" in primitives(jax.make_jaxpr(jax.vmap(env.reset))(keys), inside=False)
+
     def test_agents_that_end_before_the_others() -> None:
         env = JaxMARLEnv(cogrid.CoGridEnv(hall("#EE#\n#12#\n####", max_steps=3), "jax"))
         _, state = env.reset(jax.random.key(0))

@@ -45,3 +45,28 @@ def test_any_other_leaves_oneself_out(backend: str, batch: tuple[int, ...], n: i
             for i in range(n)
         ]
         assert found[at].tolist() == expected
+
+
+@pytest.mark.skipif("jax" not in BACKENDS, reason="is about JAX")
+def test_at_once_is_called_for_the_whole_batch_under_vmap() -> None:
+    import jax
+
+    chosen, shapes = get_backend("jax"), []
+
+    def function(tree: dict[str, Any], more: Any) -> Any:
+        shapes.append((tree["a"].shape, tree["b"].shape, more.shape))
+        return tree["a"] + tree["b"][..., 0] + more
+
+    a, b, more = np.arange(6.0).reshape(2, 3), np.ones((3, 1)), np.arange(2.0)
+
+    def one(a: Any, b: Any, more: Any) -> Any:
+        return chosen.at_once(function, {"a": a, "b": b}, more)
+
+    alone = one(a[0, 0], b[0], more[0])
+    inner = jax.vmap(one, in_axes=(0, 0, None))
+    nested = jax.jit(jax.vmap(inner, in_axes=(0, None, 0)))(a, b, more)
+    np.testing.assert_array_equal(nested, a + b[:, 0] + more[:, None])
+    assert alone == nested[0, 0]
+    assert shapes[-1] == ((2, 3), (2, 3, 1), (2, 3)), "what is not mapped is repeated"
+    scanned = jax.vmap(lambda x: jax.lax.scan(lambda c, y: (one(c, y, x), None), x, b)[0])(more)
+    np.testing.assert_array_equal(scanned, [3, 7])

@@ -78,7 +78,7 @@ def test_it_reads_well(opened: Opened, file: Path, request: pytest.FixtureReques
     sections = page.locator("section").evaluate_all("found => found.map(one => one.id)")
     assert " ".join(sections) == "speeds pairs baselines results plots noise runs machine data"
     sizes = page.locator("figure svg").evaluate_all(SIZES)
-    assert len(sizes) == 7
+    assert len(sizes) == 8
     assert all(width > 300 and height > 50 for width, height in sizes), sizes
     assert not page.evaluate(TOO_WIDE)
     assert page.locator("tbody tr").first.is_visible()

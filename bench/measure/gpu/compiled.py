@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from bench.measure.gpu import counting
+from bench.measure.gpu import counting, programs
 from bench.measure.gpu.compiling import compiled
 from bench.measure.gpu.programs import PROGRAMS, lowered
 from bench.measure.gpu.targets import GPUS, VARIANTS, Target, devices
@@ -20,7 +20,8 @@ def of(target: Target, program: str) -> Callable[[Case, Plan], Measured]:
     """The measure `cuda12-a100-scan`: that program of a case, compiled for that target."""
 
     def measure(case: Case, plan: Plan) -> Measured:
-        found = compiled(lowered(program, case, devices(target)))
+        there = devices(target)
+        found = compiled(lowered(programs.program(program, case, there), case, there))
         speed = case.steps * case.batch / counting.seconds(found, target.facts)
         return Measured(UNIT, [speed], counting.counters(found))
 

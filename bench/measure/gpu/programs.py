@@ -1,39 +1,51 @@
-"""The programs that are compiled: a step, a scan of steps, the same with automatic reset, a rollout."""
+"""The programs: a step, a scan of steps, the same with automatic reset, and rollouts."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cogrid.backend import rng
 from cogrid.benchmarks.case import Case
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.placement import Placement
 
 
-class Shaped(NamedTuple):
-    """A function, the shapes of its arguments, and which axis of each is environments (None: none is)."""
+class Program(NamedTuple):
+    """A function, what makes its arguments, and which axis of each is environments (None: none is)."""
 
     function: Any
-    arguments: tuple[Any, ...]
+    arguments: Callable[[], tuple[Any, ...]]
     batch_axes: tuple[int | None, ...]
     static: tuple[Any, ...] = ()
 
 
-def lowered(program: str, case: Case, devices: list[Any]) -> Any:
-    """A program, lowered for these devices, the environments divided among them."""
+def program(name: str, case: Case, devices: list[Any]) -> Program:
+    """A program of these devices, the environments divided among them."""
+    return PROGRAMS[name](case, CoGridEnv(case.spec, "jax"), _place(case, devices))
+
+
+def lowered(program: Program, case: Case, devices: list[Any]) -> Any:
+    """The program, lowered for these devices; no argument is made."""
     import jax
 
-    place = Placement(jax.sharding.Mesh(np.array(devices), ("envs",)), case.batch)
-    shaped = PROGRAMS[program](case, CoGridEnv(case.spec, "jax"), place)
+    place = _place(case, devices)
     placed = [
         _placed(argument, place.everywhere() if axis is None else place.spread(axis))
-        for argument, axis in zip(shaped.arguments, shaped.batch_axes, strict=True)
+        for argument, axis in zip(jax.eval_shape(program.arguments), program.batch_axes, strict=True)
     ]
-    function = shaped.function if hasattr(shaped.function, "lower") else jax.jit(shaped.function)
-    return function.lower(*placed, *shaped.static)
+    function = program.function if hasattr(program.function, "lower") else jax.jit(program.function)
+    return function.lower(*placed, *program.static)
+
+
+def _place(case: Case, devices: list[Any]) -> Placement:
+    import jax
+
+    return Placement(jax.sharding.Mesh(np.array(devices), ("envs",)), case.batch)
 
 
 def _placed(tree: Any, sharding: Any) -> Any:
@@ -43,23 +55,24 @@ def _placed(tree: Any, sharding: Any) -> Any:
 
 
 def _start(case: Case, env: CoGridEnv) -> Any:
-    import jax
+    import jax.numpy as jnp
 
-    words = jax.ShapeDtypeStruct((case.batch, 2), np.uint32)
-    return jax.eval_shape(lambda words: env.reset_fn(words)[0], words)
+    return env.reset_fn(rng.split_words(jnp, jnp.asarray(rng.key(case.seed)), case.batch))[0]
 
 
 def _actions(case: Case, *leading: int) -> Any:
+    """Random ones."""
     import jax
 
-    return jax.ShapeDtypeStruct((*leading, case.batch, case.spec.num_agents), np.int8)
+    shape = (*leading, case.batch, case.spec.num_agents)
+    return jax.random.randint(jax.random.key(case.seed), shape, 0, len(case.spec.actions), np.int8)
 
 
-def _step(case: Case, env: CoGridEnv, place: Placement) -> Shaped:
-    return Shaped(env.step_fn, (_start(case, env), _actions(case)), (0, 0))
+def _step(case: Case, env: CoGridEnv, place: Placement) -> Program:
+    return Program(env.step_fn, lambda: (_start(case, env), _actions(case)), (0, 0))
 
 
-def _scan(case: Case, env: CoGridEnv, place: Placement, renews: bool = False) -> Shaped:
+def _scan(case: Case, env: CoGridEnv, place: Placement, renews: bool = False) -> Program:
     """Steps whose actions are given; what is seen is carried, so that it is written out at every step."""
     import jax
     import jax.numpy as jnp
@@ -77,24 +90,24 @@ def _scan(case: Case, env: CoGridEnv, place: Placement, renews: bool = False) ->
         empty = (jnp.zeros(obs.shape, obs.dtype), jnp.zeros(rewards.shape, rewards.dtype))
         return jax.lax.scan(one, (start, *empty), actions)[0]
 
-    return Shaped(play, (_start(case, env), _actions(case, case.steps)), (0, 1))
+    return Program(play, lambda: (_start(case, env), _actions(case, case.steps)), (0, 1))
 
 
-def _renew(case: Case, env: CoGridEnv, place: Placement) -> Shaped:
-    return _scan(case, env, place, renews=True)
-
-
-def _rollout(case: Case, env: CoGridEnv, place: Placement) -> Shaped:
-    """A chunk of `cogrid.rollout` with its random policy."""
-    import jax
-
+def _rollout(case: Case, env: CoGridEnv, place: Placement, keep: str = "sums") -> Program:
+    """A chunk of `cogrid.rollout` with its random policy, which looks at nothing."""
     from cogrid.rollout import compiled
 
-    program = compiled(env.rules, None, place, "sums")
-    carry = jax.eval_shape(program.begin, jax.ShapeDtypeStruct((2,), np.uint32))
-    return Shaped(program.run, (carry, ()), (0, None), (case.steps,))
+    ready = compiled(env.rules, None, place, keep)
+    return Program(ready.run, lambda: (ready.begin(rng.key(case.seed)), ()), (0, None), (case.steps,))
 
 
-PROGRAMS: Mapping[str, Callable[[Case, CoGridEnv, Placement], Shaped]] = MappingProxyType(
-    {"step": _step, "scan": _scan, "renew": _renew, "rollout": _rollout}
+PROGRAMS: Mapping[str, Callable[[Case, CoGridEnv, Placement], Program]] = MappingProxyType(
+    {
+        "step": _step,
+        "scan": _scan,
+        "renew": functools.partial(_scan, renews=True),
+        "rollout": _rollout,
+        # The same, with all that was seen, done and paid written out.
+        "trajectory": functools.partial(_rollout, keep="trajectory"),
+    }
 )

@@ -17,6 +17,10 @@ from bench.exit_codes import NoDevice
 VARIANTS: Mapping[str, str] = MappingProxyType(
     {"cuda12": "nvidia-cuda-nvcc-cu12", "cuda13": "nvidia-cuda-nvcc"}
 )
+#: The environment of a process that compiles: the plugin asks for no driver, and is quiet about its absence.
+COMPILE_ONLY: Mapping[str, str] = MappingProxyType(
+    {"JAX_PLATFORMS": "cpu", "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+)
 
 
 class Gpu(NamedTuple):
@@ -121,6 +125,14 @@ def devices(target: Target) -> list[Any]:
         target.name, platform="cuda", topology=f"1x1x{target.number}", target_config=config
     )
     return list(described.devices)
+
+
+def named_by(kind: str) -> str:
+    """The GPU that JAX calls so; raises a NoDevice for one whose facts are not known."""
+    for name in GPUS:
+        if name in kind.lower():
+            return name
+    raise NoDevice(f"this device is {kind!r}, and the model has the facts of {' and '.join(GPUS)} only.")
 
 
 def installed() -> str:

@@ -54,8 +54,8 @@ TARGETS = (
         "JAX scan@1024, no observation",
         "C, one core",
         _beside("step", observation="none"),
-        enough=0.35,
-        stretch=0.6,
+        enough=0.8,
+        stretch=1.0,
     ),
     Target(
         "JAX scan@1024, lossless",

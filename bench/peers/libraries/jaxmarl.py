@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from bench.measure import clock
-from bench.peers.cases import COUNTED, LOSSLESS, actions, beside, cogrid, end_of, scan
+from bench.measure.gpu.compiled import UNIT as MODELLED
+from bench.measure.gpu.targets import COMPILE_ONLY
+from bench.peers.cases import COUNTED, LOSSLESS, actions, beside, cogrid, draws, end_of, scan
 from bench.peers.peer_worker import Prepared, speed
-from bench.peers.target import PeerCase, Target, python_peer
+from bench.peers.target import COGRID, PeerCase, Target, python_peer
 from bench.suites import CRAMPED, options
 from cogrid.benchmarks.case import Case
 from cogrid.core.layout import Layout
@@ -23,6 +25,7 @@ THEIR_ACTION = np.array([0, 1, 3, 2, 5, 4, 4], np.int8)  # theirs: up, down, rig
 COGRID_FACING = np.array([3, 1, 0, 2])  # theirs: north, south, east, west
 AGENTS = ("agent_0", "agent_1")
 EPISODE = 400
+DRAWN = "drawn, resets"
 
 JAXMARL = python_peer("jaxmarl", __name__)
 RESETS = scan(steps=EPISODE, max_steps=EPISODE, **LOSSLESS)
@@ -37,28 +40,54 @@ def _of_step(what: str, way: str, measure: str, **limits: Any) -> Target:
     )
 
 
+def _compiled(what: str, way: str, batch: int, **limits: Any) -> Target:
+    """Programs that are compiled for a GPU and not run: their modelled speeds."""
+    drawn = "drawn" in way
+    case = scan(batch=batch, steps=128, **LOSSLESS)
+    facts = {"measure": "modelled"} | ({"workload": DRAWN} if drawn else {})
+    cases = tuple(PeerCase(peer, way, case, COMPILE_ONLY, facts) for peer in (COGRID, JAXMARL))
+    against = f"JaxMARL V1 step{'' if drawn else '_env'}"
+    note = "modelled"
+    return Target(
+        f"{what}, compiled for an A100, not run", against, cases, rounds=COUNTED, note=note, **limits
+    )
+
+
 TARGETS = (
     Target(
         "JAX scan@1024, lossless, CrampedRoom",
         "JaxMARL V1 step_env, actions given",
         beside(JAXMARL, "play", scan(**LOSSLESS)),
-        enough=4.0,
-        stretch=4.5,
+        enough=4.5,
+        stretch=6.0,
     ),
     Target(
         "JAX scan@1024, lossless, CounterCircuit",
         "JaxMARL V1 step_env, actions given",
         beside(JAXMARL, "play", scan("Overcooked-CounterCircuit-V0", **LOSSLESS)),
-        enough=2.5,
+        enough=3.5,
+        stretch=5.0,
     ),
     Target(
         "JAX scan@1024, lossless, automatic reset, actions drawn",
         "JaxMARL V1 step",
-        beside(JAXMARL, "drawn", RESETS, "drawn", workload="drawn, resets"),
-        enough=6.0,
+        beside(JAXMARL, "drawn", RESETS, "drawn", workload=DRAWN),
+        enough=7.0,
         stretch=8.0,
         rounds=12,
     ),
+    Target(
+        "JAX scan@1024, lossless, actions drawn, through our JaxMARL adapter with LogWrapper",
+        "JaxMARL V1 step",
+        beside(JAXMARL, "drawn", RESETS, "adapter", workload=DRAWN),
+        enough=5.0,
+        stretch=6.0,
+        rounds=12,
+    ),
+    _compiled("scan@1024, lossless", "modelled", 1024, enough=4.5),
+    _compiled("scan@65536, lossless", "modelled", 65_536, enough=7.0),
+    _compiled("scan@1024, lossless, resets, actions drawn", "modelled drawn", 1024),
+    _compiled("scan@65536, lossless, resets, actions drawn", "modelled drawn", 65_536, enough=6.0),
     Target(
         "JAX scan@1024, lossless, resets at all times, actions drawn",
         "JaxMARL V1 step",
@@ -72,7 +101,7 @@ TARGETS = (
         enough=1.0,
         stretch=2.0,
     ),
-    _of_step("trace + compile", "compile", "compile", enough=0.5, stretch=0.3, rounds=10),
+    _of_step("trace + compile", "compile", "compile", enough=0.33, stretch=0.3, rounds=10),
     _of_step("bytes accessed", "bytes", "bytes accessed", rounds=COUNTED),
     _of_step("fusions", "fusions", "fusions", rounds=COUNTED),
     Target(
@@ -172,9 +201,15 @@ def _end(game: Any, case: Case, end: Any) -> dict[str, Any]:
 
 def _drawn(case: Case, staggered: bool = False) -> Prepared:
     """A scan of `step`, which resets by itself, with random actions; staggered episodes end at all times."""
-    import jax
-
     from bench.peers import compiled
+
+    step, start = _resetting(case, staggered)
+    return _played(case, compiled.scan_drawn(step, start, *draws(case)))
+
+
+def _resetting(case: Case, staggered: bool = False) -> tuple[Any, Any]:
+    """Their `step` over a batch, and the first states."""
+    import jax
 
     game = _game(case)
     start = _start(game, case)
@@ -186,8 +221,25 @@ def _drawn(case: Case, staggered: bool = False) -> Prepared:
         obs, state, rewards, _, _ = jax.vmap(game.step)(keys, state, _named(joint))
         return state, obs, rewards[AGENTS[0]]
 
-    shape = (case.batch, len(AGENTS))
-    return _played(case, compiled.scan_drawn(step, start, case.steps, shape, case.seed))
+    return step, start
+
+
+def _modelled(case: Case) -> Prepared:
+    """The scan of `step_env`, compiled for a GPU and not run."""
+    from bench.peers import compiled
+
+    game = _game(case)
+    loop = compiled.loop(_stepper(game), _start(game, case), THEIR_ACTION[actions(case)].astype(np.int32))
+    return _prepared(MODELLED, compiled.modelled(loop, case.steps * case.batch))
+
+
+def _modelled_drawn(case: Case) -> Prepared:
+    """The scan of `step` as drawn, compiled for a GPU and not run."""
+    from bench.peers import compiled
+
+    step, start = _resetting(case)
+    loop = compiled.loop_drawn(step, start, *draws(case))
+    return _prepared(MODELLED, compiled.modelled(loop, case.steps * case.batch))
 
 
 def _vmapped(case: Case) -> tuple[Any, Any, Any]:
@@ -218,6 +270,8 @@ _WAYS: Mapping[str, Callable[[Case], Prepared]] = {
     "play": _play,
     "drawn": _drawn,
     "staggered": functools.partial(_drawn, staggered=True),
+    "modelled": _modelled,
+    "modelled drawn": _modelled_drawn,
     "compile": _compile,
     "bytes": functools.partial(_counted, "bytes_accessed", "B"),
     "fusions": functools.partial(_counted, "fusions", "fusions"),

@@ -26,7 +26,7 @@ TARGETS = (
         "NumPy one environment, lossless",
         "overcooked, step + encoding",
         beside(OVERCOOKED, "play", single("numpy-single", **LOSSLESS)),
-        enough=2.5,
+        enough=3.0,
         stretch=4.0,
     ),
 )

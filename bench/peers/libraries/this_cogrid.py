@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from bench.measure import clock
-from bench.peers.cases import actions, end_of, lanes, own_tapes
+from bench.measure.gpu.compiled import UNIT as MODELLED
+from bench.peers.cases import actions, draws, end_of, lanes, own_tapes
 from bench.peers.peer_worker import Prepared, speed
 from bench.peers.target import COGRID
 from cogrid.backend.array import Array
@@ -51,10 +53,15 @@ def _end(case: Case, end: modes.End, count: int) -> dict[str, Any]:
 
 def _drawn(case: Case, staggered: bool = False) -> Prepared:
     """Random actions drawn inside of the scan, with automatic reset; staggered episodes end at all times."""
-    import jax
-
     from bench.peers import compiled
-    from cogrid.core.autoreset import renew
+
+    step, start = _resetting(case, staggered)
+    return _played(case, compiled.scan_drawn(step, start, *draws(case)))
+
+
+def _resetting(case: Case, staggered: bool = False) -> tuple[Any, Any]:
+    """A step with automatic reset, which needs no key, and the first states."""
+    import jax
 
     env = CoGridEnv(case.spec, "jax")
     start = modes.jax_start(case, env, jax.vmap)
@@ -63,11 +70,54 @@ def _drawn(case: Case, staggered: bool = False) -> Prepared:
 
     def step(state: Any, _: Any, joint: Any) -> Any:
         state, obs, rewards, done, _ = env.step_fn(state, joint)
-        state, obs = renew(env.rules, state, obs, done)
+        state, obs = env.renew_fn(state, obs, done)
         return state, obs, rewards
 
-    shape = (case.batch, case.spec.num_agents)
-    return _played(case, compiled.scan_drawn(step, start, case.steps, shape, case.seed))
+    return step, start
+
+
+def _adapted(case: Case) -> Prepared:
+    """As drawn, through the adapter for JaxMARL, in JaxMARL's own LogWrapper and order of actions."""
+    import jax
+
+    from bench.peers import compiled
+    from cogrid.adapters.jaxmarl import OVERCOOKED, JaxMARLEnv
+
+    wrapper = import_module("jaxmarl.wrappers.baselines").LogWrapper
+    env = wrapper(JaxMARLEnv(CoGridEnv(case.spec, "jax"), actions=OVERCOOKED))
+    _, start = jax.jit(jax.vmap(env.reset))(jax.random.split(jax.random.key(case.seed), case.batch))
+
+    def step(state: Any, key: Any, joint: Any) -> Any:
+        keys = jax.random.split(key, case.batch)
+        named = {name: joint[:, number] for number, name in enumerate(env.agents)}
+        obs, state, rewards, _, _ = jax.vmap(env.step)(keys, state, named)
+        return state, obs, rewards[env.agents[0]]
+
+    return _played(case, compiled.scan_drawn(step, start, *draws(case)))
+
+
+def _modelled(case: Case) -> Prepared:
+    """The scan over a tape, compiled for a GPU and not run."""
+    import jax
+
+    from bench.peers import compiled
+
+    env = CoGridEnv(case.spec, "jax")
+
+    def step(state: Any, joint: Any) -> Any:
+        return env.step_fn(state, joint)[:3]
+
+    loop = compiled.loop(step, modes.jax_start(case, env, jax.vmap), actions(case))
+    return _prepared(MODELLED, compiled.modelled(loop, case.steps * case.batch))
+
+
+def _modelled_drawn(case: Case) -> Prepared:
+    """As drawn, compiled for a GPU and not run."""
+    from bench.peers import compiled
+
+    step, start = _resetting(case)
+    loop = compiled.loop_drawn(step, start, *draws(case))
+    return _prepared(MODELLED, compiled.modelled(loop, case.steps * case.batch))
 
 
 def _own_tapes(case: Case) -> Prepared:
@@ -189,6 +239,9 @@ _WAYS: Mapping[str, Callable[[Case], Prepared]] = {
     "own tapes": _own_tapes,
     "drawn": _drawn,
     "staggered": functools.partial(_drawn, staggered=True),
+    "adapter": _adapted,
+    "modelled": _modelled,
+    "modelled drawn": _modelled_drawn,
     "sharded": _sharded,
     "empty": _empty,
     "compile": _compile,

@@ -71,6 +71,18 @@ def test_a_cogrid_that_cannot_be_run_is_a_failure(resources: Resources) -> None:
     assert exit_code([found]) == Code.FAILED
 
 
+def test_what_both_need_and_is_absent_is_no_failure(resources: Resources) -> None:
+    """Such as JaxMARL's wrapper around our environment, or a compiler for GPUs."""
+    gone, other = absent("peer", "KeyError: 'no such way'"), absent("peer", "another reason.")
+    codes = []
+    for theirs in (gone, other):
+        cases = PeerCase(COGRID, "no such way", BATCH), PeerCase(theirs, "play", BATCH)
+        found = measure(Target("both", "peer", cases), resources, 1)
+        assert [row.status for row in found.rows] == ["failed", "failed"]
+        codes.append(exit_code([found]))
+    assert codes == [Code.FINE, Code.FAILED]
+
+
 @pytest.mark.parametrize(
     ("last", "status", "error"),
     [

@@ -104,3 +104,15 @@ def test_rows_of_cartpole_are_called_what_they_are() -> None:
     names = {case.name("lib 1.0") for case in cases}
     modes = ("numpy-single", "jax-scan@1024 ×256", "jax-vmap@1024 compile")
     assert names == {f"lib 1.0 CartPole-v1 {mode}" for mode in modes}
+
+
+def test_what_is_compiled_and_not_run_says_so() -> None:
+    """In the name of the target, in its note, and in the unit of its rows."""
+    compiled = [one for one in TARGETS if any("modelled" in case.way for case in one.cases)]
+    assert len(compiled) == 4
+    for target in compiled:
+        assert target.name.count("compiled for an A100, not run") == 1
+        assert target.note == "modelled"
+        assert [case.peer.name for case in target.cases] == ["cogrid", "jaxmarl"]
+        assert all(case.parameters.measure == "modelled" for case in target.cases)
+        assert all(case.env["JAX_PLATFORMS"] == "cpu" for case in target.cases)

@@ -148,7 +148,20 @@ def test_the_report_has_both_what_was_measured_and_what_was_compiled() -> None:
         "Results: compiled for GPUs",
         "kernels grew 5.9 %",
         "CrampedRoom features scan@1024",
-        "Nothing was run",
+        "Nothing in this table was run",
     ):
         assert text in page
     assert page.index('id="results"') < page.index('id="gpu-results"')
+
+
+def test_modelled_and_measured_speeds_stand_beside_each_other() -> None:
+    facts = {"measure": "run-scan", "unit": "steps/s", "samples": [20e6] * 5, "checksum": None}
+    found, other = row(steps=128, **facts), row(steps=64, **facts)
+    assert "measured / modelled" not in tables.summary(result([program(), row()]))
+    run = result([program(speed=40e6), found, other])
+    lines = gpu.beside(run.rows).splitlines()
+    assert lines[0].split("  ")[0] == "program"
+    assert lines[2].split()[-6:] == ["cuda12-a100", "40", "M", "20", "M", "0.50"]
+    assert len(lines) == 3, "another program was not compiled"
+    assert gpu.beside(run.rows) in tables.summary(run)
+    assert "Modelled beside measured" in report.page([run], Baselines())
