@@ -45,8 +45,9 @@ HOOKS = (
 
 #: Boards of the other families.
 FAMILIES = (
-    *("tests/envs/foraging", "tests/envs/goals", "tests/envs/search_rescue", "tests/core/test_placing.py"),
-    *("-k", "not jax and not parity and not conformance and not scripted"),
+    *("tests/envs/commons", "tests/envs/foraging", "tests/envs/goals", "tests/envs/search_rescue"),
+    *("tests/core/test_placing.py", "-k"),
+    "not jax and not parity and not conformance and not scripted and not greed and not cleaners",
 )
 
 
@@ -108,7 +109,7 @@ WRONG_RULES = (
         'Outcome(item, Counter(None), "pick up")',
         'Outcome(item, thing, "pick up")',
     ),
-    Mutant("putting down overwrites", GAME, "case str(), Counter(None):", "case str(), Counter():"),
+    Mutant("putting down overwrites", GAME, "Soup(), Counter(None):", "Soup(), Counter():"),
     Mutant(
         "piles give dishes only",
         GAME,
@@ -261,8 +262,29 @@ WRONG_V2 = (
 FIELD = "cogrid/envs/foraging/game.py"
 SITE = "cogrid/envs/search_rescue/game.py"
 PLACING = "cogrid/core/placing.py"
+COMMONS = "cogrid/envs/commons/game.py"
+FIGURES = "cogrid/envs/commons/figures.py"
 
 WRONG_FAMILIES = (
+    Mutant("apples leave bare floor", COMMONS, "Outcome(held, GRASS, EAT", "Outcome(held, FLOOR, EAT"),
+    Mutant("who was zapped eats on", COMMONS, "thing == APPLE and held is None", "thing == APPLE"),
+    Mutant("an apple pays the eater alone", COMMONS, "team=self.common", "team=False"),
+    Mutant("beams are shorter", COMMONS, "Aim(reach=3, width=1)", "Aim(reach=2, width=1)"),
+    Mutant("beams are narrower", COMMONS, "Aim(reach=3, width=1)", "Aim(reach=3, width=0)"),
+    Mutant("players are out a step longer", COMMONS, "and held > 1 else", "and held > 0 else"),
+    Mutant("players come back anywhere", COMMONS, "return thing == PAD", "return thing in (PAD, FLOOR)"),
+    Mutant("a lost patch grows again", COMMONS, "(0, 1, 5, 25)", "(1, 1, 5, 25)"),
+    Mutant("three apples are like two", COMMONS, "(0, 1, 5, 25)", "(0, 1, 5, 5)"),
+    Mutant("apples count from nearer by", COMMONS, "most=3, radius=2", "most=3, radius=1"),
+    Mutant("dirt matters less", COMMONS, "2 * self.river - 5 * count", "2 * self.river - 4 * count"),
+    Mutant("the river is dirty too soon", COMMONS, "out_of=2, since=50", "out_of=2, since=49"),
+    Mutant("the river is dirty too fast", COMMONS, "out_of=2, since=50", "out_of=1, since=50"),
+    Mutant(
+        "cleaning takes the water too", COMMONS, "Outcome(held, WATER, CLEAN)", "Outcome(held, FLOOR, CLEAN)"
+    ),
+    Mutant("greed is equality", FIGURES, "1 - gaps /", "gaps /"),
+    Mutant("who eats nothing eats at once", FIGURES, "(eaten > 0).sum(axis=-1), 1", "players, 1"),
+    Mutant("eating is never late", "cogrid/core/report.py", "before.clock[..., None, None], 0)", "0, 0)"),
     Mutant("food takes more than its level", FIELD, "if total < thing.level:", "if total <= thing.level:"),
     Mutant("foragers cannot swap", FIELD, "swaps: ClassVar[bool] = True", "swaps: ClassVar[bool] = False"),
     Mutant(

@@ -58,6 +58,13 @@ class NumpyBackend:
             out.reshape(-1)[_flat(grid, index)] = value
         return out
 
+    def put_where(self, test: Any, grid: Any, index: Any, value: Any) -> Any:
+        """Only what is true is written."""
+        out = grid.copy()
+        flat = index if grid.ndim == 1 else _flat(grid, index)
+        out.reshape(-1)[flat[test]] = value[test]
+        return out
+
     def place(self, array: Any, index: np.ndarray[Any, Any], value: Any) -> Any:
         """A written copy."""
         out = array.copy()

@@ -51,6 +51,9 @@ class Backend(Protocol):
     def put(self, grid: Array, index: Array, value: Array) -> Array:
         """A copy of the grid with `value` written at `index`; equal indices must carry equal values."""
 
+    def put_where(self, test: Array, grid: Array, index: Array, value: Array) -> Array:
+        """`put` of the entries whose `test` is true, each (*B, k); of equal indices the last one counts."""
+
     def place(self, array: Array, index: np.ndarray[Any, Any], value: Array) -> Array:
         """A copy with `value` (*B, k) written at a constant `index` (k,), without repeats."""
 

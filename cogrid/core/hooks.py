@@ -22,6 +22,7 @@ _NEEDS: Mapping[str, str | tuple[str, ...]] = MappingProxyType(
         "rank": "slots",
         "shows": "slots",
         "paint_slot": "slots",
+        "look_slot": "shows",
         "spawn": "away",
         "paint_away": "away",
     }

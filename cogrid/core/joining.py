@@ -43,21 +43,12 @@ def join(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
     line = (total * rules.n_items + lookup(rules.held, state.pose).astype(np.int32)) * rules.n_things
     line = line + seen.astype(np.int32)
     row = (line + np.int32(rules.first_joint)).astype(rules.row_dtype)
-    thing = _agreed(rules, cell, works, xp.where(works, lookup(rules.joint_left, line), seen))
-    cells = rules.put(state.cells, cell, thing)
+    cells = rules.backend.put_where(works, state.cells, cell, lookup(rules.joint_left, line))
     alone = rules.row_dtype.type(0) if events.row is None else events.row
     if rules.joint_swaps:
         pose = state.pose + xp.where(works, lookup(rules.swap, row), rules.agent_dtype.type(0))
         state = state.evolve(pose=pose)
     return state.evolve(cells=cells), Events(xp.where(works, row, alone), *events[1:])
-
-
-def _agreed(rules: Rules, cell: Array, works: Array, thing: Array) -> Array:
-    """(*B, n) what is left in each agent's cell, by those who work there; others may only face it."""
-    for i in range(rules.n_agents):
-        me = slice(i, i + 1)
-        thing = rules.xp.where((cell == cell[..., me]) & works[..., me], thing[..., me], thing)
-    return thing
 
 
 @functools.lru_cache(maxsize=256)
