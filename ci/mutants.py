@@ -38,6 +38,7 @@ HOOKS = (
     "tests/core/test_sights.py",
     "tests/core/test_leaving.py",
     "tests/core/test_boards.py",
+    "tests/core/test_edges.py",
     "tests/envs/overcooked/test_generated.py",
     "-k",
     "not jax and not conformance",
@@ -46,7 +47,7 @@ HOOKS = (
 #: Boards of the other families.
 FAMILIES = (
     *("tests/envs/commons", "tests/envs/foraging", "tests/envs/goals", "tests/envs/search_rescue"),
-    *("tests/core/test_placing.py", "-k"),
+    *("tests/envs/arena", "tests/core/test_placing.py", "-k"),
     "not jax and not parity and not conformance and not scripted and not greed and not cleaners",
 )
 
@@ -262,6 +263,7 @@ WRONG_V2 = (
 FIELD = "cogrid/envs/foraging/game.py"
 SITE = "cogrid/envs/search_rescue/game.py"
 PLACING = "cogrid/core/placing.py"
+RESET = "cogrid/core/reset.py"
 COMMONS = "cogrid/envs/commons/game.py"
 FIGURES = "cogrid/envs/commons/figures.py"
 
@@ -321,6 +323,14 @@ WRONG_FAMILIES = (
         "strength[..., : placed.weakest]",
         "strength[..., -placed.weakest :]",
     ),
+    Mutant("counted slots begin at nothing", RESET, "rules.xp.clip(total, 0, slot.most)", "0 * total"),
+    Mutant(
+        "scattered things cover agents",
+        RESET,
+        "(cells == symbols[legend[FLOOR]]) & ~stood(every, pos)",
+        "(cells == symbols[legend[FLOOR]])",
+    ),
+    Mutant("half as much is scattered", RESET, "round(density * 2**24)", "round(density * 2**23)"),
     Mutant(
         "a shared goal is nobody's", "cogrid/envs/goals/game.py", "not in (held, SHARED)", "not in (held,)"
     ),
@@ -394,7 +404,6 @@ TICKS = "cogrid/core/ticks.py"
 LEAVING = "cogrid/core/leaving.py"
 BOARDS_AS_DATA = "cogrid/core/boards.py"
 GENERATED = "cogrid/envs/overcooked/generated.py"
-RESET = "cogrid/core/reset.py"
 
 WRONG_HOOKS = (
     Mutant(
@@ -452,6 +461,9 @@ WRONG_HOOKS = (
         "_hands(rules))] if rules.live_hands else []",
         "_hands(rules))] if False else []",
     ),
+    Mutant("hands tick without chance", TICKS, "if by_pose.n_branches > 1:", "if False:"),
+    Mutant("first hands are not drawn", RESET, "if hands.n_branches > 1:", "if False:"),
+    Mutant("letters begin as they are", RESET, "if rules.starting.size:", "if False:"),
     Mutant(
         "all begin with the first agent's hand",
         "cogrid/core/reset.py",
@@ -477,8 +489,25 @@ WRONG_HOOKS = (
         "further actions are all the first", "cogrid/core/spec.py", "intent=FURTHER + k)", "intent=FURTHER)"
     ),
     Mutant("who has ended pays on", PRICES, "points if before.ended is None else", "points if True else"),
+    Mutant("a load is free", PRICES, "term.points(name, items[held])", "term.points(name, None)"),
+    Mutant(
+        "tallies count to one", PRICES, "rules.xp.clip(total, 0, term.most)", "rules.xp.clip(total, 0, 1)"
+    ),
     Mutant("a tally looks at the past", PRICES, "(now if term.now else before).cells", "before.cells"),
     Mutant("one victim may stay behind", TERMINATION, "keepdims=True) == 0", "keepdims=True) <= 1"),
+    Mutant(
+        "the end comes while something remains",
+        TERMINATION,
+        "return ~any_marked(rules,",
+        "return any_marked(rules,",
+    ),
+    Mutant("final verbs end nobody", TERMINATION, "if rules.final.any():", "if False:"),
+    Mutant(
+        "a final verb ends all",
+        TERMINATION,
+        "rules.lookup(rules.final, events.row)",
+        "rules.lookup(rules.final, events.row).any(axis=-1, keepdims=True)",
+    ),
     Mutant("hands end nobody", TERMINATION, "return rules.lookup(hands, state.pose)", "return state.ended"),
     Mutant(
         "a circle is a square",
@@ -545,6 +574,25 @@ WRONG_HOOKS = (
         PLANES,
         "shown if isinstance(shown, bool) else plane in shown for",
         "True for",
+    ),
+    Mutant(
+        "all see as the first agent does",
+        PLANES,
+        "state.slots[..., first : first + rules.n_agents] for first",
+        "state.slots[..., first : first + 1] for first",
+    ),
+    Mutant("a mood comes before the eyes", PLANES, "[before[way] for before", "[way[before] for before"),
+    Mutant(
+        "a feature tells another slot",
+        "cogrid/core/slots.py",
+        "state.slots[..., index : index + 1]",
+        "state.slots[..., :1]",
+    ),
+    Mutant(
+        "free directions are those of the layout",
+        "cogrid/core/features.py",
+        "if not _opens_or_closes(rules):",
+        "if True:",
     ),
     Mutant(
         "nobody helps",
@@ -616,14 +664,14 @@ WRONG_HOOKS = (
     Mutant(
         "one is among the others away",
         PLANES,
-        "keepdims=True, dtype=np.uint8) - others",
-        "keepdims=True, dtype=np.uint8)",
+        "[..., None, :] + lift(itself, out.ndim)",
+        "[..., None, :] + 0 * lift(itself, out.ndim)",
     ),
     Mutant(
         "who is there is painted as away",
         PLANES,
-        "rules.lookup(mine, held) * out)",
-        "rules.lookup(mine, held))",
+        "lift(itself, out.ndim)) * out",
+        "lift(itself, out.ndim))",
     ),
     Mutant("an open edge stays open", BOARDS_AS_DATA, "edge & lookup(table.opens, codes)", "edge & ~edge"),
     Mutant(

@@ -74,10 +74,6 @@ class JaxBackend:
 
         return alone(board, mine, own)
 
-    def lookup_bytes(self, table: Any, index: Any) -> Any:
-        """Rows in words of several bytes: on a CPU a gather copies element by element."""
-        return _bytes(self.lookup(_words(table), index), table.shape[1])
-
     def _many_rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """The board's rows are read once for all agents, in words of several bytes, and then chosen from.
 

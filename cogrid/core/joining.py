@@ -61,7 +61,7 @@ def _sought(rules: Rules) -> np.ndarray[Any, Any] | None:
     useful = rules.useful.reshape(len(symbols.intents), rules.n_items, -1)[intent]
     wanted = useful[[game.strength(item) > 0 and game.can_act(item) for item in symbols.items]]
     differ = (wanted != wanted[:1]).any() or wanted[:, : rules.n_walkable].any()
-    return None if differ else wanted[0]
+    return None if differ or not len(wanted) else wanted[0]
 
 
 def _beside(rules: Rules, sought: np.ndarray[Any, Any], state: EnvState) -> tuple[Array, Array]:
