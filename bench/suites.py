@@ -55,11 +55,6 @@ def toy(overrides: Options) -> list[Case]:
     return [Case(ARENA, mode, batch, 8, options=options(**overrides)) for mode, batch in ALL_MODES]
 
 
-def briefly(ids: Sequence[str]) -> list[Case]:
-    """Worlds that may end early, and those of users, in all modes."""
-    return [Case(id, mode, n, SHORT) for id in ids for mode, n in ALL_MODES]
-
-
 def quick(arena: Options = TOY) -> list[Case]:
     """CrampedRoom in all modes with cooks that deliver, a small sweep, resets, the toy arena: two minutes."""
     return [
@@ -112,7 +107,7 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(CRAMPED, mode, n, options=options(observation=k)) for k in kinds for mode, n in ALL_MODES),
         *(Case(CRAMPED, mode, n, workload="noop") for mode, n in BATCHED),
         *(Case(ARENA, mode, n, 8, options=options(**WINDOWED)) for mode, n in ALL_MODES),
-        *briefly(FAMILIES),
+        *(Case(id, mode, n, SHORT) for id in FAMILIES for mode, n in ALL_MODES),
         *(Case(id, mode, n, workload="cooperative") for id in OTHER_KITCHENS for mode, n in BATCHED),
         *commons(),
         # What comes before the first step, and how steady a single step is.
@@ -198,6 +193,30 @@ def _families(everything: bool) -> list[str]:
     for id in ids:
         first.setdefault(id.partition("-")[0], id)
     return [id for family, id in first.items() if family != CRAMPED.partition("-")[0]]
+
+
+def matching(layout: str) -> list[str]:
+    """The ids that a person means by a name: the classic kitchens of that name, else all ids that have it."""
+    found = [[id for id in ids if layout.lower() in id.lower()] for ids in (KITCHENS, cogrid.registered())]
+    return found[0] or found[1]
+
+
+def with_layouts(cases: list[Case], layouts: Sequence[str]) -> list[Case]:
+    """The cases, and those of CrampedRoom played in the environments that they lack."""
+    ids = [
+        id
+        for layout in layouts
+        if not any(layout.lower() in case.id.lower() for case in cases)
+        for id in matching(layout)
+    ]
+    like = [case for case in cases if (case.id, case.workload, case.options) == (CRAMPED, "cooperative", ())]
+    return cases + [_played_in(id, case) for id in ids for case in like]
+
+
+def _played_in(id: str, case: Case) -> Case:
+    if id in KITCHENS:
+        return dataclasses.replace(case, id=id)
+    return dataclasses.replace(case, id=id, workload="random", steps=min(case.steps, SHORT))
 
 
 def checked(cases: list[Case]) -> list[Case]:

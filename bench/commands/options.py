@@ -58,7 +58,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def add_layout(parser: argparse.ArgumentParser) -> None:
-    text = "only this environment, or one of your own as module:Name or file.py:Name; repeatable"
+    text = "only this environment, any id or one of your own as module:Name or file.py:Name; repeatable"
     parser.add_argument("--layout", action="append", metavar="NAME", help=text)
 
 
@@ -155,16 +155,22 @@ def selected(options: argparse.Namespace, suite: suites.Suite) -> list[Case]:
     arena = arena_of(options)
     _refuse_unknown(options)
     with cogrid_errors():
-        own = [adopt(name) for name in options.layout or () if is_own(name)]
-        cases = suites.overridden(suite(arena) + suites.briefly(own), overrides_of(options))
+        for name in filter(is_own, options.layout or ()):
+            adopt(name)
+        cases = suites.with_layouts(suite(arena), options.layout or ())
+        cases = suites.overridden(cases, overrides_of(options))
         asked = (options.only, options.layout, options.backend, options.batch, options.chunk)
         chosen = suites.select(cases, *asked)
         chosen = suites.checked(trainable(chosen) if options.backend else installed(chosen))
-    if arena != suites.TOY and not any(case.id == suites.ARENA for case in chosen):
-        raise UsageError("--agents, --map-size and --density are for the toy arena, which is not selected.")
+    refuse_unused_arena(options, chosen)
     if not chosen:
         raise UsageError("no case fits what was asked for: `python -m bench list --full` shows their names.")
     return chosen
+
+
+def refuse_unused_arena(options: argparse.Namespace, chosen: Sequence[Case]) -> None:
+    if arena_of(options) != suites.TOY and not any(case.id == suites.ARENA for case in chosen):
+        raise UsageError("--agents, --map-size and --density are for the toy arena, which is not selected.")
 
 
 def _refuse_unknown(options: argparse.Namespace) -> None:
