@@ -188,7 +188,7 @@ def tests_slow(session: nox.Session) -> None:
 
 @nox.session(tags=["ci"])
 def oracles(session: nox.Session) -> None:
-    """Compare the kitchens with overcooked_ai and JaxMARL, transition by transition."""
+    """Compare kitchens with overcooked_ai and JaxMARL, foraging with lbforaging, step by step."""
     row = MATRIX["jax-cpu"]
     install(session, "tests", "oracles", extra=row.extra)
     pytest(session, row, "tests/oracles")

@@ -17,8 +17,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     except ModuleNotFoundError as error:
         return missing(error)
-    command, options = parse(arguments)
     try:
+        command, options = parse(arguments)
         code = int(command.run(options) or Code.FINE)
         sys.stdout.flush()
         return code

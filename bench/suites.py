@@ -15,7 +15,14 @@ from cogrid.envs.overcooked.specs import CLASSIC
 
 CRAMPED = "Overcooked-CrampedRoom-V0"
 ARENA = "Arena-V0"
-SOUPS, ORDERS = "OvercookedAI-SoupCoordination-V0", "Overcooked-CrampedMixedKitchen-V0"
+GENERATED = "Overcooked-Generated-V0"
+#: Several soups, an order queue, a recipe that is drawn, and a kitchen that is drawn.
+OTHER_KITCHENS = (
+    "OvercookedAI-SoupCoordination-V0",
+    "Overcooked-CrampedMixedKitchen-V0",
+    "OvercookedV2-CrampedRoomV2-V0",
+    GENERATED,
+)
 KITCHENS = tuple(CLASSIC)
 BATCHED = (("numpy-batch", 1024), ("jax-vmap", 1024), ("jax-scan", 1024))
 ALL_MODES = (("numpy-single", 1), ("jax-single", 1), *BATCHED)
@@ -101,8 +108,7 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(CRAMPED, mode, n, workload="noop") for mode, n in BATCHED),
         *(Case(ARENA, mode, n, 8, options=options(**WINDOWED)) for mode, n in ALL_MODES),
         *(Case(id, mode, n, SHORT) for id in FAMILIES for mode, n in ALL_MODES),
-        # Several soups, and an order queue.
-        *(Case(id, mode, n, workload="cooperative") for id in (SOUPS, ORDERS) for mode, n in BATCHED),
+        *(Case(id, mode, n, workload="cooperative") for id in OTHER_KITCHENS for mode, n in BATCHED),
         *commons(),
         # What comes before the first step, and how steady a single step is.
         *(
@@ -110,6 +116,7 @@ def full(arena: Options = TOY) -> list[Case]:
             for what in ("latency", "reset", "create", "import")
             for mode in ("numpy-single", "jax-single")
         ),
+        *(Case(GENERATED, mode, n, measure="reset") for mode, n in BATCHED[:2]),
         *(Case(CRAMPED, mode, n, measure="compile") for mode, n in (("jax-single", 1), ("jax-vmap", 1024))),
         *(Case(CRAMPED, "jax-vmap", 1024, measure="compile", options=options(observation=k)) for k in kinds),
         *profile([(CRAMPED, {})], 1024),

@@ -33,7 +33,7 @@ from cogrid.envs.overcooked.generated import HELD_OUT, TRAINING, GeneratedKitche
 from cogrid.envs.overcooked.lineage import DIFFERENCES
 from cogrid.envs.overcooked.objects import Soup
 from cogrid.envs.overcooked_v2.game import KitchenV2
-from cogrid.envs.registry import spec_of
+from cogrid.envs.registry import family_of, spec_of
 
 ROOT = Path(__file__).parents[1]
 LINEAGE, V2 = "OvercookedAI", "OvercookedV2"
@@ -78,6 +78,7 @@ def page(id: str, spec: Spec) -> str:
         f"# {id}",
         inspect.getdoc(spec.game) or "",
         f'`cogrid.make("{id}")`; the [options](#options) are its keywords.',
+        family(id),
         picture(spec),
         "## Layout",
         *(f"```text\n{layout.text}\n```" for layout in spec.layout),
@@ -98,6 +99,13 @@ def page(id: str, spec: Spec) -> str:
         "## Versions",
         versions(id),
     )
+
+
+def family(id: str) -> str:
+    """Where more is said of the family, if anywhere."""
+    name = family_of(id)
+    there = ROOT / "docs" / "families" / f"{name}.md"
+    return f"Scores, scripts and speed: [its family](../families/{name}.md)." if there.is_file() else ""
 
 
 def generated(id: str, spec: Spec) -> Iterator[str]:

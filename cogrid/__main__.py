@@ -149,10 +149,12 @@ def _add_train(train: argparse.ArgumentParser) -> None:
 def _file(what: str) -> Path | None:
     """The file that is meant, where no id is; a name that looks like a path is none."""
     path = Path(what)
-    if what in registered() or is_own(what):
+    if what in registered() or path.suffix == ".py":
         return None
     if path.is_file():
         return path
+    if is_own(what):
+        return None
     if path.suffix or len(path.parts) > 1 or path.exists():
         raise ValueError(f"there is no file {what!r}, and no environment has that id.")
     return None  # an id that is misspelt, which `make` explains
@@ -163,7 +165,7 @@ def _play(options: argparse.Namespace) -> None:
     replay = Replay.load(file) if file else None
     id = find(options.what) if replay is None else replay.id or registered()[0]
     session = Session(id, partner=options.partner, seed=options.seed, participant=options.participant)
-    if replay:
+    if replay is not None:
         session.show(replay)
     server = Server(session, options.port)
     print(f"{server.address}\nonly on this machine; Ctrl-C ends it.", flush=True)

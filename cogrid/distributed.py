@@ -24,6 +24,7 @@ import numpy as np
 FACTS, LETTERS = 32, 96  # that processes exchange: how many, and how long each may be
 DIED = 70  # the exit code of a process that ends because another one died
 DAY = 86_400  # seconds
+MAX_PORT = 65_535
 FOREVER = 10**12  # milliseconds
 SLOW = 120  # seconds that the watch may take to say what it has heard, on a machine that is overloaded
 JAX_HEARTBEAT = 100  # seconds, JAX's own default
@@ -141,8 +142,10 @@ def _check(address: Any, num_processes: Any, process_id: Any, wait: Any, heartbe
     if address is not None and None in given.values():
         missing = next(name for name, value in given.items() if value is None)
         raise ValueError(f"with an address {missing}= is needed too; leave out all three inside a cluster.")
-    if address is not None and not re.fullmatch(r".+:\d+", str(address)):
+    if address is not None and not re.fullmatch(r".+:\d{1,5}", str(address)):
         raise ValueError(f"address={address!r} is not of the form 'host:port'.")
+    if address is not None and int(str(address).rpartition(":")[2]) > MAX_PORT:
+        raise ValueError(f"address={address!r} has a port above {MAX_PORT}.")
     numbers = {"num_processes": (num_processes, 1), "wait": (wait, 1), "heartbeat": (heartbeat, 1)}
     for name, (number, least) in {**numbers, "process_id": (process_id, 0)}.items():
         if number is None and name != "wait":

@@ -94,7 +94,7 @@ def _mixed(rules: Rules, state: EnvState, generator: np.random.Generator) -> Env
     boards, number = rules.boards[layout][half], rules.spec.symbols.number
     cells, places = state.cells.copy(), state.pos.copy()
     for symbol in np.unique(boards) if not rules.open else ():  # an open board counts what it holds
-        where, can_be = boards == symbol, [number[thing] for thing in rules.reachable(symbol)]
+        where, can_be = boards == symbol, sorted(number[thing] for thing in rules.reachable(symbol))
         cells[half] = np.where(where, generator.choice(can_be, where.shape), cells[half])
     for one in range(half.start, len(cells)):
         free = np.flatnonzero(cells[one] < rules.n_walkable)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import dis
 import functools
@@ -12,6 +13,7 @@ import sys
 import sysconfig
 import types
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,7 +97,9 @@ class _Reader:
             return self._array(value)
         for kind, parts in _PARTS.items():
             if isinstance(value, kind):
-                return self._all(kind.__name__, parts(value))
+                # A class of one's own that extends a kind may have other methods, and attributes.
+                own = (type(value), getattr(value, "__dict__", {})) if _extends(value, kind) else ()
+                return self._all(kind.__name__, (*own, *parts(value)))
         return self._object(value)
 
     def _all(self, kind: str, parts: Iterable[Any]) -> bytes:
@@ -111,15 +115,16 @@ class _Reader:
         """Anything else: what it wraps, its name if it is of a library, or its class and attributes."""
         kind = type(value)
         if hasattr(value, "__wrapped__"):  # a function under jax.jit, or in a decorator of the user's
-            return self._all("wrapped", (value.__wrapped__,))
+            own = () if _is_library(kind) else (kind, getattr(value, "__dict__", {}))
+            return self._all("wrapped", (value.__wrapped__, *own))
         if dataclasses.is_dataclass(value):
             values = (getattr(value, field.name, None) for field in dataclasses.fields(value))
             return self._all("dataclass", (kind, *values))
-        if isinstance(getattr(value, "rules", None), Rules):  # an environment, whose episode is its own
+        if _is_environment(value):  # its episode is its own
             return self._all(kind.__qualname__, (value.rules,))
         if _is_library(kind) and callable(value) and hasattr(value, "__name__"):
             return _hashed("library", getattr(value, "__module__", ""), value.__name__)
-        if _is_library(kind) or not hasattr(value, "__dict__"):
+        if (_is_library(kind) and not _is_cogrid(kind)) or not hasattr(value, "__dict__"):
             return self._unknown(f"a {kind.__module__}.{kind.__qualname__}")
         return self._all("object", (kind, vars(value)))
 
@@ -136,6 +141,7 @@ def _function(function: types.FunctionType) -> Iterator[Any]:
     code, known = function.__code__, function.__globals__
     yield from (code, function.__defaults__, function.__kwdefaults__)
     yield from (part for name in _globals(code) if name in known for part in (name, known[name]))
+    yield from (sys.modules.get(name, name) for name in _named_by(code, "IMPORT_NAME"))
 
 
 def _content(cell: types.CellType) -> Any:
@@ -146,10 +152,24 @@ def _content(cell: types.CellType) -> Any:
 
 
 def _globals(code: types.CodeType) -> list[str]:
-    """The names of the globals that code reads, that of functions inside it too."""
-    found = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    """The names of the globals that code reads."""
+    return _named_by(code, "LOAD_GLOBAL")
+
+
+def _named_by(code: types.CodeType, instruction: str) -> list[str]:
+    """What such instructions of code name, those of functions inside it too."""
+    found = {step.argval for step in dis.get_instructions(code) if step.opname == instruction}
     inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
-    return sorted(found.union(*map(_globals, inner)))
+    return sorted(found.union(*(_named_by(part, instruction) for part in inner)))
+
+
+def _module(module: types.ModuleType) -> Iterator[Any]:
+    """A module of the user's own is all of its file: code may read anything of it."""
+    yield module.__name__
+    file = getattr(module, "__file__", None)
+    if file and not file.startswith(_LIBRARIES) and module.__name__.partition(".")[0] != "cogrid":
+        with contextlib.suppress(OSError):
+            yield Path(file).read_bytes()
 
 
 def _code(code: types.CodeType) -> Iterator[Any]:
@@ -188,7 +208,7 @@ _PARTS: Mapping[type, Any] = types.MappingProxyType(
         types.CodeType: _code,
         functools.partial: lambda value: (value.func, value.args, value.keywords),
         types.MethodType: lambda value: (value.__func__, value.__self__),
-        types.ModuleType: lambda value: (value.__name__,),
+        types.ModuleType: _module,
         type: _class,
         tuple: iter,
         list: iter,
@@ -200,6 +220,20 @@ _PARTS: Mapping[type, Any] = types.MappingProxyType(
         types.MappingProxyType: _items,
     }
 )
+
+
+def _extends(value: Any, kind: type) -> bool:
+    return type(value) is not kind and kind in (tuple, list, set, frozenset, dict)
+
+
+def _is_cogrid(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "cogrid"
+
+
+def _is_environment(value: Any) -> bool:
+    """One of cogrid's own; a policy may have rules too, beside what it has learned."""
+    rules = getattr(value, "rules", None)
+    return isinstance(rules, Rules) and _is_cogrid(type(value)) and hasattr(value, "reset")
 
 
 def _is_library(value: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 MAX_BYTES = 2**26  # of a file when it is unpacked
 MAX_DEPTH = 40  # of lists and objects inside each other
+MAX_VALUES = 2**21  # of a JSON text: each takes many times the memory of its letters
 
 
 def limited_bytes(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
@@ -30,7 +31,10 @@ def limited_bytes(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
 
 
 def strict_json(text: str | bytes) -> Any:
-    """The value of a JSON text; a ValueError for anything beyond the standard, or nested too deeply."""
+    """The value of a JSON text; a ValueError for anything beyond the standard, too deep or too long."""
+    marks = (b"[", b"{", b",") if isinstance(text, bytes) else ("[", "{", ",")
+    if sum(map(text.count, marks)) > MAX_VALUES:  # type: ignore[arg-type]
+        raise ValueError(f"it holds more than {MAX_VALUES:,} values, which is the limit")
     try:
         value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError:

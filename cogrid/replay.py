@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import reprlib
+import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -181,12 +182,20 @@ class Replay:
 
 
 def load_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[Path, Replay]]:
-    """Every replay in a folder and those below it, by path; files are replays by their SUFFIXES."""
+    """Every replay in a folder and those below it, by path; files are replays by their SUFFIXES.
+
+    One that cannot be read is left out with a warning.
+    """
     if not Path(folder).is_dir():
         raise ValueError(f"{folder} is no folder: give one with files that end in {' or '.join(SUFFIXES)}.")
     for path in sorted(Path(folder).rglob("*")):
-        if path.name.endswith(SUFFIXES):
-            yield path, Replay.load(path)
+        if path.name.endswith(SUFFIXES) and path.is_file():  # reading a pipe may never end
+            try:
+                replay = Replay.load(path)
+            except (OSError, ValueError) as error:
+                warnings.warn(f"left out: {error}", stacklevel=2)
+                continue
+            yield path, replay
 
 
 class Recorder(BaseParallelWrapper):
@@ -459,7 +468,7 @@ def _wrong(content: dict[str, Any]) -> str | None:
     state = content["start"].get("state")
     if not isinstance(state, dict) or not isinstance(state.get("pos"), list) or not state["pos"]:
         return "start is no snapshot"
-    tape, frames = content["tape"], len(content["digests"]) / WIDTH
-    if tape.strip(DIGITS) or len(tape) != (frames - 1) * _n_agents(content["start"]):
-        return f"tape has not one digit for each agent of {frames - 1:g} steps"
+    tape, (frames, rest) = content["tape"], divmod(len(content["digests"]), WIDTH)
+    if rest or tape.strip(DIGITS) or len(tape) != (frames - 1) * _n_agents(content["start"]):
+        return f"tape has not one digit for each agent of {frames - 1} steps"
     return None

@@ -51,6 +51,8 @@ IDS = tuple(
     for id in EVERY_ID
     if all(id in sample or not id.startswith(prefix) for prefix, sample in SAMPLES.items())
 )
+#: The ids of the families beside the kitchens.
+FAMILIES = tuple(id for id in EVERY_ID if not id.startswith("Overcooked"))
 KITCHENS = tuple(id for id in EVERY_ID if isinstance(spec_of(id, {}, ()).game, Kitchen))
 CLASSIC = tuple(specs.CLASSIC)
 

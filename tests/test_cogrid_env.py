@@ -21,7 +21,20 @@ from cogrid.replay import Recorder
 from cogrid.testing import state_fields as fields
 from tests.doors import hall
 from tests.episodes import digest, jitted, play, random_actions, record, run_python
-from tests.support import BACKENDS, DOWN, HAS_JAX, IDS, INTERACT, LEFT, NOOP, RIGHT, UP, assert_same
+from tests.support import (
+    BACKENDS,
+    DOWN,
+    FAMILIES,
+    HAS_JAX,
+    IDS,
+    INTERACT,
+    LEFT,
+    NOOP,
+    RIGHT,
+    UP,
+    assert_same,
+    marks,
+)
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -29,23 +42,27 @@ each_id = pytest.mark.parametrize("id", IDS)
 
 
 def grouped(*values: Any) -> list[Any]:
-    """Every value with every backend; tests of one pair share a worker, and so its compiled functions."""
+    """Every id with every backend; tests of one pair share a worker, and so its compiled functions."""
     return [
-        pytest.param(value, backend, marks=pytest.mark.xdist_group(f"{backend}:{value}"))
+        pytest.param(value, backend, marks=marks(value, pytest.mark.xdist_group(f"{backend}:{value}")))
         for value in values
         for backend in BACKENDS
     ]
 
 
+#: The ids of all families, and the kitchens that stand for others.
+ALL_IDS = tuple(dict.fromkeys((*IDS, *FAMILIES)))
+
+
 # PettingZoo
 
 
-@pytest.mark.parametrize(("id", "backend"), grouped(*IDS))
+@pytest.mark.parametrize(("id", "backend"), grouped(*ALL_IDS))
 def test_parallel_api(id, backend) -> None:
     parallel_api_test(cogrid.make(id, backend=backend, max_steps=50), num_cycles=120)
 
 
-@pytest.mark.parametrize(("id", "backend"), grouped(*IDS))
+@pytest.mark.parametrize(("id", "backend"), grouped(*ALL_IDS))
 def test_parallel_seed(id, backend) -> None:
     parallel_seed_test(lambda: cogrid.make(id, backend=backend, max_steps=50), num_cycles=60)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import os
 import re
 import subprocess
@@ -11,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+from cogrid.core.game import Game
 from cogrid.humans.games import read_games, write_dataset
 from tests.humans.recordings import played, write
 from tests.support import HAS_JAX
@@ -95,6 +98,45 @@ def test_sample_runs(sample: Sample, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, f"{sample.name} failed:\n{done.stdout}{done.stderr}"
+
+
+BOOK = ROOT / "docs" / "own-environment.md"
+
+
+def book() -> list[Sample]:
+    """The worlds of the page on environments of one's own."""
+    return python_blocks(BOOK.name, BOOK.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("block", [pytest.param(b, id=b.name) for b in book() if "(Game)" in b.source])
+def test_a_world_of_the_book_is_short_and_whole(block: Sample) -> None:
+    """At most 40 lines, with all that it needs: whoever copies one section has a world that runs."""
+    assert block.source.count("\n") <= 40
+    names = [node for node in ast.walk(ast.parse(block.source)) if isinstance(node, ast.Name)]
+    bound = {node.id for node in names if isinstance(node.ctx, ast.Store)} | {*dir(builtins)}
+    for node in ast.walk(ast.parse(block.source)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            bound |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            bound.add(node.name)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+            bound.add(node.name)
+    assert not {node.id for node in names} - bound
+
+
+def test_the_book_has_every_hook() -> None:
+    """Every public name of `Game`, in the code of a world or, where it only names or draws, in the text."""
+    text = BOOK.read_text(encoding="utf-8")
+    code = "".join(block.source for block in book())
+    hooks = [name for name in vars(Game) if not name.startswith("_")]
+    assert not [name for name in hooks if not re.search(rf"\b{name}\b", code) and name not in TOLD]
+    assert not [name for name in hooks if not re.search(rf"`[^`]*\b{name}\b", text)]
+
+
+#: Hooks that the book describes and no world of it writes.
+TOLD = {"look_agent", "look_slot", "state_type", "timed"}
 
 
 def test_python_blocks_are_found_by_line() -> None:

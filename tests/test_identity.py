@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import itertools
 import os
 import subprocess
 import sys
 import threading
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -225,3 +227,76 @@ if HAS_JAX:
         digests = [digest_of_tree(tree) for tree in keys]
         assert digests[0] == digests[1] != digests[2]
         assert digest_of_tree(None).unknown == ()
+
+
+class Callable3(NamedTuple):
+    weight: int
+
+    def __call__(self, x: Any) -> Any:
+        return x + self.weight
+
+
+class OtherCallable3(NamedTuple):
+    weight: int
+
+    def __call__(self, x: Any) -> Any:
+        return x - self.weight
+
+
+OtherCallable3.__qualname__ = Callable3.__qualname__  # only its method tells it apart
+
+
+class WithRules:
+    """A policy that knows its rules, and has learned something."""
+
+    def __init__(self, weight: int) -> None:
+        self.rules, self.weight = cogrid.make("Arena-V0", map_size=5).rules, weight
+
+
+class Wrapper:
+    def __init__(self, weight: int) -> None:
+        self.__wrapped__, self.weight = helper, weight
+
+
+def test_what_a_policy_has_beside_its_rules_its_function_or_its_tuple_counts() -> None:
+    for one, other in (
+        (Callable3(3), OtherCallable3(3)),
+        (WithRules(1), WithRules(2)),
+        (Wrapper(1), Wrapper(2)),
+    ):
+        assert digest_of(one).digits != digest_of(other).digits, type(one)
+        assert digest_of(one).unknown == ()
+    assert digest_of(Callable3(3)).digits == digest_of(Callable3(3)).digits
+    assert digest_of(WithRules(1)).digits == digest_of(WithRules(1)).digits
+    env = cogrid.make("Arena-V0", map_size=5)
+    before = digest_of(env).digits
+    env.reset(seed=0)
+    assert digest_of(env).digits == before, "an environment's episode is its own"
+
+
+def test_a_module_of_the_users_own_is_all_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def imported(scale: int) -> tuple[str, str]:
+        (tmp_path / "cogrid_test_nets.py").write_text(f"SCALE = {scale}\ndef forward(x): return x * SCALE\n")
+        sys.modules.pop("cogrid_test_nets", None)
+        importlib.invalidate_caches()
+        nets = importlib.import_module("cogrid_test_nets")
+
+        def reads(x: Any) -> Any:
+            return nets.forward(x)
+
+        def imports(x: Any) -> Any:
+            import cogrid_test_nets
+
+            return cogrid_test_nets.SCALE * x
+
+        return digest_of(reads).digits, digest_of(imports).digits
+
+    first, again, other = imported(3), imported(3), imported(4)
+    sys.modules.pop("cogrid_test_nets", None)
+    assert first == again
+    assert first[0] != other[0]
+    assert first[1] != other[1]

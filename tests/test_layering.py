@@ -56,6 +56,7 @@ ORDER = (
     "symbols",
     "spec",
     ("slots", "placing"),
+    "checking",
     "rules",
     "marks",
     "sketch",

@@ -13,7 +13,7 @@ import pytest
 
 import cogrid
 from cogrid import replay
-from cogrid.reading import MAX_BYTES, MAX_DEPTH, check_depth, limited_bytes, strict_json
+from cogrid.reading import MAX_BYTES, MAX_DEPTH, MAX_VALUES, check_depth, limited_bytes, strict_json
 from cogrid.replay import Replay
 from tests.support import BACKENDS
 
@@ -50,6 +50,23 @@ def test_a_file_that_unpacks_to_too_much(tmp_path: Path) -> None:
         assert tracemalloc.get_traced_memory()[1] < 2.5 * MAX_BYTES
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("part", ["[],", "{},", "1,"])
+def test_a_text_of_many_values_takes_no_memory(tmp_path: Path, part: str) -> None:
+    """61 KB became 3.4 GB."""
+    text = f"[{part * (MAX_VALUES + 1)}0]"
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(text.encode()))
+    for given in (text, text.encode()):
+        tracemalloc.start()
+        try:
+            with pytest.raises(ValueError, match=f"more than {MAX_VALUES:,} values"):
+                strict_json(given)
+            assert tracemalloc.get_traced_memory()[1] < 2**16
+        finally:
+            tracemalloc.stop()
+    with pytest.raises(ValueError, match=f"more than {MAX_VALUES:,} values"):
+        Replay.load(tmp_path / "a.json.gz")
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.json.gz"])

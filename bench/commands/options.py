@@ -92,7 +92,7 @@ def setting(text: str) -> tuple[str, Any]:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
     try:
         found = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = value
     return name, tuple(found) if isinstance(found, list) else found
 

@@ -24,7 +24,7 @@ from bench.processes.pair import CaseSamples
 from bench.records import Record
 from bench.show.progress import Progress
 from bench.storage import machine
-from bench.storage.results import decoded
+from bench.storage.results import decoded, raw
 from bench.units import percent
 from cogrid.benchmarks.case import Case
 
@@ -154,11 +154,16 @@ def _rounded(pairs: Sequence[Rounds]) -> Microseconds:
 
 def load(log: Path) -> list[Run]:
     """The runs of a log; a last line without its end was cut off by a crash and does not count."""
-    try:
-        lines = log.read_bytes().split(b"\n")[:-1]
-    except OSError as error:
-        raise UsageError(f"{log} cannot be read: {error.strerror}.") from None
-    return [decoded(line, Run, f"line {number} of {log}") for number, line in enumerate(lines, 1)]
+    lines = raw(log).split(b"\n")[:-1]
+    return [_run(line, f"line {number} of {log}") for number, line in enumerate(lines, 1)]
+
+
+def _run(line: bytes, where: str) -> Run:
+    found = decoded(line, Run, where)
+    rounds = [pair for case in found.cases.values() for pair in (*case.first, *case.second)]
+    if not rounds or not all(pair and min(map(min, pair)) > 0 for pair in rounds):
+        raise UsageError(f"{where} is damaged: a pair of processes has no rounds, or one that took no time.")
+    return found
 
 
 def append(log: Path, one: Run) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from bench.peers import libraries
 from bench.peers.cases import COUNTED, LOSSLESS, VMAPPED, cogrid, scan, single
 from bench.peers.target import GIB, PeerCase, Target, alone, exponent
-from bench.suites import ARENA, CRAMPED, KITCHENS, options
+from bench.suites import ARENA, CRAMPED, KITCHENS, commons, options
 from cogrid.benchmarks.case import Case
 
 BATCHES = ((1, 256), (10, 256), (100, 256), (1_000, 256), (10_000, 64), (100_000, 8), (1_000_000, 2))
@@ -19,6 +19,8 @@ LAYOUTS = tuple(id.split("-")[1] for id in KITCHENS)
 MIXED = Case(CRAMPED, "jax-scan", 1024, options=options(layout=LAYOUTS, **LOSSLESS))
 LARGEST = Case("Overcooked-AsymmetricAdvantages-V0", "jax-scan", 1024, options=options(**LOSSLESS))
 LINEAR: Mapping[str, Any] = {"enough": 1.0, "at_most": True, "figure": exponent, "unit": "", "rounds": 10}
+#: The arena first: its speed by that of a world is how many times as long a step of the world takes.
+WALKING, HARVEST, CLEAN_UP = (cogrid(case) for case in commons() if case.mode == "jax-scan")
 COUNT: Mapping[str, Any] = {"at_most": True, "figure": alone, "rounds": COUNTED}
 
 
@@ -70,6 +72,18 @@ COGRID_TARGETS = (
         "linear in the batch",
         tuple(cogrid(scan(batch=batch, steps=steps)) for batch, steps in BATCHES),
         **LINEAR,
+    ),
+    Target(
+        "time of a step, CommonsHarvest",
+        "an arena with as many cells, players and cells in sight",
+        (WALKING, HARVEST),
+        enough=3.0,
+        at_most=True,
+    ),
+    Target(
+        "time of a step, CleanUp",
+        "an arena with as many cells, players and cells in sight",
+        (WALKING, CLEAN_UP),
     ),
     Target(
         "JAX scan@1024, features",

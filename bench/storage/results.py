@@ -97,18 +97,22 @@ def load(path: Path) -> Result:
     return decoded(read(path), Result, str(path))
 
 
-def read(path: Path) -> bytes:
+def raw(path: Path) -> bytes:
+    """The bytes of a regular file of a sensible size."""
     try:
         if path.exists() and not path.is_file():  # reading a pipe or a device may never end
             raise UsageError(f"{path} is no regular file.")
         if path.stat().st_size > MAX_BYTES:
             raise UsageError(f"{path} has more than the {size(MAX_BYTES)} that are read.")
-        data = path.read_bytes()
-        found = json.loads(data)
+        return path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
-    except UsageError:
-        raise
+
+
+def read(path: Path) -> bytes:
+    data = raw(path)
+    try:
+        found = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is damaged, it holds no JSON: {error}.") from None
     version = found.get("schema") if isinstance(found, dict) else None

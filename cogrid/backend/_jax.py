@@ -76,12 +76,6 @@ class JaxBackend:
 
         return alone(board, mine, own)
 
-    def lookup_bytes(self, table: Any, index: Any) -> Any:
-        """Rows in words of several bytes: on a CPU a gather copies element by element."""
-        words = _words(table)
-        found = lax.bitcast_convert_type(self.lookup(words, index), np.uint8)
-        return found.reshape(*index.shape, table.shape[1])
-
     def _many_rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """The board's rows are read once for all agents, in words of several bytes, and then chosen from.
 
@@ -90,7 +84,7 @@ class JaxBackend:
         words = _words(table)
         shared, special = _apart(self.lookup(words, board)), _apart(self.lookup(words, mine))
         chosen = jnp.where(_apart(own)[..., None], special[..., None, :], shared[..., None, :, :])
-        return lax.bitcast_convert_type(chosen, np.uint8).reshape(*own.shape, table.shape[1])
+        return _bytes(chosen, table.shape[1])
 
     def at(self, grid: Any, index: Any) -> Any:
         """Entries of the last axis."""
@@ -100,6 +94,10 @@ class JaxBackend:
         """A written copy; the choices of many agents are more kernels than the one of a scatter."""
         write = _over_batch(_write, grid.ndim)
         return _on_cpu_else(write, _select if index.shape[-1] <= _FEW_WRITES else write, grid, index, value)
+
+    def put_where(self, test: Any, grid: Any, index: Any, value: Any) -> Any:
+        """A choice in every cell, which XLA joins with whatever reads the board next."""
+        return _select(grid, index, value, test)
 
     def place(self, array: Any, index: np.ndarray[Any, Any], value: Any) -> Any:
         """One scatter; elsewhere every cell takes its value or keeps its own."""
@@ -253,9 +251,17 @@ class JaxBackend:
 
 
 def _words(table: Any) -> Any:
-    """A byte table as one of the widest words that its rows are made of."""
-    size = next(size for size in (4, 2, 1) if table.shape[1] % size == 0)
+    """A byte table as one of words as wide as its rows allow; odd rows are filled up with zeros."""
+    if table.shape[1] % 2:
+        table = np.pad(table, ((0, 0), (0, -table.shape[1] % 4)))
+    size = 4 if table.shape[1] % 4 == 0 else 2
     return np.ascontiguousarray(table).view(f"<u{size}")
+
+
+def _bytes(words: Any, length: int) -> Any:
+    """Rows of words as rows of so many bytes, without what filled them up."""
+    rows = lax.bitcast_convert_type(words, np.uint8).reshape(*words.shape[:-1], -1)
+    return rows if rows.shape[-1] == length else rows[..., :length]
 
 
 def _on_cpu_else(here: Callable[..., Any], elsewhere: Callable[..., Any], *values: Any) -> Any:
@@ -300,11 +306,12 @@ def _write(grid: Any, index: Any, value: Any) -> Any:
     return lax.scatter(grid, index[..., None], value, numbers, mode=_IN_BOUNDS)
 
 
-def _select(grid: Any, index: Any, value: Any) -> Any:
+def _select(grid: Any, index: Any, value: Any, test: Any = None) -> Any:
     """Writes one after the other, each a choice in every cell."""
     every = lift(np.arange(grid.shape[-1], dtype=index.dtype), grid.ndim)
     for i in range(index.shape[-1]):
         here = every == index[..., i : i + 1]
+        here = here if test is None else here & test[..., i : i + 1]
         grid = jnp.where(here, value[..., i : i + 1], grid)
     return grid
 

@@ -35,10 +35,6 @@ class NumpyBackend:
         out[..., index] = table[array.take(index, axis=-1)]
         return out
 
-    def lookup_bytes(self, table: Any, index: Any) -> Any:
-        """NumPy copies a row at once."""
-        return table.take(index, axis=0)
-
     def rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """As defined: NumPy copies a row at once."""
         return table.take(np.where(own, mine[..., None], board[..., None, :]), axis=0)
@@ -56,6 +52,13 @@ class NumpyBackend:
             out[index] = value
         else:
             out.reshape(-1)[_flat(grid, index)] = value
+        return out
+
+    def put_where(self, test: Any, grid: Any, index: Any, value: Any) -> Any:
+        """Only what is true is written."""
+        out = grid.copy()
+        flat = index if grid.ndim == 1 else _flat(grid, index)
+        out.reshape(-1)[flat[test]] = value[test]
         return out
 
     def place(self, array: Any, index: np.ndarray[Any, Any], value: Any) -> Any:

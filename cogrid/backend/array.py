@@ -36,9 +36,6 @@ class Backend(Protocol):
     def lookup_at(self, table: Array, array: Array, index: np.ndarray[Any, Any]) -> Array:
         """`table[array]`, where only the entries at a constant `index` of the last axis can change by it."""
 
-    def lookup_bytes(self, table: Array, index: Array) -> Array:
-        """`lookup` in a table of bytes, (rows, bytes)."""
-
     def rows(self, table: Array, board: Array, mine: Array, own: Array) -> Array:
         """Rows of a byte table for a board that n agents share, but for the cells that each has of its own.
 
@@ -50,6 +47,9 @@ class Backend(Protocol):
 
     def put(self, grid: Array, index: Array, value: Array) -> Array:
         """A copy of the grid with `value` written at `index`; equal indices must carry equal values."""
+
+    def put_where(self, test: Array, grid: Array, index: Array, value: Array) -> Array:
+        """`put` of the entries whose `test` is true, each (*B, k); of equal indices the last one counts."""
 
     def place(self, array: Array, index: np.ndarray[Any, Any], value: Array) -> Array:
         """A copy with `value` (*B, k) written at a constant `index` (k,), without repeats."""

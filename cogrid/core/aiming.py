@@ -10,7 +10,7 @@ import numpy as np
 
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
-from cogrid.core.actions import STRIDES
+from cogrid.core.actions import ENTER, STRIDES
 from cogrid.core.answers import Aim
 from cogrid.core.rules import Rules
 
@@ -37,24 +37,34 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
     aims = [rules.spec.game.aim(action.name) for action in rules.table_actions]
     kinds = tuple(dict.fromkeys(aims))
     rows, lanes = max(aim.reach for aim in kinds), max(aim.lanes for aim in kinds)
-    table = np.concatenate(
-        [_cells(rules, aim, rows, lanes) for aim in kinds]
-    )  # (kinds · 4 · places, rows · lanes)
+    rules.check_table("aiming", len(kinds) * 4 * rules.n_spots * rows * lanes)
+    table = np.concatenate([_cells(rules, aim, rows, lanes) for aim in kinds])  # (kinds · 4 · places, C)
     first = [kinds.index(aim) * 4 * rules.n_spots for aim in aims]  # (actions,)
+    useful = things_answer(rules)
     start = np.add.outer(first, rules.facing.astype(np.int64) * rules.n_spots).astype(np.int32).reshape(-1)
+
+    size, flat = np.int32(rows * lanes), table.reshape(-1)
+    order, agents = np.arange(size, dtype=np.int32), np.arange(n, dtype=np.int8)
+
+    def standing(cells: Array, pos: Array) -> Array:
+        """(*B, n, C) int8 the agent that stands in each cell, n where none does."""
+        stands = cells[..., None] == pos[..., None, None, :]  # (*B, n, C, n)
+        return xp.where(stands, lift(agents, stands.ndim), np.int8(n)).min(axis=-1)
 
     def target(state: EnvState, choice: Array) -> Target:
         batch = state.pos.shape[:-1]
-        cells = rules.lookup(table, rules.lookup(start, choice) + state.pos.astype(np.int32))  # (*B, n, C)
+        begin = rules.lookup(start, choice) + state.pos.astype(np.int32)  # (*B, n)
+        cells = rules.lookup(table, begin)  # (*B, n, C)
         there = cells >= 0
-        cells = xp.where(there, cells, 0)
+        cells = xp.where(there, cells, cells.dtype.type(0))
         things = rules.at(state.cells, cells.reshape(*batch, -1)).reshape(cells.shape)
-        stands = cells[..., None] == state.pos.astype(np.int32)[..., None, None, :]  # (*B, n, C, n)
-        other = xp.where(stands, lift(rules.agents, stands.ndim), np.int32(n)).min(axis=-1)  # (*B, n, C)
-        row = rules.lookup(rules.hand, choice)[..., None] + things.astype(rules.row_dtype)
-        answers = rules.lookup(rules.useful, row)
+        other = standing(cells, state.pos)
+        answers: Array = np.bool_(False)
+        if useful:
+            row = rules.lookup(rules.hand, choice)[..., None] + things.astype(rules.row_dtype)
+            answers = rules.lookup(rules.useful, row)
         if symbols.meetings is not None:
-            who = xp.minimum(other, np.int32(n - 1)).reshape(*batch, -1)  # anybody, where nobody stands
+            who = xp.minimum(other, np.int8(n - 1)).reshape(*batch, -1)  # anybody, where nobody stands
             held = rules.at(state.held.astype(np.int32), who).reshape(other.shape)
             meets = rules.lookup(rules.meet_useful, rules.lookup(rules.meet_hand, choice)[..., None] + held)
             answers = xp.where(other < n, meets, answers)
@@ -63,12 +73,20 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
         if rows > 1:  # what is beside the agent is never hidden
             shape, open_ = (*cells.shape[:-1], rows, lanes), (things < rules.n_walkable) & (other == n)
             answers = _unhidden(xp, answers.reshape(shape), open_.reshape(shape)).reshape(cells.shape)
-        valid = answers & there
-        best = valid.argmax(axis=-1)[..., None]
-        cell, who = (xp.take_along_axis(value, best, axis=-1)[..., 0] for value in (cells, other))
-        return Target(valid.any(axis=-1), cell.astype(rules.pos_dtype), who)
+        best = xp.where(answers & there, lift(order, cells.ndim), size).min(axis=-1)  # (*B, n)
+        found = best < size
+        cell = rules.lookup(flat, begin * size + xp.where(found, best, np.int32(0)))
+        cell = xp.where(cell >= 0, cell, cell.dtype.type(0))
+        return Target(found, cell, standing(cell[..., None], state.pos)[..., 0].astype(np.int32))
 
     return target
+
+
+@functools.lru_cache(maxsize=256)
+def things_answer(rules: Rules) -> bool:
+    """Whether an action can do anything with a thing; if not, actions are about agents alone."""
+    by_action = [intent != ENTER for intent in rules.spec.symbols.intents]
+    return bool(rules.useful.reshape(len(by_action), -1)[by_action].any())
 
 
 def _unhidden(xp: Any, answers: Array, open_: Array) -> Array:
@@ -95,4 +113,4 @@ def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any
                 y, x = row + r, column + c
                 inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
                 found[facing, : rules.n_cells, distance, lane] = np.where(inside, y * rules.width + x, -1)
-    return found.reshape(4 * rules.n_spots, rows * lanes)
+    return found.reshape(4 * rules.n_spots, rows * lanes).astype(rules.pos_dtype)

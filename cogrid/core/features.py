@@ -147,23 +147,27 @@ class Place:
             first = state.layout.astype(np.int32)[..., None] * rules.n_spots
             return rules.lookup(table, first + state.pos.astype(np.int32))
 
-        return place
+        if not _opens_or_closes(rules):
+            return place
+
+        def place_now(state: EnvState) -> Array:
+            numbers = place(state)
+            return rules.xp.concatenate((numbers[..., :2], _free(rules, state), numbers[..., 6:]), axis=-1)
+
+        return place_now
 
     def _from_places(self, rules: Rules) -> Callable[[EnvState], Array]:
         """On open boards: free directions of the cells as they are, offsets to the cells that reset found."""
         xp, lookup, offsets = rules.xp, rules.lookup, Offsets(rules)
         row, column = np.divmod(np.arange(rules.n_cells), rules.width)
         where = np.stack((scaled(row, rules.height), scaled(column, rules.width)), axis=-1, dtype=np.float32)
-        strides = rules.ahead
 
         def place(state: EnvState) -> Array:
             pos, shape = rules.on_board(state.pos), state.pos.shape
-            ahead = (state.pos[..., None] + lift(strides, state.pos.ndim + 1)).reshape(*shape[:-1], -1)
-            free = (rules.at(state.cells, rules.on_board(ahead)) < rules.n_walkable).astype(np.float32)
             nearest = [state.cells_of(kind) for kind in self.nearest]
             each = xp.concatenate([state.places[..., :0], *map(state.cells_of, self.each)], axis=-1)
             to = offsets.to(pos, nearest, each).reshape(*shape, -1)
-            numbers = xp.concatenate((lookup(where, pos), free.reshape(*shape, 4), to), axis=-1)
+            numbers = xp.concatenate((lookup(where, pos), _free(rules, state), to), axis=-1)
             return xp.where(state.away[..., None], np.float32(0), numbers) if rules.leaves else numbers
 
         return place
@@ -184,6 +188,20 @@ class Place:
             for target in targets[kind][layout]:
                 numbers += offset_to(rules, cells, np.full_like(cells, target))
         return _with_parking(rules, np.stack(numbers, axis=-1))
+
+
+def _opens_or_closes(rules: Rules) -> bool:
+    """Whether a cell can become one where agents can stand, or the other way round, after its layout."""
+    walkable, symbols = rules.spec.game.walkable, rules.spec.symbols
+    changes = (len({*map(walkable, rules.reachable(symbol))}) > 1 for symbol in np.unique(rules.boards))
+    return any(changes) or not all(map(walkable, symbols.placed_things))
+
+
+def _free(rules: Rules, state: EnvState) -> Array:
+    """(*B, n, 4) float32 the directions without a thing now; none off the board, beside its last row."""
+    ahead = (state.pos[..., None] + lift(rules.ahead, state.pos.ndim + 1)).reshape(*state.pos.shape[:-1], -1)
+    free = (rules.at(state.cells, rules.on_board(ahead)) < rules.n_walkable).astype(np.float32)
+    return free.reshape(*state.pos.shape, 4)
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,8 @@ class Game:
     swaps: ClassVar[bool] = False
     #: Actions of these verbs end the episode for the acting agent.
     final_verbs: ClassVar[frozenset[str]] = frozenset()
+    #: Verbs whose steps the counts of the infos add up, so that their mean is known.
+    timed: ClassVar[tuple[str, ...]] = ()
     #: Names of the planes of grid observations, and the one that is all ones near the end, with its steps.
     planes: ClassVar[tuple[str, ...]] = ()
     countdown: ClassVar[tuple[str, int] | None] = None
@@ -227,10 +229,12 @@ class Game:
 
     def look(self, thing: Thing) -> Look:
         """What a thing is drawn of; what lies there is drawn over it."""
-        kind = self.kind(thing)
-        if kind in ("floor", "wall"):
-            return bare_floor() if kind == "floor" else closed_wall()
-        return plate(kind, self.glyph(thing)[0])
+        kind, bare = self.kind(thing), {"floor": bare_floor, "wall": closed_wall}
+        return bare[kind]() if kind in bare else plate(kind, self.glyph(thing)[0])
+
+    def look_slot(self, thing: Thing, slot: str, inside: Thing) -> Look:
+        """What a slot adds to the look of a thing that `shows` it; clocks are best rounded to a few looks."""
+        return ()
 
     def look_item(self, item: Item) -> Look:
         """What an item is drawn of, as large as a cell; hands and things hold it smaller."""

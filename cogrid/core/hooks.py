@@ -9,6 +9,8 @@ from types import MappingProxyType
 
 from cogrid.core.game import Game
 
+_SLOTS = ("slots", "own_slots")
+
 #: A hook that is never asked unless another one, or one of several, is written too.
 _NEEDS: Mapping[str, str | tuple[str, ...]] = MappingProxyType(
     {
@@ -17,11 +19,16 @@ _NEEDS: Mapping[str, str | tuple[str, ...]] = MappingProxyType(
         "join": "joint",
         "strength": ("joint", "placed"),
         "most_strength": "joint",
-        "reply": "slots",
-        "tick_slot": "slots",
-        "rank": "slots",
-        "shows": "slots",
-        "paint_slot": "slots",
+        "reply": _SLOTS,
+        "tick_slot": _SLOTS,
+        "rank": _SLOTS,
+        "shows": _SLOTS,
+        "paint_slot": _SLOTS,
+        "look_slot": "shows",
+        "sees": "own_slots",
+        "paint": "planes",
+        "paint_agent": "planes",
+        "countdown": "planes",
         "spawn": "away",
         "paint_away": "away",
     }

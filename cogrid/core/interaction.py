@@ -6,7 +6,7 @@ import numpy as np
 
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState, Events
-from cogrid.core.aiming import aimer
+from cogrid.core.aiming import aimer, things_answer
 from cogrid.core.chance import realised
 from cogrid.core.rules import Rules
 
@@ -53,23 +53,27 @@ def _aimed(rules: Rules, state: EnvState, choice: Array, events: Events) -> tupl
     if rules.spec.symbols.meetings is None:  # an agent covers what it stands on
         idle = rules.noop * rules.n_poses + xp.asarray(state.pose, rules.choice_dtype)
         choice = xp.where(target.other < n, idle, choice)
-    seen = xp.asarray(rules.at(state.cells, target.cell), rules.row_dtype)  # (*B, n)
+    changes, cells = things_answer(rules), state.cells
+    if changes:
+        seen = xp.asarray(rules.at(cells, target.cell), rules.row_dtype)  # (*B, n)
     agents, pose, rows = lift(rules.agents, state.pos.ndim), state.pose, []
     for i in range(n):
         me = slice(i, i + 1)
         now = choice[..., me] + xp.asarray((pose - state.pose)[..., me], rules.choice_dtype)
-        row = lookup(rules.hand, now) + seen[..., me]  # (*B, 1)
+        row = lookup(rules.hand, now)  # (*B, 1)
+        row = row + seen[..., me] if changes else row
         if rules.spec.symbols.outcomes.n_branches > 1:
             row = realised(lookup, rules.spec.symbols.outcomes, row, events.drawn[..., me])
-        after, other = lookup(rules.left, row), target.other[..., me]
+        after, other = lookup(rules.left, row) if changes else None, target.other[..., me]
         if rules.spec.symbols.meetings is not None:
             row, pose = _met(rules, row, now, pose, agents == other, events, me)
-        seen = xp.where((target.cell == target.cell[..., me]) & (other == n), after, seen)
+        if changes:
+            seen = xp.where((target.cell == target.cell[..., me]) & (other == n), after, seen)
         pose = pose + xp.where(agents == i, lookup(rules.swap, row), rules.agent_dtype.type(0))
         rows.append(row)
-    cells = rules.put(state.cells, target.cell, xp.asarray(seen, rules.cell_dtype))
-    row = xp.concatenate(rows, axis=-1)
-    return state.evolve(cells=cells, pose=pose), Events(row, *events[1:])
+    if changes:
+        cells = rules.put(cells, target.cell, xp.asarray(seen, rules.cell_dtype))
+    return state.evolve(cells=cells, pose=pose), Events(xp.concatenate(rows, axis=-1), *events[1:])
 
 
 def _met(
@@ -77,8 +81,8 @@ def _met(
 ) -> tuple[Array, Array]:
     """The row of one agent, and all poses, after it has met the agent that `other` (*B, n) marks, if any."""
     xp, lookup, meetings = rules.xp, rules.lookup, rules.spec.symbols.meetings
-    held = xp.where(other, lookup(rules.held, pose), rules.agent_dtype.type(0)).sum(axis=-1, keepdims=True)
-    line = lookup(rules.meet_hand, now) + held.astype(np.int32)  # (*B, 1)
+    theirs = xp.where(other, pose, rules.agent_dtype.type(0)).sum(axis=-1, keepdims=True, dtype=pose.dtype)
+    line = lookup(rules.meet_hand, now) + lookup(rules.held, theirs).astype(np.int32)  # (*B, 1)
     if meetings is not None and meetings.n_branches > 1:
         line = realised(lookup, meetings, line, events.drawn[..., me])
     pose = pose + xp.where(other, lookup(rules.swap_other, line), rules.agent_dtype.type(0))

@@ -43,21 +43,12 @@ def join(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
     line = (total * rules.n_items + lookup(rules.held, state.pose).astype(np.int32)) * rules.n_things
     line = line + seen.astype(np.int32)
     row = (line + np.int32(rules.first_joint)).astype(rules.row_dtype)
-    thing = _agreed(rules, cell, works, xp.where(works, lookup(rules.joint_left, line), seen))
-    cells = rules.put(state.cells, cell, thing)
+    cells = rules.backend.put_where(works, state.cells, cell, lookup(rules.joint_left, line))
     alone = rules.row_dtype.type(0) if events.row is None else events.row
     if rules.joint_swaps:
         pose = state.pose + xp.where(works, lookup(rules.swap, row), rules.agent_dtype.type(0))
         state = state.evolve(pose=pose)
     return state.evolve(cells=cells), Events(xp.where(works, row, alone), *events[1:])
-
-
-def _agreed(rules: Rules, cell: Array, works: Array, thing: Array) -> Array:
-    """(*B, n) what is left in each agent's cell, by those who work there; others may only face it."""
-    for i in range(rules.n_agents):
-        me = slice(i, i + 1)
-        thing = rules.xp.where((cell == cell[..., me]) & works[..., me], thing[..., me], thing)
-    return thing
 
 
 @functools.lru_cache(maxsize=256)
@@ -70,7 +61,7 @@ def _sought(rules: Rules) -> np.ndarray[Any, Any] | None:
     useful = rules.useful.reshape(len(symbols.intents), rules.n_items, -1)[intent]
     wanted = useful[[game.strength(item) > 0 and game.can_act(item) for item in symbols.items]]
     differ = (wanted != wanted[:1]).any() or wanted[:, : rules.n_walkable].any()
-    return None if differ else wanted[0]
+    return None if differ or not len(wanted) else wanted[0]
 
 
 def _beside(rules: Rules, sought: np.ndarray[Any, Any], state: EnvState) -> tuple[Array, Array]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
+from cogrid.core.checking import naming_author
 from cogrid.core.features import Bounded
 from cogrid.core.onehot import painter
 from cogrid.core.planes import compile_planes
@@ -28,6 +29,7 @@ class Observer(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
+@naming_author
 def observer(rules: Rules) -> Observer:
     """The observation that the spec asks for."""
     kind = rules.spec.observation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -94,8 +95,16 @@ def _sights(rules: Rules) -> np.ndarray[Any, Any] | None:
     game = painter(rules.spec.game, rules.spec.symbols)
     if rules.slots is None or not game.own_slots():
         return None
-    names = [[game.sees(thing).get(plane, plane) for plane in game.planes] for thing in rules.slots.things]
-    sights = np.array([[game.planes.index(plane) for plane in some] for some in names])
+    own = {f"{name} 0" for name in game.own_slots()}
+    seeing = {thing for name, thing in rules.slots.can_be if name in own}
+    places = [game.sees(thing) if thing in seeing else {} for thing in rules.slots.things]
+    for thing, some in zip(rules.slots.things, places, strict=True):
+        if unknown := {*some, *some.values()} - {*game.planes}:
+            raise ValueError(
+                f"{type(rules.spec.game).__name__}.sees names {min(unknown)!r} for {thing!r}: "
+                f"the planes are {', '.join(map(repr, game.planes))}."
+            )
+    sights = np.array([[game.planes.index(some.get(p, p)) for p in game.planes] for some in places])
     return sights if (sights != np.arange(len(game.planes))).any() else None
 
 
@@ -107,15 +116,19 @@ def _ways(
     if sights is None or rules.slots is None:
         return table, None
     ways, of_thing = np.unique(sights, axis=0, return_inverse=True)
-    rules.check_table("the planes with a sight for each agent", len(ways) * table.size)
-    begin = (of_thing.reshape(-1) * len(table)).astype(np.int32)  # (slots' things,)
-    name = next(iter(rules.spec.game.own_slots()))
-    first = rules.slots.names.index(f"{name} 0")
+    names, planes = rules.spec.game.own_slots(), [np.arange(table.shape[1])]
+    for _ in names:  # a slot's sight is of what those before it let through
+        planes = [before[way] for before in planes for way in ways]
+    rules.check_table("the planes with a sight for each agent", len(planes) * table.size)
+    sizes = [len(table) * len(ways) ** k for k in reversed(range(len(names)))]
+    begins = [(of_thing.reshape(-1) * size).astype(np.int32) for size in sizes]  # (slots' things,) each
+    firsts = [rules.slots.names.index(f"{name} 0") for name in names]
 
     def way(state: EnvState) -> Array:
-        return rules.lookup(begin, state.slots[..., first : first + rules.n_agents])
+        own = (state.slots[..., first : first + rules.n_agents] for first in firsts)
+        return functools.reduce(operator.add, map(rules.lookup, begins, own))
 
-    return np.concatenate([table[:, planes] for planes in ways]), way
+    return np.concatenate([table[:, some] for some in planes]), way
 
 
 def _void(rules: Rules) -> int:
@@ -160,7 +173,7 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
             first = first + way(state).astype(dtype)
         mine = agent + dtype.type(rules.n_poses)
         index = xp.where(lift(middle, seen.ndim), mine[..., None], seen) + first[..., None]
-        planes = rules.backend.lookup_bytes(table, index)
+        planes = rules.lookup(table, index)
         if added is not None:
             planes = planes + added(state, seen)
         if away is not None:
@@ -195,7 +208,8 @@ def _painted(rules: Rules) -> np.ndarray[Any, Any]:
     """(slots, things, planes) what a slot paints."""
     assert rules.slots is not None
     game, slots = painter(rules.spec.game, rules.spec.symbols), rules.slots
-    painted = [[game.paint_slot(name, thing) for thing in slots.things] for name in slots.names]
+    can_be = slots.can_be
+    painted = [[game.paint_slot(n, t) if (n, t) in can_be else {} for t in slots.things] for n in slots.names]
     return np.array([[[one.get(p, 0) for p in game.planes] for one in slot] for slot in painted], np.uint8)
 
 
@@ -263,12 +277,14 @@ def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
     if not table.any():
         return None
     theirs, mine = np.split(table, 2)
+    # One row for all who are there, then by item for the others and for the agent itself.
+    table = np.concatenate((np.zeros_like(table[:1]), theirs, mine))
+    numbers = (1 + rules.held).astype(np.int32)  # (poses,)
+    itself = np.eye(rules.n_agents, dtype=np.int32) * rules.n_items
 
     def added(state: EnvState) -> Array:
-        held = rules.lookup(rules.held, state.pose)  # (*B, n)
-        out = state.away[..., None].astype(np.uint8)
-        others = rules.lookup(theirs, held) * out  # (*B, n, planes)
-        total = others.sum(axis=-2, keepdims=True, dtype=np.uint8) - others
-        return (total + rules.lookup(mine, held) * out)[..., None, :]
+        out = state.away[..., None, :].astype(np.int32)  # (*B, 1, n)
+        pairs = (rules.lookup(numbers, state.pose)[..., None, :] + lift(itself, out.ndim)) * out
+        return rules.lookup(table, pairs).sum(axis=-2, dtype=np.uint8)[..., None, :]
 
     return added

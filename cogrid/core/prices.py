@@ -73,12 +73,12 @@ def by_slot(rules: Rules, term: BySlot) -> Paid:
             f"the term {term.name!r} names the slot {term.slot!r}: {type(rules.spec.game).__name__} has "
             f"{', '.join(rules.spec.game.slots()) or 'none'}."
         )
-    symbols, index = rules.spec.symbols, rules.slots.names.index(term.slot)
+    symbols, index, can_be = rules.spec.symbols, rules.slots.names.index(term.slot), rules.slots.can_be
     lines = [(held, thing, outcome.verb, outcome.value) for held, thing, outcome in symbols.lines]
     rules.check_table(f"the term {term.name!r}", len(rules.slots.things) * len(lines))
     table = np.array(
         [
-            term.points(Event(verb, held, thing, value), slot) if verb else 0
+            term.points(Event(verb, held, thing, value), slot) if verb and (term.slot, slot) in can_be else 0
             for slot in rules.slots.things
             for held, thing, verb, value in lines
         ],

@@ -18,8 +18,16 @@ ALWAYS = ("moves", "contests", "idle steps")
 
 
 def counters(rules: Rules) -> tuple[str, ...]:
-    """Names of the last axis of the counts: every verb of the game, and what every game has."""
-    return (*rules.verbs[1:], *ALWAYS, *(("steps away",) if rules.leaves else ()))
+    """Names of the last axis of the counts: every verb of the game, what every game has, and timed verbs."""
+    away = ("steps away",) if rules.leaves else ()
+    return (*rules.verbs[1:], *ALWAYS, *away, *(f"step of {verb}" for verb in rules.spec.game.timed))
+
+
+@functools.lru_cache(maxsize=256)
+def _timed(rules: Rules) -> np.ndarray[Any, Any]:
+    """The numbers of the timed verbs; −1 for one that cannot happen on these layouts."""
+    numbers = {verb: number for number, verb in enumerate(rules.verbs)}
+    return np.array([numbers.get(verb, -1) for verb in rules.spec.game.timed], np.int16)
 
 
 @functools.lru_cache(maxsize=256)
@@ -64,7 +72,8 @@ def counts(rules: Rules, before: EnvState, state: EnvState, events: Events, verb
     """(*B, n, counters) int32 how often each happened in this step, to be summed over steps; 0 after the end.
 
     A contest is a walk to a free cell that another agent prevented; idle is who did nothing that shows: no
-    verb, no move, no turn, no contest. Who began the step off the board was away, and not idle.
+    verb, no move, no turn, no contest. Who began the step off the board was away, and not idle. A timed verb
+    counts the steps before it.
     """
     awake = ~before.done[..., None]
     if before.ended is not None:
@@ -76,7 +85,11 @@ def counts(rules: Rules, before: EnvState, state: EnvState, events: Events, verb
     turned = rules.lookup(rules.facing, before.pose) != rules.lookup(rules.facing, state.pose)
     idle = awake & (verb == 0) & ~events.moved & ~turned & ~contest
     always = rules.xp.stack((awake & events.moved, contest, idle, *away), axis=-1)
-    return rules.xp.concatenate((verb[..., None] == codes, always), axis=-1).astype(np.int32)
+    found = rules.xp.concatenate((verb[..., None] == codes, always), axis=-1).astype(np.int32)
+    if not (timed := _timed(rules)).size:
+        return found
+    now = rules.xp.where(verb[..., None] == lift(timed, verb.ndim + 1), before.clock[..., None, None], 0)
+    return rules.xp.concatenate((found, now.astype(np.int32)), axis=-1)
 
 
 def action_mask(rules: Rules, state: EnvState) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState, Events
+from cogrid.core.checking import naming_author
 from cogrid.core.game import AnyReward, Item, Price, Replies, Reward, Tally, Thing
 from cogrid.core.prices import Pay, by_slot, price, replies, tally
 from cogrid.core.rules import Rules
@@ -36,6 +37,7 @@ class Term(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
+@naming_author
 def terms(rules: Rules) -> tuple[Term, ...]:
     """The terms that can ever pay; shaping terms only where the spec turns shaping on."""
     wanted = [r for r in rules.spec.game.rewards() if rules.spec.shaping or not r.shaping]

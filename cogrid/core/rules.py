@@ -14,6 +14,7 @@ from cogrid.core.actions import ACTION_SETS, ENTER, STRIDES
 from cogrid.core.answers import Aim
 from cogrid.core.asking import acts, joint_intent, starts_of, ticks_of
 from cogrid.core.chance import Draws, branches, odds
+from cogrid.core.checking import check_answers, naming_author
 from cogrid.core.game import Event, Game, Item, Thing
 from cogrid.core.layout import FLOOR, check_border, start_cells
 from cogrid.core.places import Places, counted_kinds
@@ -290,7 +291,9 @@ def compile_rules(spec: Spec, backend: str) -> Rules:
 
 
 @functools.lru_cache(maxsize=256)
+@naming_author
 def _compiled(spec: Spec, backend: str) -> Rules:
+    check_answers(spec)
     rules = Rules(spec, get_backend(backend))
     rules.backend.register(spec.game.state_type)
     return rules

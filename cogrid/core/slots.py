@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, brief
 from cogrid.backend.env_state import EnvState
 from cogrid.core.answers import Counted, Event, Reply, Thing
 from cogrid.core.asking import asked
@@ -37,6 +37,7 @@ class Slots:
     replies: Odds  # of replies or None, ordered by kind of event, slot and thing
     kinds: np.ndarray[Any, Any]  # (rows,) int32 the kind of a row's event; 0 is none that anybody answers
     ranks: np.ndarray[Any, Any] | None  # (slots · things,) int32; None where all have the same
+    can_be: frozenset[tuple[str, Thing]]  # the pairs of a slot and a thing; the game is asked about no others
 
     @functools.cached_property
     def number(self) -> dict[Thing, int]:
@@ -93,7 +94,9 @@ def slots_of(spec: Spec) -> Slots | None:
     ]
     tick = odds([ticks.get(pair, branches(Reply(pair[1]))) for pair in pairs])
     answer = odds([case for kind in kinds for case in kind])
-    ranks = np.array([game.rank(*pair) for pair in pairs], np.int32)
+    own_ranks = {pair: _rank_of(game, *pair) for pair in ticks}
+    usual = next(iter(own_ranks.values()))
+    ranks = np.array([own_ranks.get(pair, usual) for pair in pairs], np.int32)
     return Slots(
         tuple(named),
         tuple(things),
@@ -103,7 +106,18 @@ def slots_of(spec: Spec) -> Slots | None:
         answer,
         np.array(numbers, np.int32),
         ranks if (ranks != ranks[0]).any() else None,
+        frozenset(ticks),
     )
+
+
+def _rank_of(game: Game, slot: str, thing: Thing) -> int:
+    rank = game.rank(slot, thing)
+    if not isinstance(rank, int) or abs(rank) >= 2**31:
+        raise TypeError(
+            f"{type(game).__name__}.rank answers {brief(rank)} for slot {slot!r} and thing {thing!r}: "
+            "return a whole number below 2³¹."
+        )
+    return rank
 
 
 def _events(spec: Spec) -> list[Event | None]:
@@ -146,8 +160,9 @@ class SlotFeature:
         if rules.slots is None or self.slot not in rules.slots.names:
             names = () if rules.slots is None else rules.slots.names
             raise ValueError(f"SlotFeature names the slot {self.slot!r}, but the game has {names}.")
-        table = np.array([self.of_thing(thing) for thing in rules.slots.things], np.float32)
-        index = rules.slots.names.index(self.slot)
+        can_be, none = rules.slots.can_be, (0.0,) * len(self.labels)
+        numbers = [self.of_thing(t) if (self.slot, t) in can_be else none for t in rules.slots.things]
+        table, index = np.array(numbers, np.float32), rules.slots.names.index(self.slot)
 
         def feature(state: EnvState) -> Array:
             numbers = rules.lookup(table, state.slots[..., index : index + 1])  # (*B, 1, labels)

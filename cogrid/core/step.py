@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from itertools import compress
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from cogrid.core.termination import awake, finish
 from cogrid.core.ticks import tick
 
 QUIET = Events()  # before anything has happened
-UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+UNSIGNED = MappingProxyType({size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)})
 StepResult = tuple[EnvState, Array, Array, Array, dict[str, Array]]
 
 

@@ -235,7 +235,7 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
                 note(things, becomes_of(game, one, new), "one_cell", new)
     ordered = sorted(things, key=lambda thing: not game.walkable(thing))  # stable: walkable first
     _check_ticks(game, ordered)
-    n_walkable = sum(map(game.walkable, ordered))
+    n_walkable = sum(bool(game.walkable(thing)) for thing in ordered)
     return Symbols(game, begins, tuple(ordered), tuple(items), hands, placed, intents, n_walkable)
 
 

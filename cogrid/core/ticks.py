@@ -12,6 +12,7 @@ from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.answers import Near, OneCell
 from cogrid.core.asking import hand_ticks_of
 from cogrid.core.chance import SCALE, odds, one_of, realised
+from cogrid.core.marks import marked
 from cogrid.core.rules import Rules
 
 #: The state so far, the state as the phase began, the draws -> the state.
@@ -64,15 +65,21 @@ def _counter(rules: Rules, near: Near) -> Callable[[Array], Array]:
         raise ValueError(
             f"Near's mark of {rules.spec.symbols.things[marks.argmin()]!r} is {marks.min()}, below 0."
         )
-    largest = int(marks.max()) * max(1, len(offsets))
-    marks = marks.astype(np.int16 if largest < 2**15 else np.int32)
+    marks = np.minimum(marks, most)  # more changes no sum that is cut off there, and this one fits
+    largest = max(int(marks.max()) * max(1, len(offsets)), near.most)
+    marks = marks.astype(next(t for t in (np.int8, np.int16, np.int32) if largest <= np.iinfo(t).max))
+
+    def marks_of(cells: Array) -> Array:
+        if marks.max() > 1:
+            return rules.lookup(marks, cells)
+        return marked(rules, marks > 0, cells).astype(marks.dtype)
 
     def everywhere(cells: Array) -> Array:
-        total = rules.lookup(marks, cells).sum(axis=-1, keepdims=True, dtype=np.int32)  # (*B, 1)
+        total = marks_of(cells).sum(axis=-1, keepdims=True, dtype=np.int32)  # (*B, 1)
         return rules.xp.minimum(total, most)
 
     def around(cells: Array) -> Array:
-        board = rules.lookup(marks, cells).reshape(*cells.shape[:-1], rules.height, rules.width)
+        board = marks_of(cells).reshape(*cells.shape[:-1], rules.height, rules.width)
         total = rules.backend.around(board, offsets).reshape(cells.shape)  # (*B, cells)
         return rules.xp.minimum(rules.pick(total, rules.chancy), marks.dtype.type(most))
 

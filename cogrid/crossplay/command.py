@@ -40,7 +40,9 @@ def run(options: argparse.Namespace) -> None:
     players: dict[str, str] = {}
     for text in options.players:
         name, _, policy = text.rpartition("=")
-        name = name or (policy if policy in POLICIES else "/".join(Path(policy).with_suffix("").parts[-2:]))
+        name = name or "/".join(Path(policy).parts[-2:]).removesuffix(".npz") or policy
+        if not name.isprintable():
+            raise ValueError(f"a player cannot be called {name!r}: write NAME=POLICY with letters.")
         if name in players:
             raise ValueError(f"two players are called {name!r}: write NAME=POLICY for one of them.")
         players[name] = policy

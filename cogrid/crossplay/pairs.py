@@ -161,9 +161,10 @@ def _write_heat_map(path: Path, result: CrossPlay) -> None:
         for b in range(count):
             colour = "white" if table[a, b] < middle else "black"
             axes.text(b, a, f"{table[a, b]:.0f}", ha="center", va="center", color=colour)
-    axes.set_xticks(range(count), result.names, rotation=30, ha="right")
-    axes.set_yticks(range(count), result.names)
-    axes.set(title=result.id, xlabel="the other agents", ylabel="agent 0")
+    axes.set_xticks(range(count), result.names, rotation=30, ha="right", parse_math=False)
+    axes.set_yticks(range(count), result.names, parse_math=False)
+    axes.set(xlabel="the other agents", ylabel="agent 0")
+    axes.set_title(result.id, parse_math=False)
     figure.colorbar(image, label="mean return")
     with files.replacing(path) as file:
         figure.savefig(file, dpi=120)

@@ -52,8 +52,9 @@ def registered() -> list[str]:
 
 
 def family_of(id: str) -> str:
-    """The first word of an id."""
-    return id.split("-")[0]
+    """The folder of its game in `cogrid.envs`; of a game from elsewhere the first word of the id."""
+    place = type(_SPECS[id].game).__module__.split(".")
+    return place[2] if place[:2] == ["cogrid", "envs"] else id.split("-")[0]
 
 
 def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...] = ()) -> Spec:

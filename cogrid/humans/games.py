@@ -73,8 +73,13 @@ def read_games(path: Path) -> list[Game]:
     """All games of a recording; what is none is a ValueError of one sentence."""
     columns = read_table(path)
     try:
-        return list(_games(columns))
-    except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        games = list(_games(columns))
+        for game in games:  # what the states hold is looked at here, where an error can name the file
+            env = game.env()
+            for states in (game.states, game.next_states):
+                _arrays(env, states)
+        return games
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError) as error:
         told = f"a row lacks or misuses {str(error)[:60]!r}"
         raise ValueError(f"{path} holds a table, but not of overcooked_ai's human games: {told}.") from None
 

@@ -54,6 +54,8 @@ class _Name(str):
 
 def read_table(path: Path) -> dict[str, list[Any]]:
     """The columns of a pandas table by name; anything else is a ValueError of one sentence."""
+    if path.exists() and not path.is_file():  # reading a pipe or a device may never end
+        raise ValueError(f"{path} is no regular file.")
     with path.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:

@@ -15,7 +15,7 @@ import numpy as np
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.actions import TOGGLE
+from cogrid.core.actions import INTERACT, TOGGLE
 from cogrid.core.look import AGENTS
 from cogrid.core.rules import Rules
 from cogrid.core.step import functions
@@ -222,7 +222,7 @@ class Session:
             "speed": self.speed,
             "speeds": list(SPEEDS),
             "paused": self.paused,
-            "actions": [name for name in env.action_names if name != "toggle" or _toggles(env.rules)],
+            "actions": [name for k, name in enumerate(env.action_names) if _of_use(env.rules, k)],
         }
 
     def _frame(self, events: Iterable[Message]) -> Message:
@@ -262,7 +262,22 @@ def _identity(checkpoint: str) -> dict[str, str]:
 
 def _board(rules: Rules) -> Message:
     colours = [AGENTS[agent % len(AGENTS)] for agent in range(rules.n_agents)]
-    return {"height": rules.height, "width": rules.width, "max": rules.spec.max_steps, "colours": colours}
+    return {
+        "height": rules.height,
+        "width": rules.width,
+        "max": rules.spec.max_steps,
+        "colours": colours,
+        "legend": _legend(rules),
+    }
+
+
+def _legend(rules: Rules) -> list[Message]:
+    """What each kind of thing looks like that can be on the board, but for floor and walls."""
+    kinds: dict[str, int] = {}
+    for view, thing in enumerate(rules.spec.symbols.things):
+        kinds.setdefault(rules.spec.game.kind(thing), view)
+    shown = ((kind, view) for kind, view in sorted(kinds.items()) if kind not in ("floor", "wall"))
+    return [{"name": kind.replace("_", " "), "sprite": svg(look_of(rules, view))} for kind, view in shown]
 
 
 def _away(state: EnvState) -> list[int]:
@@ -271,9 +286,16 @@ def _away(state: EnvState) -> list[int]:
     return found
 
 
-def _toggles(rules: Rules) -> bool:
-    """Whether the game has a use for toggle."""
-    return TOGGLE in rules.spec.symbols.intents
+def _of_use(rules: Rules, action: int) -> bool:
+    """Whether the game has a use for an action: of interact and toggle it may have none."""
+    if rules.table_actions[action].intent not in (INTERACT, TOGGLE):
+        return True
+    choices = slice(action * rules.n_poses, (action + 1) * rules.n_poses)
+    things, others = np.arange(rules.n_things), np.arange(rules.n_items)
+    acts = bool(rules.useful[rules.hand[choices][:, None] + things].any())
+    if rules.spec.symbols.meetings is None:
+        return acts
+    return acts or bool(rules.meet_useful[rules.meet_hand[choices][:, None] + others].any())
 
 
 def _sprites(rules: Rules, views: Iterable[int]) -> dict[int, str]:

@@ -27,7 +27,7 @@ def picture(rules: Rules, state: EnvState, tile_size: int = TILE, score: Any = N
     tile = checked_tile(tile_size)
     if state.rules is not rules and state.rules.spec != rules.spec:
         raise ValueError("this state belongs to another environment: draw it with the rules that made it.")
-    drawn = ("cells", "pos", "pose", "clock")
+    drawn = ("cells", "pos", "pose", "clock", *(("slots",) if state.slots is not None else ()))
     state = state.evolve(**{name: np.asarray(getattr(state, name)) for name in drawn})  # off the device, once
     time = state.time
     batch, tiles = time.shape, tiles_of(rules, tile)

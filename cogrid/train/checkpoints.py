@@ -6,6 +6,8 @@ import dataclasses
 import json
 import os
 import sys
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,7 +72,7 @@ def save(path: Path, options: Options, run: Run, history: History) -> None:
 
 def _keep_previous(path: Path, previous: Path) -> None:
     """A second name for the file at `path`, which will get another; a copy where the disk has no links."""
-    if path.is_file():
+    if _is_whole(path):  # a damaged file must not take the place of a good one
         previous.unlink(missing_ok=True)
         try:
             os.link(path, previous)
@@ -78,10 +80,21 @@ def _keep_previous(path: Path, previous: Path) -> None:
             files.write(previous, path.read_bytes())
 
 
+def _is_whole(path: Path) -> bool:
+    """Whether the file is there, and none of its bytes has changed since it was written."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is None
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
+        return False
+
+
 def load(path: Path) -> Checkpoint:
     """Read what `save` wrote; anything else raises a CheckpointError."""
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            if sum(info.file_size for info in file.zip.infolist()) > path.stat().st_size:
+                raise ValueError("packed")  # nothing that `save` writes is: it could be of any size
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(str(arrays.pop("meta")))
         options, history = from_json(meta["options"]), History(**meta["history"])

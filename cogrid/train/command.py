@@ -12,7 +12,9 @@ from typing import Any
 import jax
 
 from cogrid import distributed, interrupt
+from cogrid.backend.array import brief
 from cogrid.core.snapshot import fingerprint
+from cogrid.envs.registry import is_own
 from cogrid.shadow import Shadow, show_progress, wanted
 from cogrid.train import checkpoints
 from cogrid.train.checkpoints import CHECKPOINT, PREVIOUS, Checkpoint, CheckpointError
@@ -96,13 +98,14 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
             finish(options, out, state.network, history)
         if jax.process_count() > 1:
             distributed.agree("end")  # nobody ends while process 0 is at that
-    except (CheckpointError, OSError) as error:  # such as a full disk
+    except (CheckpointError, OSError, FloatingPointError) as error:  # such as a full disk
         if interrupt.is_closed_output(error):
             raise
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
-        advice = f"Continue with: {parser.prog} --out {out} --resume"
+        own = f"{options.id} " if is_own(options.id) else ""
+        advice = f"Continue with: {parser.prog} {own}--out {out} --resume"
         if not (out / CHECKPOINT).exists():
             advice = "There was no checkpoint yet."
         print(f"\nStopped. {advice}", file=sys.stderr)
@@ -128,6 +131,10 @@ def _prepared(
     elif there:
         parser.error(f"{out} holds a run already: add --resume to continue it, or choose another --out.")
     options = checkpoint.options if checkpoint else Options(**values)
+    if is_own(options.id) and "id" not in values:  # a file that is read must not choose what is imported
+        parser.error(
+            f"the run in {out} learns in {brief(options.id)}, which has to be imported: name it too."
+        )
     try:
         check(options)
     except (ValueError, TypeError) as error:

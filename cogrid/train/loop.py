@@ -46,6 +46,7 @@ def train(
         for done in range(len(history.scores), options.updates // options.chunk):
             progress.start(done)
             run, log = jax.block_until_ready(chunk(run))
+            _refuse_divergence(run, done)
             if shadow:
                 replay_on_numpy(shadow, log.recorded)
             now = time.perf_counter()
@@ -55,6 +56,16 @@ def train(
             checkpoints.save(out / CHECKPOINT, options, run, history)
             progress.finish(done + 1, scores[-1])
     return run, history
+
+
+def _refuse_divergence(run: Run, done: int) -> None:
+    """A network of NaN or infinity learns nothing more, and nobody can play with it."""
+    leaves = [leaf.addressable_data(0) for leaf in jax.tree.leaves(run.network)]
+    if not all(np.isfinite(leaf).all() for leaf in leaves):
+        kept = f"the checkpoint after {done} chunks is kept" if done else "there is no checkpoint yet"
+        raise FloatingPointError(
+            f"the weights have become NaN or infinite; {kept}: try a lower --learning-rate."
+        )
 
 
 def seeds(options: Options) -> Array:

@@ -163,6 +163,25 @@ def test_the_menus(opened: Opened) -> None:
     opened.shows("time", "0")
 
 
+def test_a_family_with_actions_of_its_own(opened: Opened) -> None:
+    page = opened.page
+    page.locator("#world").select_option("CleanUp-V0")
+    page.wait_for_function("() => document.querySelectorAll('#events section').length === 7")
+    for words in (": zap", ": clean"):
+        assert words in page.locator("#hint").inner_text()
+    names = page.locator("#legend li").all_inner_texts()
+    assert {"apple", "dirt", "water"} <= set(names)
+    page.keyboard.press("Space")  # the first of its own actions
+    opened.shows("time", "1")
+    page.keyboard.press("1")  # and the second
+    opened.shows("time", "2")
+    taken = opened.session.replay().actions[:2, 0].tolist()
+    assert taken == [opened.session.env.action_names.index(name) for name in ("zap", "clean")]
+    page.locator("#people").select_option("6")
+    page.wait_for_function("() => game.people[0] === 6")
+    assert not page.evaluate(TOO_WIDE)
+
+
 def test_a_held_key_walks_on(opened: Opened) -> None:
     page = opened.page
     page.locator("#speed").select_option("12")

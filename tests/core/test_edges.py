@@ -12,6 +12,7 @@ import pytest
 
 import cogrid
 from cogrid.backend import rng
+from cogrid.core.chance import Chance
 from cogrid.core.features import Agents, Place
 from cogrid.core.game import Game, Outcome, Reward
 from cogrid.core.layout import Layout
@@ -133,3 +134,46 @@ def test_a_window_shows_nothing_outside_of_the_map_also_in_the_last_steps(backen
     assert 0 < inside.sum() < 25
     np.testing.assert_array_equal(obs[0][..., urgent], inside)
     assert not obs[0][~inside].any()
+
+
+@dataclass(frozen=True)
+class Doors(Game):
+    """A door that is opened and closed, and one that is open or closed from the start."""
+
+    legend: ClassVar[Any] = {" ": "floor", "#": "wall", "D": "closed", "m": "maybe"}
+
+    def start(self, thing: Any) -> Any:
+        return Chance(("closed", 1), ("open", 1)) if thing == "maybe" else thing
+
+    def toggle(self, held: Any, thing: Any) -> Any:
+        other = {"closed": "open", "open": "closed"}.get(thing)
+        return Outcome(held, other, "use") if other else None
+
+    def walkable(self, thing: Any) -> bool:
+        return thing in ("floor", "open")
+
+    def features(self) -> Any:
+        return (Place(each=("closed",)),)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("layouts", [1, 2])
+def test_free_directions_are_those_of_the_board_as_it_is(backend: str, layouts: int) -> None:
+    """
+    # D #
+    # 1 m      the door above is opened and closed, the one to the right is either from the start
+    # # #
+    """
+    boards = ("#####\n##D##\n##1m#\n#####", "#####\n#D ##\n##1m#\n#####")[:layouts]
+    spec = cogrid.Spec(Doors(), boards, num_agents=1)
+    env = cogrid.CoGridEnv(spec, backend)
+    names = [env.feature_names.index(f"free {facing}") for facing in ("right", "up")]
+    cells, seen = (2 * 5 + 3, 1 * 5 + 2), []
+    for seed in range(8):
+        env.reset(seed=seed)
+        for action in (6, 5, 5):  # the noop, then the toggle: agents begin with their faces up
+            obs = env.step({0: action})[0][0]
+            symbols = np.asarray(env.env_state.cells)[list(cells)]
+            seen.append((symbols < env.rules.n_walkable).tolist())
+            assert obs[names].tolist() == seen[-1]
+    assert {tuple(one) for one in seen} == {(a, b) for a in (False, True) for b in (False, True)}

@@ -147,6 +147,80 @@ def test_conformance() -> None:
     assert check_env(SPEC, BACKENDS)["save"] > 0
 
 
+@dataclass(frozen=True)
+class Errands(Game):
+    """Parcels go onto the bus, and who boards it with one has ended; a load costs; debts meet credits."""
+
+    legend: ClassVar[Any] = {
+        **{" ": "floor", "#": "wall", "p": "parcel", "B": "bus", "d": "debt", "c": "credit"}
+    }
+    final_verbs: ClassVar[frozenset[str]] = frozenset({"board"})
+
+    def interact(self, held: Any, thing: Any) -> Any:
+        match held, thing:
+            case None, "parcel":
+                return Outcome("parcel", "gone", "fetch")
+            case "parcel", "bus":
+                return Outcome(held, "bus", "board", 3.0)
+            case _, "debt":
+                return Outcome(held, "paid", "pay")
+        return None
+
+    def tick(self, thing: Any) -> Any:
+        return "parcel" if thing == "gone" else thing
+
+    def remaining(self, thing: Any) -> int:
+        return {"debt": 2, "credit": -1}.get(thing, 0)
+
+    def rewards(self) -> Any:
+        load = Price("load", lambda action, held: -0.5 if held and action != "noop" else 0.0)
+        return Reward("score", lambda event: event.value), load
+
+    def glyph(self, thing: Any) -> str:
+        return {"floor": "  ", "wall": "##"}.get(thing) or f"{thing[0]} "
+
+
+ERRANDS = Spec(Errands(), "#######\n#1pBdc#\n#2    #\n#c   d#\n#######", observation="none", max_steps=400)
+
+
+@each_backend
+def test_final_verbs_prices_by_hand_and_what_makes_up_for_something(backend: str) -> None:
+    """Agent 0 takes a parcel, then boards the bus; agent 1 pays one of two debts, and the credits the other.
+
+    > p b d c          >pp b d c              p b d c              p b p c
+    ^           ->     ^           …        ^p          …        ^p^         all have ended
+    c       d          c       d          c       d          c       d
+    """
+    env = made(ERRANDS, backend)
+    state = env.replace(fresh(ERRANDS, backend), agent_dir=np.array([0, 3]))
+    assert drawn(ERRANDS, backend, state) == picture("> p b d c\n^\nc       d")
+    state, rewards, done, infos = after(ERRANDS, backend, state, "interact", "noop")
+    assert (infos["verbs"], rewards.tolist()) == (["fetch", ""], [0.0, 0.0])  # the hand was empty before
+    assert drawn(ERRANDS, backend, state) == picture(">pp b d c\n^\nc       d")
+    _, rewards, _, _ = after(ERRANDS, backend, state, "left", "noop")
+    assert rewards.tolist() == [-0.5, 0.0]
+    _, rewards, _, _ = after(ERRANDS, backend, state, 99, "noop")  # out of range is the noop
+    assert rewards.tolist() == [0.0, 0.0]
+    state = env.replace(state, agent_pos=np.array([(2, 3), (2, 4)]), agent_dir=np.array([3, 3]))
+    state, rewards, done, infos = after(ERRANDS, backend, state, "interact", "noop")
+    assert (infos["verbs"], rewards.tolist(), done) == (["board", ""], [2.5, 0.0], False)
+    assert np.asarray(state.ended).tolist() == [True, False]
+    state, rewards, done, infos = after(ERRANDS, backend, state, "interact", "interact")
+    assert (infos["verbs"], rewards.tolist(), done) == (["", "pay"], [0.0, 0.0], True)
+    assert drawn(ERRANDS, backend, state) == picture("  p b p c\n    ^p^\nc       d")
+
+
+def test_errands_parity_and_conformance() -> None:
+    """On a board where the credit is never met, so that only the final verb ends anybody."""
+    endless = Spec(Errands(), "#######\n#1pBpc#\n#2    #\n#######", observation="none", max_steps=400)
+    counts, tape = parity(endless, BACKENDS)
+    assert min(counts["fetch"], counts["board"]) >= 8, counts
+    alone = tape["ended"].any(axis=-1) & ~tape["ended"].all(axis=-1)
+    assert alone.sum() > 100
+    assert (tape["reward load"] < 0).sum() > 50
+    assert check_env(ERRANDS, BACKENDS, steps=120).hooks["final_verbs"] > 0
+
+
 def test_wrong_terms_are_refused() -> None:
     @dataclass(frozen=True)
     class Dear(Rescue):

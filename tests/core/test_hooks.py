@@ -67,6 +67,25 @@ def test_half_of_a_pair(hook: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("hooks", "others"),
+    [
+        ({"own_slots": lambda: {"eyes": 0}, "tick_slot": lambda slot, thing: 1 - thing}, ()),
+        ({"own_slots": lambda: {"eyes": 0}, "reply": lambda slot, thing, event: None}, ()),
+        ({"sees": lambda thing: {}}, "own_slots"),
+        ({"paint": lambda thing: {}}, "planes"),
+        ({"paint_agent": lambda own, facing, held: {}}, "planes"),
+        ({"countdown": ("late", 9)}, "planes"),
+    ],
+)
+def test_slots_of_agents_and_planes(hooks: dict[str, Any], others: str) -> None:
+    if not others:
+        assert set(written(spec_of(**hooks).game)) > set(hooks)
+        return
+    with pytest.raises(TypeError, match=rf"Own\.{next(iter(hooks))} is never asked, .* has no '{others}'"):
+        spec_of(**hooks)
+
+
+@pytest.mark.parametrize(
     ("hooks", "match"),
     [
         ({"tick": lambda thing: None}, r"Own\.tick answers None for thing '"),

@@ -167,6 +167,26 @@ def test_only_those_who_face_it_and_can_act_add_up(backend: str) -> None:
         assert after(spec, backend, state, "load", "load", "load")[3]["verbs"] == verbs
 
 
+@dataclass(frozen=True)
+class Feeble(Forage):
+    """Nobody has any strength."""
+
+    meet = Game.meet
+
+    def strength(self, held: Any) -> int:
+        return 0
+
+
+@each_backend
+def test_agents_without_strength_do_nothing_together(backend: str) -> None:
+    spec = Spec(Feeble(), BOARD, num_agents=3, observation="none")
+    state = fresh(spec, backend)
+    then, rewards, _, infos = after(spec, backend, state, "load", "load", "load")
+    assert infos["verbs"] == ["", "", ""]
+    assert not rewards.any()
+    np.testing.assert_array_equal(np.asarray(then.cells), np.asarray(state.cells))
+
+
 def test_parity() -> None:
     counts, tape = parity(SPEC, BACKENDS, ("load",))
     assert min(counts["load"], counts["fail"], counts["wake"]) >= 50, counts

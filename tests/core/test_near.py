@@ -12,6 +12,7 @@ import pytest
 from cogrid.core.chance import Chance, branches
 from cogrid.core.game import Game, Near, Outcome
 from cogrid.core.spec import Spec
+from cogrid.core.ticks import _counter
 from cogrid.testing import check_env
 from tests.core.worlds import after, bounds, drawn, fresh, made, parity, picture
 from tests.support import BACKENDS, keys
@@ -175,6 +176,22 @@ def test_the_whole_board_counts(backend: str) -> None:
     state, _, _, infos = after(spec, backend, state, "interact")
     assert infos["verbs"] == ["clean"]
     assert drawn(spec, backend, state) == picture("> w d\na   d")
+
+
+@each_backend
+@pytest.mark.parametrize(("mark", "most"), [(1, 2**15), (2**20, 3), (2**20, 2**15)])
+@pytest.mark.parametrize("radius", [1, None])
+def test_counts_as_large_as_they_can_be(backend: str, mark: int, most: int, radius: int | None) -> None:
+    """No sum of marks overflows the narrow integers that it is taken in."""
+    rules = made(SPEC, backend).rules
+    near = Near(lambda thing: mark * (thing == "apple"), most=most, radius=radius)
+    state, apple = fresh(SPEC, backend), rules.spec.symbols.number["apple"]
+    found = np.broadcast_to(np.asarray(_counter(rules, near)(state.cells)), rules.chancy.shape)
+    board = np.pad((np.asarray(state.cells) == apple).reshape(5, 15), 1)
+    beside = board[:-2, 1:-1] + 0 + board[2:, 1:-1] + board[1:-1, :-2] + board[1:-1, 2:]
+    counts = beside.reshape(-1)[rules.chancy] if radius else np.full(rules.chancy.shape, board.sum())
+    assert counts.max() >= 2
+    np.testing.assert_array_equal(found, np.minimum(counts * mark, most))
 
 
 def test_parity() -> None:

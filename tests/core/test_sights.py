@@ -12,7 +12,8 @@ import pytest
 from cogrid.core.chance import Chance
 from cogrid.core.game import Game
 from cogrid.core.spec import Spec
-from tests.core.worlds import fresh, made
+from cogrid.testing import check_env
+from tests.core.worlds import fresh, made, parity
 from tests.support import BACKENDS, keys
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -84,3 +85,55 @@ def test_every_agent_draws_its_own(backend: str) -> None:
     swapped = np.asarray(state.slots)[:, 1:] == env.rules.slots.number["swapped"]
     assert (abs(swapped.sum(axis=0) - 200) < 45).all()  # 4.5 standard deviations
     assert abs((swapped[:, 0] != swapped[:, 1]).sum() - 200) < 45
+
+
+@dataclass(frozen=True)
+class Tired(Eyes):
+    """Each agent also has a mood, and who is tired sees blue as nothing but red: after what its eyes do."""
+
+    def own_slots(self) -> Mapping[str, Any]:
+        return {"score": 7, **super().own_slots(), "mood": Chance(("fresh", 1), ("tired", 1))}
+
+    def sees(self, thing: Any) -> Mapping[str, str]:
+        assert thing != "red", "the colour is no agent's own"
+        return {"blue": "red"} if thing == "tired" else super().sees(thing)
+
+
+@each_backend
+@pytest.mark.parametrize(
+    ("eyes", "mood", "red", "blue"),
+    [
+        ("plain", "fresh", 1, 3),
+        ("swapped", "fresh", 3, 1),
+        ("plain", "tired", 1, 1),
+        ("swapped", "tired", 3, 3),
+    ],
+)
+def test_several_slots_of_an_agent_decide_what_it_sees(
+    backend: str, eyes: str, mood: str, red: int, blue: int
+) -> None:
+    spec = Spec(Tired(), BOARD, observation="lossless")
+    env = made(spec, backend)
+    number = env.rules.slots.number
+    names = ("colour", "score 0", "score 1", "eyes 0", "eyes 1", "mood 0", "mood 1")
+    assert env.rules.slots.names == names
+    own = ["red", 7, 7, eyes, "plain", mood, "fresh"]
+    seen = np.asarray(
+        env._see(env.replace(fresh(spec, backend), slots=np.array([number[one] for one in own])))
+    )
+    assert [seen[0, 0, :, plane].argmax() for plane in (0, 1)] == [red, blue]
+    assert [seen[1, 0, :, plane].argmax() for plane in (0, 1)] == [1, 3]
+
+
+def test_parity() -> None:
+    """Every pair of eyes and moods occurs, and what an agent sees follows its own slots."""
+    _, tape = parity(Spec(Tired(), BOARD, observation="window", window=5), BACKENDS)
+    pairs, often = np.unique(tape["slots"][-1, :, 3::2], axis=0, return_counts=True)
+    assert len(pairs) == 4
+    assert often.min() >= 2
+    seen = tape["obs"][..., :2].reshape(400, 16, 2, 25, 2)
+    assert (seen[..., 0] != seen[..., 1]).any(axis=-1).sum() > 1000
+
+
+def test_conformance() -> None:
+    check_env(Spec(Tired(), BOARD, observation="lossless"), BACKENDS)

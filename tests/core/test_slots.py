@@ -295,3 +295,57 @@ def test_the_least_rank_answers_first(backend: str, orders: tuple[int, int]) -> 
         left = [things[k][0] for k in np.asarray(state.slots)[:2]]
         assert left == ["pause" if k in answered else "order" for k in (0, 1)]
         assert rewards.tolist() == [10.0 * soups] * 2
+
+
+@dataclass(frozen=True)
+class Strict(Game):
+    """A clock and a colour: rules that would fail if one were asked about the other's things."""
+
+    legend: ClassVar[Any] = {" ": "floor", "#": "wall", "B": "bell"}
+    planes: ClassVar[tuple[str, ...]] = ("time", "red")
+
+    def slots(self) -> Any:
+        return {"clock": ("at", 3), "colour": "red"}
+
+    def interact(self, held: Any, thing: Any) -> Any:
+        return Outcome(held, thing, "ring") if thing == "bell" else None
+
+    def reply(self, slot: str, thing: Any, event: Any) -> Any:
+        if slot == "clock":
+            return Reply(("at", 3), float(thing[1])) if thing[1] < 2 else None
+        return Reply({"red": "blue", "blue": "red"}[thing], -1.0)
+
+    def tick_slot(self, slot: str, thing: Any) -> Any:
+        return (thing[0], max(0, thing[1] - 1)) if slot == "clock" else str(thing)
+
+    def rank(self, slot: str, thing: Any) -> int:
+        return thing[1] if slot == "clock" else {"red": 5, "blue": 0}[thing]
+
+    def shows(self, thing: Any) -> bool:
+        return bool(thing == "bell")
+
+    def paint_slot(self, slot: str, thing: Any) -> Any:
+        return {"time": thing[1]} if slot == "clock" else {"red": {"red": 1, "blue": 0}[thing]}
+
+    def features(self) -> Any:
+        clock = SlotFeature("clock", ("time",), lambda thing: (thing[1] / 3,))
+        return clock, SlotFeature("colour", ("red",), lambda thing: ({"red": 1.0, "blue": 0.0}[thing],))
+
+    def rewards(self) -> Any:
+        return (Replies("rings", team=False),)
+
+
+@each_backend
+def test_a_slot_is_only_asked_about_what_it_can_be(backend: str) -> None:
+    """The bell is rung in every step: the clock answers where it has run down, unless blue is before it."""
+    for kind in ("features", "lossless"):
+        spec = Spec(Strict(), "###\n#B#\n#1#\n###", num_agents=1, observation=kind)
+        state, paid, seen = fresh(spec, backend), [], []
+        env = made(spec, backend)
+        for _ in range(8):
+            state, rewards, *_ = after(spec, backend, state, "interact")
+            paid.append(float(rewards[0]))
+            obs = np.asarray(env._see(state))[0]
+            seen.append((obs if kind == "features" else obs[1, 1] / (3, 1)).astype(np.float32).tolist())
+        assert paid == [-1.0, -1.0, 1.0, -1.0, -1.0, 0.0, -1.0, -1.0]
+        assert seen[:2] == [[np.float32(2 / 3), 0.0], [np.float32(1 / 3), 1.0]]

@@ -49,16 +49,21 @@ def picture(text: str) -> str:
 
 
 def bounds(n: int, share: int, tail: float = 1e-6) -> tuple[int, int]:
-    """The fewest and most hits in n draws of probability share / 2²⁴, but for the two tails."""
+    """The fewest and most hits in n draws of probability share / 2²⁴, but for the two tails.
+
+    Terms further than 15 deviations from the mean are beyond any tail that is asked for.
+    """
     p = share / 2**24
+    reach = 40 + 15 * math.sqrt(n * p * (1 - p))
+    first, last = max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
 
     def log_of(k: int) -> float:
         ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
         return ways + k * math.log(p) + (n - k) * math.log1p(-p)
 
-    mass = np.exp([log_of(k) for k in range(n + 1)])
-    low = int((np.cumsum(mass) < tail).sum())
-    high = n - int((np.cumsum(mass[::-1]) < tail).sum())
+    mass = np.exp([log_of(k) for k in range(first, last + 1)])
+    low = first + int((np.cumsum(mass) < tail).sum())
+    high = last - int((np.cumsum(mass[::-1]) < tail).sum())
     return low, high
 
 

@@ -111,3 +111,13 @@ def test_mistakes(arguments: tuple[str, ...], sentence: str, capsys: pytest.Capt
 def test_one_agent_alone_has_no_partner() -> None:
     with pytest.raises(ValueError, match="at least two agents"):
         crossplay(cogrid.make(ROOM, num_agents=1), {"a": "random"})
+
+
+def test_odd_names_of_players(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["crossplay", ROOM, "--episodes", "1", "--out", str(tmp_path)]
+    assert main([*options, "--players", r"a$\foo$=random"]) == 0
+    assert (tmp_path / "crossplay.json").is_file()
+    assert main([*options, "--players", "a\udcff=random"]) == 2
+    assert "a player cannot be called" in capsys.readouterr().err
+    assert main([*options, "--players", "."]) == 2
+    assert "Traceback" not in capsys.readouterr().err

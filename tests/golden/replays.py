@@ -16,7 +16,8 @@ from cogrid.replay import Recorder, Replay
 
 FOLDER = Path(__file__).parent / "recorded"
 STEPS, SEED = 60, 11
-FAMILIES = ("Foraging", "Goals", "SearchRescue")
+LONGER = {"CleanUp-V0": 200}  # until the river is clean enough for apples
+FAMILIES = ("CleanUp", "CommonsHarvest", "Foraging", "Goals", "SearchRescue")
 IDS = tuple(id for id in cogrid.registered() if id.split("-")[0] in FAMILIES)
 
 
@@ -30,7 +31,7 @@ def recorded(id: str) -> Replay:
     env: Any = Recorder(cogrid.make(id))
     env.reset(seed=SEED)
     script, draw = policy_of("scripted", env.env.rules, seed=SEED), np.random.default_rng(SEED)
-    for _ in range(STEPS):
+    for _ in range(LONGER.get(id, STEPS)):
         if not env.agents:
             break
         joint = script(env.env.env_state)

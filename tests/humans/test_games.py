@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +98,35 @@ def test_a_table_of_something_else_is_refused(
     other = {key: values for key, values in columns.items() if key != name}
     assert main(["humans", str(write(tmp_path / "a.pickle", other))]) == 2
     assert "holds a table, but not of overcooked_ai's human games" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("column", "old", "new"),
+    [
+        ("state", "'objects'", "'things'"),
+        ("next_state", "'players'", "'people'"),
+        ("state", "'position': [1, 2]", "'position': [1, 200]"),
+        ("state", "'position': [1, 2]", "'position': [1e300, 2]"),
+        ("state", "'orientation': [0, -1]", "'orientation': [5, 5]"),
+    ],
+)
+def test_odd_states_are_one_sentence(
+    columns: dict[str, list[Any]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    column: str,
+    old: str,
+    new: str,
+) -> None:
+    changed = {**columns, column: [value.replace(old, new) for value in columns[column]]}
+    assert changed != columns
+    assert main(["humans", str(write(tmp_path / "a.pickle", changed)), "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_pipe_is_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "a.pickle")
+    assert main(["humans", str(tmp_path / "a.pickle")]) == 2
+    assert "is no regular file." in capsys.readouterr().err

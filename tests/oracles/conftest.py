@@ -19,12 +19,22 @@ def full(request: pytest.FixtureRequest) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """What the tests of OvercookedV2 met, added up over all layouts."""
-    met = Counter[str]()
+    """A table for each `record_property("met FAMILY", counts)`, added up; a line for each of "foraging"."""
+    tables, fields = dict[str, list[dict[str, int]]](), list[str]()
     for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
-        for name, value in getattr(report, "user_properties", ()):
-            met.update(value if name == "met" and report.when == "call" else {})
-    if met:
-        terminalreporter.section("OvercookedV2: what was compared, and how often it was met")
-        for name, times in sorted(met.items()):
-            terminalreporter.write_line(f"{name:50} {times:10,}")
+        for name, value in report.user_properties if report.when == "call" else ():
+            if name.startswith("met "):
+                tables.setdefault(name.removeprefix("met "), []).append(value)
+            fields += [value] if name == "foraging" else []
+    if fields:
+        terminalreporter.section("Foraging: what was compared, and how often it was met")
+        for line in sorted(fields):
+            terminalreporter.write_line(line)
+    for family, counts in sorted(tables.items()):
+        terminalreporter.section(f"{family}: what was compared, how often it was met, in how many tests")
+        times, tests = Counter[str](), Counter[str]()
+        for one in counts:
+            times.update(one)
+            tests.update(name for name, number in one.items() if number)
+        for name, number in sorted(times.items()):
+            terminalreporter.write_line(f"{name:60} {number:10,} {tests[name]:4}")

@@ -11,8 +11,10 @@ pytest.importorskip("jaxmarl")
 from jaxmarl.environments.overcooked.overcooked import Overcooked
 from jaxmarl.wrappers.baselines import CTRolloutManager, LogWrapper
 
-from cogrid.adapters.jaxmarl import JaxMARLEnv
+import cogrid
+from cogrid.adapters.jaxmarl import OVERCOOKED_V2, JaxMARLEnv
 from tests.episodes import shared
+from tests.oracles.jaxmarl_v2_oracle import Pair, Rules
 
 pytestmark = pytest.mark.xdist_group("adapter")
 ROOM = "Overcooked-CrampedRoom-V0"
@@ -89,3 +91,33 @@ def test_same_form_as_jaxmarls_own() -> None:
         assert [*obs] == env.agents
         forms.append([{name: (v.shape, v.dtype) for name, v in part.items()} for part in (rewards, dones)])
     assert forms[0] == forms[1]
+
+
+def test_overcooked_v2_step_by_step() -> None:
+    """JaxMARL's own environment and ours behind the adapter, with the same actions in the same order."""
+    pair = Pair("CrampedRoomV2", Rules("plain"))
+    theirs, batch = pair.game, 8
+    made = cogrid.make("OvercookedV2-CrampedRoomV2-V0", "jax", observation="lossless", shaping=1.0)
+    ours = JaxMARLEnv(made, shaped_reward=True, actions=OVERCOOKED_V2)
+    assert ours.agents == theirs.agents
+    assert ours.action_space().n == theirs.action_space().n
+    assert ours.observation_space().shape == theirs.observation_space().shape
+    keys = jax.random.split(jax.random.key(0), batch)
+    obs, state = jax.vmap(ours.reset)(keys)
+    other = pair.to_theirs(state)
+    seen = jax.vmap(theirs.get_obs)(other)
+    steps = [jax.jit(jax.vmap(env.step_env)) for env in (ours, theirs)]
+    generator, paid = np.random.default_rng(0), 0.0
+    for _ in range(120):
+        for name in ours.agents:
+            np.testing.assert_array_equal(obs[name], seen[name])
+            assert obs[name].dtype == seen[name].dtype
+        joint = generator.choice(6, (2, batch), p=[0.14, 0.14, 0.14, 0.14, 0.04, 0.4]).astype(np.int32)
+        actions = dict(zip(ours.agents, joint, strict=True))
+        obs, state, *got = steps[0](keys, state, actions)
+        seen, other, *want = steps[1](keys, other, actions)
+        assert jax.tree.structure(got) == jax.tree.structure(want)
+        for mine, their in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+            np.testing.assert_array_equal(mine, their)
+        paid += float(sum(value.sum() for value in want[-1]["shaped_reward"].values()))
+    assert paid > 0

@@ -112,8 +112,16 @@ def chosen(generator: Any, n_actions: int, shape: tuple[int, ...]) -> Any:
     return np.where(generator.random(shape) < 0.35, LOAD, generator.integers(0, n_actions, shape))
 
 
+def summary(id: str, options: dict[str, Any], what: str, seen: Counter[str]) -> str:
+    """A line for the end of the run."""
+    name = id + "".join(f" {name}={value}" for name, value in options.items())
+    shared = f"{seen['shared cell']} shared cells"
+    others = ", ".join(f"{times} {word}" for word, times in sorted(seen.items()) if word != "shared cell")
+    return f"{name}: {what}, 0 mismatches, {shared}, {others}"
+
+
 @each_case
-def test_injected_states(id: str, options: dict[str, Any]) -> None:
+def test_injected_states(id: str, options: dict[str, Any], record_property: Any) -> None:
     env = cogrid.make(id, infos=True, **options)
     reference, generator, seen = Reference(env.spec), np.random.default_rng(5), Counter[str]()
     batch = crowded(env, generator)
@@ -132,7 +140,7 @@ def test_injected_states(id: str, options: dict[str, Any]) -> None:
         loads = (infos["verb"][i] == env.verbs.index("load")).sum()
         seen.update({"load together": int(loads > 1), "moved": int(infos["moved"][i].sum())})
         seen.update({"swap": len(swapped(state.pos.tolist(), mine.pos.tolist()))})
-    print(f"\n{env.spec.num_agents} players, {STATES:,} states, 0 mismatches: {dict(seen)}")
+    record_property("foraging", summary(id, options, f"{STATES:,} states", seen))
     rare = [] if options == EASY else [seen["fail"]]  # there nobody is too weak
     rare += [10 * seen["swap"]] if options == SMALL else []  # on a large field they seldom meet
     assert min(seen["load"], seen["moved"], seen["done"], *rare) > 20, seen
@@ -140,7 +148,7 @@ def test_injected_states(id: str, options: dict[str, Any]) -> None:
 
 
 @each_case
-def test_episodes(id: str, options: dict[str, Any]) -> None:
+def test_episodes(id: str, options: dict[str, Any], record_property: Any) -> None:
     env = cogrid.make(id, infos=True, **options)
     reference, generator, seen = Reference(env.spec), np.random.default_rng(9), Counter[str]()
     for key in keys(23, EPISODES):
@@ -156,5 +164,5 @@ def test_episodes(id: str, options: dict[str, Any]) -> None:
             seen.update(env.verbs[verb] for verb in infos["verb"] if verb)
             if shared and not done:
                 synchronised(env, reference, state)
-    print(f"\n{env.spec.num_agents} players, {EPISODES} episodes, 0 mismatches: {dict(seen)}")
+    record_property("foraging", summary(id, options, f"{EPISODES} episodes", seen))
     assert seen["steps"] > 10 * EPISODES

@@ -98,7 +98,7 @@ def test_starts(kitchen: Kitchen, backend: str) -> None:
 
 
 @kitchens
-def test_injected_states(kitchen: Kitchen, full: bool) -> None:
+def test_injected_states(kitchen: Kitchen, full: bool, record_property: Any) -> None:
     rng = random.Random(kitchen.name)
     cases = random_cases(kitchen, RULE, 1000 if full else 200, rng)
     cases += station_cases(kitchen, RULE, len(cases) // 4, rng)
@@ -113,11 +113,11 @@ def test_injected_states(kitchen: Kitchen, full: bool) -> None:
     counts = count(kitchen, expected)
     assert_often(counts, OFTEN)
     assert len(kitchen.starts) == 1 or sum(counts[name] for name in MEETINGS) >= 5, counts
-    print(f"{kitchen.name}: {len(cases)} states, {dict(counts)}")
+    record_property("met kitchens of overcooked_ai", {"states injected": len(cases), **_told(counts)})
 
 
 @kitchens
-def test_played_episodes(kitchen: Kitchen, full: bool) -> None:
+def test_played_episodes(kitchen: Kitchen, full: bool, record_property: Any) -> None:
     rng, oracle = random.Random(f"{kitchen.name} episodes"), oracle_of(kitchen)
     starts = [start_state(kitchen), replace(random_state(kitchen, RULE, rng), time=0)]
     starts += [replace(random_state(kitchen, RULE, rng), time=0) for _ in range(3 * full)]
@@ -133,7 +133,11 @@ def test_played_episodes(kitchen: Kitchen, full: bool) -> None:
         assert_same(backend, expected, as_overcooked_has_it(oracle, expected, got))
     counts = count(kitchen, expected)
     assert sum(counts[name] for name in TAKEN) >= 15, counts
-    print(f"{kitchen.name}: {len(starts)} episodes, {dict(counts)}")
+    record_property("met kitchens of overcooked_ai", {"episodes played": len(starts), **_told(counts)})
+
+
+def _told(counts: Counter[str]) -> dict[str, int]:
+    return {f"did: {name}": number for name, number in counts.items()}
 
 
 def as_overcooked_has_it(

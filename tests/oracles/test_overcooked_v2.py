@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +13,9 @@ import pytest
 pytest.importorskip("jaxmarl")
 
 import jax
+from jaxmarl.environments.overcooked_v2.overcooked import OvercookedV2
 
+from cogrid.backend import rng
 from cogrid.envs.overcooked.objects import Soup
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.envs.overcooked_v2.layouts import PLANS
@@ -22,12 +25,13 @@ from tests.oracles.v2_states import busy_actions, random_states
 
 pytestmark = pytest.mark.usefixtures("as_jaxmarl_wants_it")
 BATCH = 32
-HORIZON = 400
 
 #: What JaxMARL does that we do not, and why.
 KNOWN_DIFFERENCES = {
-    "observation_type='featurized'": "their flat vector is defined for one ingredient only; ours has its own",
-    "prints in reset": "with a buffer of start states their reset prints to the screen",
+    "observation_type": "their vector of features is defined for one ingredient only; ours has its own",
+    "force_path_planning": "prepares that vector and changes nothing else",
+    "initial_state_buffer": "their reset prints to the screen and sets the time of the drawn state to 0; "
+    "ours begins with the state as it is given",
 }
 
 PLAIN = Rules("plain")
@@ -56,6 +60,7 @@ def varied(number: int) -> Rules:
     permuted = [i for i in range(ingredients) if i != 1 or number % 4]
     ours = flags | {"random_start": True, "cook_start": "interact" if interact else "auto"}
     theirs = flags | {"start_cooking_interaction": interact, "op_ingredient_permutations": permuted}
+    ours["max_steps"] = theirs["max_steps"] = 380 + number
     ours["permuted_ingredients"] = permuted
     if number % 4 < 3:
         ours |= {"observation": "window", "window": 2 * reach + 1}
@@ -82,7 +87,7 @@ def test_steps_as_jaxmarls(layout: str, rules: Rules, full: bool, record_propert
     state, _ = pair.reset(BATCH, 99)
     theirs = pair.to_theirs(state)
     cooks = [ScriptedCooks(pair.env.rules, seed=k, noise=0.05 * k) for k in range(10 if full else 3)]
-    for step in range(HORIZON):
+    for step in range(pair.env.spec.max_steps):
         actions = busy_actions(generator, (BATCH, pair.n))
         for k, cook in enumerate(cooks):  # some play with a purpose
             actions[k] = [*cook.act(lane(state, k)).values()]
@@ -96,7 +101,7 @@ def test_steps_as_jaxmarls(layout: str, rules: Rules, full: bool, record_propert
         BATCH,
         len(cooks),
     )
-    record_property("met", dict(met))
+    record_property("met OvercookedV2", dict(met))
     _check(pair, met)
 
 
@@ -111,7 +116,56 @@ def test_their_random_resets_are_states_of_ours(layout: str, record_property: An
     assert not found, found
     assert len({cells.tobytes() for cells in np.asarray(state.cells)}) > BATCH // 2
     assert len({pos.tobytes() for pos in np.asarray(state.pos)}) > 5
-    record_property("met", {"option random_reset: states drawn by JaxMARL": BATCH})
+    record_property("met OvercookedV2", {"option random_reset: states drawn by JaxMARL": BATCH})
+
+
+@pytest.mark.parametrize("layout", ["CrampedRoom", "TwoRooms", "GroundedCoordSimple"])
+def test_random_positions_are_theirs(layout: str, record_property: Any) -> None:
+    """Both put every agent on each cell of its room, and turn it to each side; nothing else is drawn."""
+    count = 1500
+    pair = Pair(layout, Rules("places", {"random_start": True}, {"random_agent_positions": True}))
+    _, theirs = jax.jit(jax.vmap(pair.game.reset))(jax.random.split(jax.random.key(3), count))
+    state, ours = pair.from_theirs(theirs), pair.fresh(count, 5)
+    assert not pair.differences(state, theirs)
+    np.testing.assert_array_equal(state.cells, ours.cells)
+    np.testing.assert_array_equal(state.held, ours.held)
+    for agent in range(pair.n):
+        poses = [
+            {*zip(one.pos[:, agent].tolist(), one.agent_dir[:, agent].tolist(), strict=True)}
+            for one in (state, ours)
+        ]
+        assert poses[0] == poses[1]
+        assert len(poses[0]) >= 16
+    record_property("met OvercookedV2", {"option random_start: states drawn by JaxMARL": count})
+
+
+@pytest.mark.parametrize("layout", ["CrampedRoomV2", "GroundedCoordRing"])
+def test_their_buffer_of_start_states_is_our_pool(layout: str, record_property: Any) -> None:
+    """Both begin with every one of the given states, and with all of it."""
+    size, count = 8, 200
+    pair, generator = Pair(layout, PLAIN), np.random.default_rng(0)
+    pool = pair.env.replace(random_states(pair.env, pair.fresh(size), generator), time=np.zeros(size, int))
+    given = pair.to_theirs(pool)
+    game = type(pair.game)(their_name(layout), initial_state_buffer=given)
+    _, theirs = jax.jit(jax.vmap(game.reset))(jax.random.split(jax.random.key(3), count))
+    ours, _ = pair.env.reset_fn(np.asarray(rng.split(rng.key(5), count)), pool=pool)
+    for begun in (theirs, pair.to_theirs(ours)):
+        parts = [[*map(np.asarray, jax.tree.leaves(one))] for one in (given, begun)]
+        same = [(a[:, None] == b).reshape(size, count, -1).all(axis=-1) for a, b in zip(*parts, strict=True)]
+        chosen = np.all(same, axis=0)  # (size, count)
+        assert chosen.any(axis=0).all()
+        assert chosen.any(axis=1).all()
+    record_property("met OvercookedV2", {"option pool: episodes begun with a given state": count})
+
+
+def test_every_option_of_theirs_is_compared() -> None:
+    """What their constructor takes is set above, or known to differ."""
+    options = {*inspect.signature(OvercookedV2.__init__).parameters} - {"self", "layout"}
+    compared = {name for _, rules in CASES for name in rules.theirs}
+    assert options - compared == {"random_agent_positions", *KNOWN_DIFFERENCES}
+    views = {rules.theirs.get("agent_view_size") for _, rules in CASES}
+    assert views == {None, 1, 2, 3}
+    assert {rules.theirs.get("start_cooking_interaction") for _, rules in CASES} == {None, False, True}
 
 
 @pytest.mark.parametrize("layout", PLANS)
@@ -178,7 +232,7 @@ _BESIDE = ("plate", "put down", "pick up")
 
 
 def _check(pair: Pair, met: Counter[str]) -> None:
-    """Every thing that can happen in a layout has happened."""
+    """Every thing that can happen in a layout has happened; half as often where one cook is alone."""
     game = pair.env.spec.game
     wanted = {"did: take dish": 20, "did: pot": 20, "did: plate": 20, "did: deliver": 5, "did: put down": 20}
     wanted |= {"did: pick up": 20, "soup of the recipe delivered": 3}
@@ -193,9 +247,11 @@ def _check(pair: Pair, met: Counter[str]) -> None:
         wanted |= {
             "option negative_rewards: wrong soups": 3 * (len(soups) > 1),
             "option sample_recipe_on_delivery: draws": 3,
+            "option sample_recipe_on_delivery: another recipe": 1 * (len(game.possible) > 1),
             "option indicate_successful_delivery: shown": 3,
+            "option random_start: agents elsewhere": 20,
         }
     if len(pair.permuted) > 1:
         wanted["option permuted_ingredients: views changed"] = 100
-    short = {name: met[name] for name, least in wanted.items() if met[name] < least}
+    short = {name: met[name] for name, least in wanted.items() if met[name] < -(-least * pair.n // 2)}
     assert not short, f"{pair.layout}, {pair.rules.name}: too seldom {short} of {dict(met)}"

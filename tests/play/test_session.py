@@ -53,6 +53,36 @@ def test_a_page_is_greeted_with_all_that_it_shows() -> None:
     ]  # a reload has it again
 
 
+@pytest.mark.parametrize(
+    ("id", "players", "actions", "things"),
+    [
+        ("Foraging-8x8-2p-3f-V0", 2, {"load"}, {"food"}),
+        ("Goals-V0", 2, set(), {"sky goal", "orange goal", "shared goal"}),
+        ("SearchRescue-Ruins-V0", 3, {"interact", "toggle"}, {"red victim", "treated victim", "rubble"}),
+        ("CommonsHarvest-Closed-V0", 7, {"zap"}, {"apple", "grass", "pad"}),
+        ("CleanUp-V0", 7, {"zap", "clean"}, {"apple", "dirt", "water"}),
+        ("OvercookedV2-GroundedCoordSimple-V0", 2, {"interact"}, {"pot"}),
+    ],
+)
+def test_every_family_is_played(id: str, players: int, actions: set, things: set) -> None:
+    """Its actions, its players and its legend; everybody can take every action, and the script plays on."""
+    session = Session(id, seed=4, speed=0)
+    game, _ = json.loads(json.dumps(session.greet()))
+    assert len(game["colours"]) == players
+    assert set(game["actions"]) == {"up", "down", "left", "right", "noop"} | actions
+    assert things <= {entry["name"] for entry in game["legend"]}
+    assert all(entry["sprite"].startswith("<") for entry in game["legend"])
+    assert game["partner"] == "scripted"
+    for agent in range(players):
+        session.do({"do": "choose", "people": [agent]})
+        for action in game["actions"]:
+            frame = act(session, action, agent)[-1]
+        assert frame["time"] == len(game["actions"])
+    session.do({"do": "choose", "people": []})
+    told = [event["words"] for _ in range(40) for frame in session.step() for event in frame["events"]]
+    assert told
+
+
 def test_a_sprite_is_sent_once() -> None:
     session = Session(ROOM, seed=0, speed=0, people=[0, 1])
     known = set(session.greet()[1]["sprites"])

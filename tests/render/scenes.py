@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 import cogrid
+from cogrid.envs.overcooked.orders import Order
+from cogrid.envs.overcooked_v2.objects import Button, Recipe
 from examples.own_environment import MINE, Treasure
 from tests.episodes import shared
 from tests.support import keys
@@ -55,3 +57,26 @@ def crowd() -> tuple[Any, Any]:
     """More agents than colours."""
     env = shared("Arena-V0", "numpy", num_agents=20, map_size=9)
     return env, first(env)
+
+
+ONIONS, TOMATOES = ("onion",) * 3, ("tomato",) * 3
+
+
+def orders(*open: Order | None) -> tuple[Any, Any]:
+    """A queue of two places, with two orders unless told otherwise: one is new, the other almost over."""
+    env = shared("Overcooked-CrampedMixedKitchen-V0", "numpy", observation="none")
+    queue = [*(open or (Order(ONIONS, 100), Order(TOMATOES, 20))), None, None][:2]
+    return env, env.replace(first(env), slots=_numbers(env, *queue, None))
+
+
+def recipe(items: tuple[str, ...] = ("carrot", "onion", "tomato"), lit: int = 5, served: int = 2) -> Any:
+    """An indicator, a button that is lit or not, and a serving after a correct delivery or not."""
+    options = {"recipes": (items,), "indicate_successful_delivery": True, "sample_recipe_on_delivery": True}
+    env = shared("OvercookedV2-GroundedCoordSimple-V0", "numpy", observation="none", **options)
+    state, numbers = first(env), env.spec.symbols.number
+    cells = np.where(state.cells == numbers[Button(0)], numbers[Button(lit)], state.cells)
+    return env, env.replace(state, cells=cells, slots=_numbers(env, Recipe(items, served)))
+
+
+def _numbers(env: Any, *things: Any) -> Any:
+    return np.array([env.rules.slots.number[thing] for thing in things])

@@ -13,7 +13,7 @@ from cogrid.core.rules import compile_rules
 from cogrid.render import tiles
 from cogrid.render.picture import picture, sheet
 from tests.episodes import shared
-from tests.render.scenes import BOARD, crowd, first, kitchen, mine
+from tests.render.scenes import BOARD, crowd, first, kitchen, mine, orders, recipe
 from tests.support import BACKENDS, IDS, assert_same, keys, read_only
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -25,6 +25,8 @@ SCENES = {
     "kitchen-12": lambda: (*kitchen(), 12, 40.0),
     "mine-32": lambda: (*mine(), 32, [1.0, 2.5]),
     "crowd-24": lambda: (*crowd(), 24, None),
+    "orders-32": lambda: (*orders(), 32, None),
+    "recipe-32": lambda: (*recipe(), 32, None),
 }
 
 
@@ -67,9 +69,7 @@ def test_a_batch_is_its_environments(id) -> None:
     images = picture(env.rules, state, 6, score)
     assert images.shape[:2] == (2, 3)
     for place in np.ndindex(2, 3):
-        one = state.evolve(
-            cells=state.cells[place], pos=state.pos[place], pose=state.pose[place], clock=state.clock[place]
-        )
+        one = state.evolve(**{name: value[place] for name, value in state.stored().items()})
         np.testing.assert_array_equal(picture(env.rules, one, 6, score[place]), images[place])
 
 

@@ -163,7 +163,11 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
         (("--out", "new", "--devices", "3"), "cannot be split into 4 minibatches on each of 3 devices."),
         (("--out", "new", "--devices", "16"), "devices is 16, but JAX has 4."),
         (("--out", "new", "--join", "here:1"), "--join takes nothing, or the address of process 0,"),
-        (("--out", "new", "--seeds", "0"), "seeds is 0, but must be at least 1."),
+        (("--out", "new", "--seeds", "0"), "seeds is 0, but must be from 1 to 10000."),
+        (("--out", "new", "--first-seed", "1e30"), "first_seed is 1"),
+        (("--out", "new", "--hidden", "1e12"), "hidden is 1000000000000, but must be from 1 to 32768."),
+        (("--out", "new", "--chunk", "1e18"), "chunk is 1000000000000000000, but must be from 1 to 1000000."),
+        (("--out", "new", "--join", "h:99999", "2", "0"), "address='h:99999' has a port above 65535."),
         (("--out", "new", "--steps", "1.5"), "invalid count value: '1.5'"),
         (("--out", "new", "--steps", "inf"), "invalid count value: 'inf'"),
         (("--out", "new", "--gamma", "7"), "gamma is 7.0, but must be from 0 to 1."),
@@ -249,6 +253,48 @@ def test_the_checkpoint_before_a_damaged_one_is_used(
     expected = arrays(whole)
     for name, value in arrays(tmp_path).items():
         np.testing.assert_array_equal(value, expected[name], err_msg=name, strict=True)
+
+
+def test_a_damaged_checkpoint_never_takes_the_place_of_a_good_one(whole: Path, tmp_path: Path) -> None:
+    path, previous = tmp_path / "checkpoint.npz", tmp_path / "checkpoint.previous.npz"
+    good = (whole / path.name).read_bytes()
+    for damage in ("cut", "flipped", "text"):
+        previous.write_bytes(good)
+        path.write_bytes(DAMAGED[damage](good))
+        checkpoints._keep_previous(path, previous)
+        assert previous.read_bytes() == good
+    path.write_bytes(good)
+    previous.write_bytes(b"old")
+    checkpoints._keep_previous(path, previous)
+    assert previous.read_bytes() == good
+
+
+def test_a_packed_checkpoint_is_refused_before_it_is_unpacked(whole: Path, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.npz"
+    with np.load(whole / path.name) as file:
+        np.savez_compressed(path, **dict(file), more=np.zeros(2**24, np.uint8))
+    with pytest.raises(checkpoints.CheckpointError, match=r"damaged \(ValueError\)"):
+        checkpoints.load(path)
+
+
+def test_a_checkpoint_does_not_choose_what_is_imported(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil, seen = tmp_path / "evil.py", tmp_path / "seen"
+    evil.write_text(f"open({str(seen)!r}, 'w')")
+    for id in (f"{evil}", f"{evil}:SPEC"):
+        changed(whole, tmp_path / "checkpoint.npz", options={"id": id})
+        with pytest.raises(SystemExit) as stopped:
+            main(["--out", str(tmp_path), "--resume"])
+        assert stopped.value.code == 2
+        assert "which has to be imported: name it too." in capsys.readouterr().err
+        assert not seen.exists()
+
+
+def test_weights_that_become_infinite_end_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SMALL, "--out", str(tmp_path), "--learning-rate", "1e38"]) == 2
+    assert "NaN or infinite; there is no checkpoint yet: try a lower" in capsys.readouterr().err
+    assert not list(tmp_path.glob("policy-*.npz"))
 
 
 def test_another_game_or_another_network_is_not_resumed(

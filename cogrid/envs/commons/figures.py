@@ -2,36 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from cogrid.envs.commons.game import EAT
 
 Values = np.ndarray[Any, Any]
 
 
 class Figures(NamedTuple):
-    """Those of Perolat et al. (2017), for each episode of a batch."""
+    """Those of Perolat et al. (2017), for each episode of a batch; an apple counts for who ate it."""
 
-    efficiency: Values  # what all players earn together in a step
-    equality: Values  # 1 minus the Gini coefficient of their returns; 1 where nobody earns anything
-    sustainability: Values  # the mean step at which something is earned, over the players who earn
+    efficiency: Values  # apples that all players eat together in a step
+    equality: Values  # 1 minus the Gini coefficient of the players' apples; 1 where nobody eats any
+    sustainability: Values  # the mean step at which a player eats, over the players who do
     peace: Values  # how many players are on the board in a step
 
 
-def figures(rewards: Values, away: Values) -> Figures:
-    """The figures of episodes by their rewards (*B, T, n) before any sharing, and who was away (*B, T, n)."""
-    rewards, away = np.asarray(rewards, np.float64), np.asarray(away, bool)
-    if rewards.shape != away.shape or rewards.ndim < 2:
-        raise ValueError(
-            f"rewards have shape {rewards.shape} and away {away.shape}: both are (*B, steps, players)."
-        )
-    steps, players = rewards.shape[-2:]
-    returns = rewards.sum(axis=-2)  # (*B, n)
-    total = returns.sum(axis=-1)
-    gaps = np.abs(returns[..., :, None] - returns[..., None, :]).sum(axis=(-1, -2))
+def figures(infos: Mapping[Any, Any]) -> Figures:
+    """The figures of the episodes that ended with this step, by its infos.
+
+    They are those of an environment made with `infos=True` by `make`, or by `make_vec`: then every figure is
+    (B,), and means something where `infos["_episode"]` is true.
+    """
+    counts, length = _of_batch(infos) if "episode" in infos else _of_agents(infos)
+    eaten, players = counts[EAT], counts[EAT].shape[-1]  # (*B, n)
+    total, steps = eaten.sum(axis=-1), np.maximum(length, 1)
+    gaps = np.abs(eaten[..., :, None] - eaten[..., None, :]).sum(axis=(-1, -2))
     equality = 1 - gaps / np.where(total, 2 * players * total, 1)
-    earned = rewards > 0
-    times, often = (np.arange(steps)[:, None] * earned).sum(axis=-2), earned.sum(axis=-2)  # (*B, n)
-    earners = (often > 0).sum(axis=-1)
-    late = (times / np.maximum(often, 1)).sum(axis=-1) / np.maximum(earners, 1)
-    return Figures(total / steps, equality, late, (~away).sum(axis=(-1, -2)) / steps)
+    mean = counts[f"step of {EAT}"] / np.maximum(eaten, 1)
+    late = mean.sum(axis=-1) / np.maximum((eaten > 0).sum(axis=-1), 1)
+    return Figures(total / steps, equality, late, players - counts["steps away"].sum(axis=-1) / steps)
+
+
+def _of_batch(infos: Mapping[Any, Any]) -> tuple[dict[str, Values], Values]:
+    """Counts (B, n) by name, and lengths (B,)."""
+    episode = infos["episode"]
+    counts = {name: np.asarray(value, np.float64) for name, value in _counts(episode).items()}
+    return counts, np.asarray(episode["l"], np.float64)
+
+
+def _of_agents(infos: Mapping[Any, Any]) -> tuple[dict[str, Values], Values]:
+    """Counts (n,) by name, and the length ()."""
+    ended = [info["episode"] for info in infos.values() if "episode" in info]
+    if not ended:
+        raise ValueError("these infos end no episode: take those of its last step, made with infos=True.")
+    every = [_counts(episode) for episode in ended]
+    counts = {name: np.array([one[name] for one in every], np.float64) for name in every[0]}
+    return counts, np.asarray(ended[0]["l"], np.float64)
+
+
+def _counts(episode: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "counts" not in episode:
+        raise ValueError("these infos have no counts: make the environment with infos=True.")
+    counts: Mapping[str, Any] = episode["counts"]
+    return counts

@@ -29,7 +29,7 @@ from cogrid.core.look import GREEN, INK, SKY, VERMILLION, Look, bare_floor, box,
 from cogrid.envs.commons import layouts
 
 FLOOR, WALL, APPLE, GRASS, PAD, WATER, DIRT = "floor", "wall", "apple", "grass", "pad", "water", "dirt"
-ZAP, CLEAN = "zap", "clean"
+EAT, ZAP, CLEAN = "eat", "zap", "clean"
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Commons(Game):
     common: bool = False  # whether every apple pays all players
 
     actions: ClassVar[tuple[str, ...]] = (ZAP,)
+    timed: ClassVar[tuple[str, ...]] = (EAT,)
     planes: ClassVar[tuple[str, ...]] = (
         *("wall", "apple", "grass", "me", "other", "facing", "out", "others out"),
     )
@@ -55,7 +56,7 @@ class Commons(Game):
 
     def enter(self, held: Item, thing: Thing) -> Outcome | None:
         """Eat an apple; who was zapped in this very step does not."""
-        return Outcome(held, GRASS, "eat", 1.0) if thing == APPLE and held is None else None
+        return Outcome(held, GRASS, EAT, 1.0) if thing == APPLE and held is None else None
 
     def aim(self, action: str) -> Aim:
         """Beams are three cells long, with one more cell to either side."""

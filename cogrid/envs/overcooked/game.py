@@ -32,8 +32,88 @@ from cogrid.envs.overcooked.state import KitchenState
 Recipe = tuple[tuple[str, ...], float | None, int | None]
 
 
+class AnyKitchen(Game):
+    """What all kitchens have in common: counters, piles, pots, servings, and cooks with hats."""
+
+    cook_start: str  # an option of every kitchen
+
+    def __post_init__(self) -> None:
+        """Check the option."""
+        if not is_choice(self.cook_start, ("auto", "interact")):
+            raise ValueError(f"cook_start={brief(self.cook_start)} is unknown: choose 'auto' or 'interact'.")
+
+    def interact(self, held: Item, thing: Thing) -> Outcome | None:
+        """The table of the classic game."""
+        match held, thing:
+            case None, Counter(item) if item is not None:
+                return Outcome(item, Counter(None), "pick up")
+            case None, Pile(item):
+                return Outcome(item, thing, f"take {item}")
+            case None, Pot(items, -1) if items and self.cook_start == "interact":
+                return Outcome(None, Pot(items, self.time_of(items)), "start")
+            case str() | Soup(), Counter(None):
+                return Outcome(None, Counter(held), "put down")
+            case str(ingredient), Pot(items, -1) if ingredient != DISH and len(items) < 3:
+                return Outcome(None, self._filled((*items, ingredient)), f"pot {ingredient}")
+            case "dish", Pot(items, 0):
+                return Outcome(Soup(items), Pot((), -1), "plate")
+            case Soup(items), Serving():
+                return Outcome(None, thing, "deliver", self.value_of(items))
+        return None
+
+    def _filled(self, items: tuple[str, ...]) -> Pot:
+        items = tuple(sorted(items))
+        starts = len(items) == 3 and self.cook_start == "auto"
+        return Pot(items, self.time_of(items) if starts else -1)
+
+    def tick(self, thing: Thing) -> Thing:
+        """A cooking pot has one step less to go."""
+        if isinstance(thing, Pot) and thing.timer > 0:
+            return Pot(thing.items, thing.timer - 1)
+        return thing
+
+    def time_of(self, items: tuple[str, ...]) -> int:
+        """Cook time of a soup."""
+        raise NotImplementedError
+
+    def value_of(self, items: tuple[str, ...]) -> float:
+        """What a delivered soup scores."""
+        raise NotImplementedError
+
+    def kind(self, thing: Thing) -> str:
+        """floor, wall, counter, pot, serving, onion_pile …"""
+        return kind_of(thing)
+
+    def lying(self, thing: Thing) -> Item:
+        """What lies on a counter."""
+        return thing.item if isinstance(thing, Counter) else None
+
+    def item_name(self, item: Item) -> str:
+        """onion, tomato, dish, soup:…"""
+        return f"soup:{','.join(item.items)}" if isinstance(item, Soup) else str(item)
+
+    def glyph(self, thing: Thing) -> str:
+        """Pots show their number of items, ~ while they cook, * when ready."""
+        if isinstance(thing, Pot) and thing.items:
+            return "P" + (str(len(thing.items)) if thing.timer < 0 else "~" if thing.timer else "*")
+        return super().glyph(thing)
+
+    def look(self, thing: Thing) -> Look:
+        """Pots show what is in them and how much of their cooking is over."""
+        left = thing.timer / self.time_of(thing.items) if isinstance(thing, Pot) and thing.timer > 0 else 0.0
+        return looks.look(thing, 1.0 - left) or super().look(thing)
+
+    def look_item(self, item: Item) -> Look:
+        """See `envs/overcooked/looks.py`."""
+        return looks.item(item)
+
+    def look_agent(self, agent: int) -> Look:
+        """Cooks wear hats."""
+        return looks.cook(agent)
+
+
 @dataclass(frozen=True)
-class Kitchen(Game):
+class Kitchen(AnyKitchen):
     """The classic game: three items a pot, a soup onto a dish, a dish to the serving."""
 
     cook_time: int = 20  # steps from its start until a soup can be taken
@@ -67,8 +147,7 @@ class Kitchen(Game):
 
     def __post_init__(self) -> None:
         """Check the options and put recipes in order."""
-        if not is_choice(self.cook_start, ("auto", "interact")):
-            raise ValueError(f"cook_start={brief(self.cook_start)} is unknown: choose 'auto' or 'interact'.")
+        super().__post_init__()
         checked_integer("cook_time", self.cook_time, 1, MAX_SYMBOLS)
         for name in ("order_bonus", "soup_value"):
             object.__setattr__(self, name, checked_number(name, getattr(self, name), -1e6, 1e6))
@@ -78,38 +157,6 @@ class Kitchen(Game):
                 object.__setattr__(self, name, tuple(map(read, value)))
             elif value is not None or name != "orders":
                 raise TypeError(f"{name}={brief(value)} is not a list.")
-
-    def interact(self, held: Item, thing: Thing) -> Outcome | None:
-        """The table of the classic game."""
-        match held, thing:
-            case None, Counter(item) if item is not None:
-                return Outcome(item, Counter(None), "pick up")
-            case None, Pile(item):
-                return Outcome(item, thing, f"take {item}")
-            case None, Pot(items, -1) if items and self.cook_start == "interact":
-                return Outcome(None, Pot(items, self.time_of(items)), "start")
-            case str(), Counter(None):
-                return Outcome(None, Counter(held), "put down")
-            case Soup(), Counter(None):
-                return Outcome(None, Counter(held), "put down")
-            case str(ingredient), Pot(items, -1) if ingredient in INGREDIENTS and len(items) < 3:
-                return Outcome(None, self._filled((*items, ingredient)), f"pot {ingredient}")
-            case "dish", Pot(items, 0):
-                return Outcome(Soup(items), Pot((), -1), "plate")
-            case Soup(items), Serving():
-                return Outcome(None, thing, "deliver", self.value_of(items))
-        return None
-
-    def _filled(self, items: tuple[str, ...]) -> Pot:
-        items = tuple(sorted(items))
-        starts = len(items) == 3 and self.cook_start == "auto"
-        return Pot(items, self.time_of(items) if starts else -1)
-
-    def tick(self, thing: Thing) -> Thing:
-        """A cooking pot has one step less to go."""
-        if isinstance(thing, Pot) and thing.timer > 0:
-            return Pot(thing.items, thing.timer - 1)
-        return thing
 
     def time_of(self, items: tuple[str, ...]) -> int:
         """Cook time of a soup."""
@@ -126,37 +173,6 @@ class Kitchen(Game):
         own = next((value for soup, value, _ in self.recipes if soup == items), None)
         value = self.soup_value if own is None else own
         return value * self.order_bonus if items in self.bonus_orders else value
-
-    def kind(self, thing: Thing) -> str:
-        """floor, wall, counter, pot, serving, onion_pile …"""
-        return kind_of(thing)
-
-    def lying(self, thing: Thing) -> Item:
-        """What lies on a counter."""
-        return thing.item if isinstance(thing, Counter) else None
-
-    def item_name(self, item: Item) -> str:
-        """onion, tomato, dish, soup:…"""
-        return f"soup:{','.join(item.items)}" if isinstance(item, Soup) else str(item)
-
-    def glyph(self, thing: Thing) -> str:
-        """Pots show their number of items, ~ while they cook, * when ready."""
-        if isinstance(thing, Pot) and thing.items:
-            return "P" + (str(len(thing.items)) if thing.timer < 0 else "~" if thing.timer else "*")
-        return super().glyph(thing)
-
-    def look(self, thing: Thing) -> Look:
-        """Pots show what is in them and how much of their cooking is over."""
-        left = thing.timer / self.time_of(thing.items) if isinstance(thing, Pot) and thing.timer > 0 else 0.0
-        return looks.look(thing, 1.0 - left) or super().look(thing)
-
-    def look_item(self, item: Item) -> Look:
-        """See `envs/overcooked/looks.py`."""
-        return looks.item(item)
-
-    def look_agent(self, agent: int) -> Look:
-        """Cooks wear hats."""
-        return looks.cook(agent)
 
     def rewards(self) -> tuple[AnyReward, ...]:
         """Deliveries, and the classic shaping."""

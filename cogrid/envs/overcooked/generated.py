@@ -37,11 +37,11 @@ class GeneratedKitchen(Kitchen):
     min_width: int = 5  # columns of the smallest
     max_width: int = 9  # columns of the largest
     rooms: str = "mixed"  # "open": one room, "divided": two, "mixed": two in half of the kitchens
-    pots: int = 2  # from one to so many
-    onion_piles: int = 2  # from one to so many
-    dish_piles: int = 1  # from one to so many
-    servings: int = 1  # from one to so many
-    clutter: int = 4  # inner counters, from none to so many
+    pots: int = 2  # at most; every kitchen has at least one
+    onion_piles: int = 2  # at most; at least one
+    dish_piles: int = 1  # at most; at least one
+    servings: int = 1  # at most; at least one
+    clutter: int = 4  # inner counters, at most
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -64,7 +64,7 @@ class GeneratedKitchen(Kitchen):
         return (Layout(f"generated-{self.max_height}x{self.max_width}", "\n".join([*rows, rows[0]])),)
 
     def generate(self, sketch: Sketch) -> Array:
-        """Walls of counters, cooks, clutter, things: in this order, and none spoils the one before."""
+        """Walls, cooks, clutter, things: in this order, so that no step undoes an earlier one."""
         self._check_cooks(sketch.n_agents)
         xp = sketch.xp
         site = self._site(sketch)
@@ -81,7 +81,7 @@ class GeneratedKitchen(Kitchen):
         return board
 
     def _check_cooks(self, n: int) -> None:
-        """The proof that there is room for the four things needs some counters that no cook stands before."""
+        """There is always room for the four things only if some counters have no cook in front of them."""
         if n > 6:
             raise ValueError(f"num_agents={n} is too many for a generated kitchen: it has room for 6 cooks.")
         if n == 6 and self.min_height + self.min_width < 11:
@@ -96,7 +96,7 @@ class GeneratedKitchen(Kitchen):
             )
 
     def _site(self, sketch: Sketch) -> Site:
-        """The size, and the line of counters between two rooms with the one that is left for handing over."""
+        """The size, and the line of counters between two rooms, one of them to hand things over."""
         xp, rows, columns = sketch.xp, sketch.rows, sketch.columns
         height = self.min_height + sketch.below(self.max_height - self.min_height + 1)  # (*B, 1)
         width = self.min_width + sketch.below(self.max_width - self.min_width + 1)
@@ -118,7 +118,7 @@ class GeneratedKitchen(Kitchen):
         return Site(kitchen, inside, line, window, sketch.beside(window) & inner, rooms, divided)
 
     def _cluttered(self, sketch: Sketch, site: Site, free: Array, cooks: Array) -> tuple[Array, Array]:
-        """Free floor and counters: inner ones part no room, shut in no cook and leave places for things."""
+        """Free floor and counters, after adding inner ones that split no room and shut in no cook."""
         solid = (site.kitchen & ~site.inside) | site.line
         wanted = sketch.below(self.clutter + 1)
 
@@ -128,7 +128,7 @@ class GeneratedKitchen(Kitchen):
             left, more = free & ~cell, solid | cell
             places = [_places(sketch, site, left & room, more) for room in site.rooms]
             enough = (places[0] | places[1]).sum(axis=-1, keepdims=True) >= 4
-            for place in places:  # of a line both rooms have places, and each must keep one of its own
+            for place in places:  # the line may serve both rooms, so one place each would not be enough
                 enough = enough & ((place.sum(axis=-1, keepdims=True) >= 2) | ~site.divided)
             shut = (cooks & sketch.beside(free) & ~sketch.beside(left)).any(axis=-1, keepdims=True)
             good = enough & ~shut & (number < wanted)
@@ -170,7 +170,7 @@ class Site(NamedTuple):
 
 
 def _cooks(sketch: Sketch, site: Site) -> tuple[Array, list[Array]]:
-    """Starts of all but the first cook of each room, where they part no room; and the floor that is left."""
+    """The floor that is left, and where all but each room's first cook start: no start splits a room."""
     xp, free = sketch.xp, site.rooms[0] | site.rooms[1]
     nobody = free & ~free
     starts = [nobody]
@@ -196,7 +196,7 @@ def _is_simple(sketch: Sketch, mask: Array, table: np.ndarray[Any, Any]) -> Arra
 
 
 def _joined(bits: int) -> bool:
-    """Whether a cell's neighbours to the four sides hang together among the eight around it, in one piece."""
+    """Whether a cell's four direct neighbours are connected with each other through the eight around it."""
     ring = [bits >> k & 1 for k in range(8)]
     if all(ring):
         return True
@@ -207,7 +207,7 @@ def _joined(bits: int) -> bool:
     return sum(any(k % 2 for k in run) for run in runs) == 1  # the odd ones are the four sides
 
 
-#: Without such a cell the rest hangs together as before; and, of the second, no hole comes to be.
+#: Removing such a cell keeps the rest connected; one of the second kind also leaves no hole.
 _JOINED = np.array([_joined(bits) for bits in range(256)])
 _SIMPLE = _JOINED & (np.arange(256) < 255)
 

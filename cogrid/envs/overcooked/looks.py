@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from cogrid.core.game import Item, Thing
 from cogrid.core.look import (
     GREEN,
+    GRID,
     INK,
     ORANGE,
     SHADE,
+    VERMILLION,
     WHITE,
     Look,
+    Point,
     arc,
     box,
     disk,
@@ -123,18 +126,49 @@ _ITEMS: Mapping[str, Look] = MappingProxyType(
 
 
 def board(lit: bool, button: bool) -> Look:
-    """A board that can show a recipe, with a button on it or not."""
+    """A board that can show a recipe, with a button on it or not; scribbles until it is lit."""
     lines = ((0.26, 0.24, 0.62), (0.42, 0.24, 0.76), (0.58, 0.24, 0.54))
-    ink = INK if lit else STEEL
-    written = (line(ink, 0.06, (left, y), (right, y)) for y, left, right in lines)
+    written = (line(STEEL, 0.06, (left, y), (right, y)) for y, left, right in lines)
     knob = disk(INK, 0.72, 0.68, 0.15), disk(ORANGE if lit else STEEL, 0.72, 0.68, 0.11)
     return (
         *counter(),
         box(STEEL_DARK, 0.08, 0.08, 0.92, 0.88, 0.08),
         box(WHITE if lit else "#6b7480", 0.14, 0.14, 0.86, 0.82, 0.05),
-        *written,
+        *(() if lit else written),
         *(knob if button else ()),
     )
+
+
+def recipe(items: tuple[str, ...], button: bool) -> Look:
+    """What is on a lit board; the knob of a button stays free."""
+    beside_knob = ((0.31, 0.31), (0.69, 0.31), (0.31, 0.66))
+    return _at(items, beside_knob if button else ((0.5, 0.3), (0.31, 0.65), (0.69, 0.65)), 0.36)
+
+
+def order(soup: tuple[str, ...], left: float, place: int, places: int) -> Look:
+    """A card in one of some places of a cell: what the soup takes, and a bar of the time that is left."""
+    rows = 1 if places <= 3 else 2
+    columns = -(-places // rows)
+    width, height = 0.9 / columns, 0.86 / rows
+    x, y = 0.05 + width * (place % columns), 0.05 + height * (place // columns)
+    middle, end = x + width / 2, x + width - 0.04
+    size = min(width, 0.27 * height) * 1.1
+    colour = GREEN if left > 0.5 else ORANGE if left > 0.25 else VERMILLION
+    spots = [(middle, y + height * (0.2 + 0.25 * k)) for k in range(len(soup))]
+    bar = y + height * 0.9
+    return (
+        box(INK, x + 0.01, y + 0.01, x + width - 0.01, y + height - 0.01, 0.03),
+        box(WHITE, x + 0.03, y + 0.03, x + width - 0.03, y + height - 0.03, 0.02),
+        *_at(soup, spots, size),
+        box(GRID, x + 0.04, bar - 0.05 * height, end, bar + 0.05 * height),
+        box(colour, x + 0.04, bar - 0.05 * height, x + 0.04 + (end - x - 0.04) * left, bar + 0.05 * height),
+    )
+
+
+def _at(items: tuple[str, ...], places: Sequence[Point], size: float) -> Look:
+    """Some items, each at its place."""
+    pairs = zip(items, places, strict=False)
+    return tuple(shape for kind, (x, y) in pairs for shape in placed(item(kind), x, y, size))
 
 
 _PLACES = ((0.5, 0.36), (0.37, 0.59), (0.63, 0.59))
@@ -142,12 +176,11 @@ _PLACES = ((0.5, 0.36), (0.37, 0.59), (0.63, 0.59))
 
 def soup(items: tuple[str, ...]) -> Look:
     """A soup on its dish, with what is in it."""
-    bits = (placed(item(kind), x, y, 0.29) for kind, (x, y) in zip(items, _PLACES, strict=False))
     return (
         *DISH_LOOK[:2],
         disk("#8a5a1e", 0.5, 0.5, 0.33),
         disk(_broth(items), 0.5, 0.5, 0.3),
-        *(shape for bit in bits for shape in bit),
+        *_at(items, _PLACES, 0.29),
     )
 
 
@@ -160,7 +193,6 @@ def pot(items: tuple[str, ...], timer: int, clock: float) -> Look:
     """A pot on its stove, what is in it, and around its rim how much of the cooking is over."""
     cooks, ready = timer > 0, timer == 0
     inside = _broth(items) if cooks or ready else "#6b7480"
-    bits = (placed(item(kind), x, y, 0.34) for kind, (x, y) in zip(items, _POT_PLACES, strict=False))
     rim: Look = ()
     if cooks:
         rim = disk(WHITE, 0.5, 0.48, 0.4), pie(ORANGE, 0.5, 0.48, 0.4, clock)
@@ -174,13 +206,13 @@ def pot(items: tuple[str, ...], timer: int, clock: float) -> Look:
         *rim,
         disk(INK, 0.5, 0.48, 0.32),
         disk(inside, 0.5, 0.48, 0.29),
-        *(shape for bit in bits for shape in bit),
-        *(_CHECK if ready else ()),
+        *_at(items, _POT_PLACES, 0.34),
+        *(CHECK if ready else ()),
     )
 
 
 _POT_PLACES = ((0.5, 0.345), (0.37, 0.575), (0.63, 0.575))
-_CHECK: Look = (
+CHECK: Look = (
     disk(WHITE, 0.82, 0.19, 0.17),
     disk(GREEN, 0.82, 0.19, 0.145),
     line(WHITE, 0.055, (0.75, 0.19), (0.8, 0.25), (0.89, 0.13)),

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from cogrid.core.chance import Chance
 from cogrid.core.features import Feature
 from cogrid.core.game import AnyReward, Event, Replies, Reply, Thing, checked_integer, checked_number
+from cogrid.core.look import Look
 from cogrid.core.slots import SlotFeature
 from cogrid.core.symbols import MAX_SYMBOLS
-from cogrid.envs.overcooked import features
+from cogrid.envs.overcooked import features, looks
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.objects import ONION, TOMATO, Serving, Soup
 from cogrid.envs.overcooked.rewards import REWARDS
@@ -119,6 +120,13 @@ class OrderKitchen(Kitchen):
     def shows(self, thing: Thing) -> bool:
         """Orders are seen at the servings."""
         return isinstance(thing, Serving)
+
+    def look_slot(self, thing: Thing, slot: str, inside: Thing) -> Look:
+        """A card for every open order, its clock rounded up to a twelfth."""
+        if slot == NOBODY or not isinstance(inside, Order):
+            return ()
+        left = -(-12 * inside.left // self.order_time) / 12
+        return looks.order(inside.soup, left, self.places.index(slot), self.max_orders)
 
     def paint_slot(self, slot: str, thing: Thing) -> Mapping[str, int]:
         """How many onions and tomatoes, and how many steps are left."""

@@ -17,6 +17,7 @@ from cogrid.core.rules import Rules
 from cogrid.envs.overcooked.objects import DISH, Counter, Pile, Pot, Serving, Soup, kind_of
 from cogrid.envs.overcooked_v2.objects import INGREDIENTS, Button, Indicator, Recipe
 
+_WHO = ("own", "other")
 _SIDES: Mapping[int, str] = MappingProxyType({UP: "north", DOWN: "south", RIGHT: "east", LEFT: "west"})
 
 
@@ -27,14 +28,13 @@ def planes(ingredients: int, delivery: bool) -> tuple[str, ...]:
     def items(of: str) -> list[str]:
         return [f"{of} {name}" for name in (DISH, "cooked", *names)]
 
-    who = [[f"{who} position", *(f"{who} {side}" for side in _SIDES.values()), *items(who)] for who in _WHO]
+    own, other = (
+        [f"{who} position", *(f"{who} {side}" for side in _SIDES.values()), *items(who)] for who in _WHO
+    )
     fixed = ["counter", "serving", "pot", "indicator", "button", "dish pile"]
     piles = [f"{name} pile" for name in names]
     last = ["cook time left", *(["delivered"] if delivery else [])]
-    return (*who[0], *who[1], *fixed, *piles, *items("lying"), *items("recipe"), *last)
-
-
-_WHO = ("own", "other")
+    return (*own, *other, *fixed, *piles, *items("lying"), *items("recipe"), *last)
 
 
 def paint(thing: Thing) -> Mapping[str, int]:
@@ -134,7 +134,7 @@ def features(ingredients: int, longest: int) -> tuple[Feature, ...]:
 
 @dataclass(frozen=True)
 class ShownRecipe:
-    """How much of each ingredient the recipe takes, while it is shown anywhere, and if one was delivered."""
+    """How much of each ingredient the recipe takes, while it is shown anywhere; whether one was delivered."""
 
     labels: tuple[str, ...]
 

@@ -16,7 +16,6 @@ from cogrid.core.game import (
     AnyReward,
     Chance,
     Event,
-    Game,
     Item,
     Outcome,
     Reply,
@@ -27,6 +26,7 @@ from cogrid.core.game import (
 from cogrid.core.layout import FLOOR, WALL, Layout
 from cogrid.core.look import Look
 from cogrid.envs.overcooked import looks
+from cogrid.envs.overcooked.game import AnyKitchen
 from cogrid.envs.overcooked.objects import (
     CARROT,
     DISH,
@@ -38,7 +38,6 @@ from cogrid.envs.overcooked.objects import (
     Pot,
     Serving,
     Soup,
-    kind_of,
 )
 from cogrid.envs.overcooked_v2 import features, rewards, starts
 from cogrid.envs.overcooked_v2.layouts import PLANS
@@ -50,7 +49,7 @@ _FLAGS = ("negative_rewards", "sample_recipe_on_delivery", "indicate_successful_
 
 
 @dataclass(frozen=True)
-class KitchenV2(Game):
+class KitchenV2(AnyKitchen):
     """OvercookedV2: three items a pot, any soup can be delivered, and the recipe of the moment scores."""
 
     ingredients: int = 1  # how many of onion, tomato, carrot and mushroom are known, up to 4
@@ -85,8 +84,7 @@ class KitchenV2(Game):
 
     def __post_init__(self) -> None:
         """Check the options and put recipes in order."""
-        if not is_choice(self.cook_start, ("auto", "interact")):
-            raise ValueError(f"cook_start={brief(self.cook_start)} is unknown: choose 'auto' or 'interact'.")
+        super().__post_init__()
         checked_integer("ingredients", self.ingredients, 1, len(INGREDIENTS))
         checked_integer("cook_time", self.cook_time, 1, 255)
         object.__setattr__(self, "soup_value", checked_number("soup_value", self.soup_value, -1e6, 1e6))
@@ -118,40 +116,20 @@ class KitchenV2(Game):
     def interact(self, held: Item, thing: Thing) -> Outcome | None:
         """As in the classic game, but any soup is delivered, and an empty hand presses buttons."""
         match held, thing:
-            case None, Counter(item) if item is not None:
-                return Outcome(item, Counter(None), "pick up")
-            case None, Pile(item):
-                return Outcome(item, thing, f"take {item}")
             case None, Button():
                 return Outcome(None, Button(BUTTON_TIME), "press")
-            case None, Pot(items, -1) if items and self.cook_start == "interact":
-                return Outcome(None, Pot(items, self.cook_time), "start")
-            case str() | Soup(), Counter(None):
-                return Outcome(None, Counter(held), "put down")
-            case str(ingredient), Pot(items, -1) if ingredient in INGREDIENTS and len(items) < 3:
-                return Outcome(None, self._filled((*items, ingredient)), f"pot {ingredient}")
-            case "dish", Pot(items, 0):
-                return Outcome(Soup(items), Pot((), -1), "plate")
             case Soup(), Serving():
                 return Outcome(None, thing, "deliver")
-            case _, Pot((_, _, _) as items, -1) if (
-                self.cook_start == "auto"
-            ):  # only a random reset leaves one
+            # Full, but idle: only a random reset leaves such a pot.
+            case _, Pot((_, _, _) as items, -1) if self.cook_start == "auto":
                 return Outcome(held, Pot(items, self.cook_time), "light")
-        return None
-
-    def _filled(self, items: tuple[str, ...]) -> Pot:
-        starts = len(items) == 3 and self.cook_start == "auto"
-        return Pot(tuple(sorted(items)), self.cook_time if starts else -1)
+        return super().interact(held, thing)
 
     def tick(self, thing: Thing) -> Thing:
         """Pots cook, buttons go out."""
-        match thing:
-            case Pot(items, timer) if timer > 0:
-                return Pot(items, timer - 1)
-            case Button(lit) if lit > 0:
-                return Button(lit - 1)
-        return thing
+        if isinstance(thing, Button):
+            return Button(max(0, thing.lit - 1))
+        return super().tick(thing)
 
     def start(self, thing: Thing) -> Thing | Chance:
         """What is there after a random reset."""
@@ -223,38 +201,23 @@ class KitchenV2(Game):
     def _wrong_value(self) -> float:
         return -self.soup_value if self.negative_rewards else 0.0
 
-    def kind(self, thing: Thing) -> str:
-        """floor, wall, counter, pot, serving, indicator, button, onion_pile …"""
-        return kind_of(thing)
-
-    def lying(self, thing: Thing) -> Item:
-        """What lies on a counter."""
-        return thing.item if isinstance(thing, Counter) else None
-
-    def item_name(self, item: Item) -> str:
-        """onion, tomato, carrot, mushroom, dish, soup:…"""
-        return f"soup:{','.join(item.items)}" if isinstance(item, Soup) else str(item)
-
     def glyph(self, thing: Thing) -> str:
-        """Pots show their number of items, ~ while they cook, * when ready; so do lit buttons."""
-        if isinstance(thing, Pot) and thing.items:
-            return "P" + (str(len(thing.items)) if thing.timer < 0 else "~" if thing.timer else "*")
+        """A lit button has a star, as a pot that is ready has."""
         return "B*" if isinstance(thing, Button) and thing.lit else super().glyph(thing)
 
     def look(self, thing: Thing) -> Look:
         """As in the classic kitchen; indicators and buttons are boards, and a lit button glows."""
         if isinstance(thing, (Indicator, Button)):
             return looks.board(lit=features.is_shown(thing), button=isinstance(thing, Button))
-        left = thing.timer / self.cook_time if isinstance(thing, Pot) and thing.timer > 0 else 0.0
-        return looks.look(thing, 1.0 - left) or super().look(thing)
+        return super().look(thing)
 
-    def look_item(self, item: Item) -> Look:
-        """See `envs/overcooked/looks.py`."""
-        return looks.item(item)
-
-    def look_agent(self, agent: int) -> Look:
-        """Cooks wear hats."""
-        return looks.cook(agent)
+    def look_slot(self, thing: Thing, slot: str, inside: Thing) -> Look:
+        """The recipe where it is shown, and a mark at the servings after a correct delivery."""
+        if not isinstance(inside, Recipe):
+            return ()
+        if isinstance(thing, Serving):
+            return looks.CHECK if inside.served == 2 else ()
+        return looks.recipe(inside.items, isinstance(thing, Button))
 
     def rewards(self) -> tuple[AnyReward, ...]:
         """See `envs/overcooked_v2/rewards.py`."""
@@ -305,7 +268,7 @@ def _recipe(recipe: Any, known: tuple[str, ...]) -> tuple[str, ...]:
         items = [_named(item, known) for item in items]
     valid = isinstance(items, (list, tuple)) and all(is_choice(item, known) for item in items)
     if not valid or len(items) != 3:
-        raise ValueError(f"recipe {brief(recipe)} is none: it takes three of {', '.join(known)}.")
+        raise ValueError(f"recipe {brief(recipe)} is not possible: it takes three of {', '.join(known)}.")
     return tuple(sorted(items))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cogrid
-from cogrid.envs.commons.figures import figures
+from cogrid.envs.commons.figures import Figures, figures
 from cogrid.envs.commons.game import CleanUp, Harvest
 from cogrid.envs.commons.policies import ScriptedPlayers
 from cogrid.envs.commons.specs import SPECS
@@ -95,28 +96,41 @@ def test_the_beam_cleans_the_nearest_dirt(backend: str) -> None:
     assert after(CLEANING, backend, state, "clean", "noop")[3]["verbs"] == ["", ""]
 
 
-def _played(spec: Any, backend: str, state: Any, steps: int) -> Any:
-    """(steps + 1, B, …) cells and away of a batch in which nobody does anything."""
+@functools.lru_cache(maxsize=8)
+def _player(spec: Any, backend: str, steps: int) -> Any:
+    """A function of a batch of states: (steps + 1, B, …) cells and places, as nobody does anything."""
     env = made(spec, backend)
-    noops = np.full(state.pos.shape, env.rules.noop, np.int32)
-    if backend == "numpy":
-        cells, pos = [np.asarray(state.cells)], [np.asarray(state.pos)]
+    noops = functools.partial(np.full, fill_value=env.rules.noop, dtype=np.int32)
+
+    def on_numpy(state: Any) -> Any:
+        cells, pos = [state.cells], [state.pos]
         for _ in range(steps):
-            state = env.step_fn(state, noops)[0]
+            state = env.step_fn(state, noops(state.pos.shape))[0]
             cells.append(state.cells)
             pos.append(state.pos)
         return np.stack(cells), np.stack(pos)
+
+    if backend == "numpy":
+        return on_numpy
     import jax
 
     def advance(state: Any, _: Any) -> Any:
-        state = env.jax_step(state, noops)[0]
+        state = env.jax_step(state, noops(state.pos.shape))[0]
         return state, (state.cells, state.pos)
 
-    tape = jax.jit(lambda state: jax.lax.scan(advance, state, None, length=steps)[1])(state)
-    firsts = (np.asarray(state.cells), np.asarray(state.pos))
-    return tuple(
-        np.concatenate((first[None], np.asarray(rest))) for first, rest in zip(firsts, tape, strict=True)
-    )
+    scan = jax.jit(lambda state: jax.lax.scan(advance, state, None, length=steps)[1])
+
+    def on_jax(state: Any) -> Any:
+        firsts, tape = (state.cells, state.pos), scan(state)
+        pairs = zip(firsts, tape, strict=True)
+        return tuple(np.concatenate((np.asarray(first)[None], np.asarray(rest))) for first, rest in pairs)
+
+    return on_jax
+
+
+def _digest(*values: Any) -> str:
+    """Of the numbers, whatever their width."""
+    return hashlib.sha256(b"".join(value.astype(np.int16).tobytes() for value in values)).hexdigest()
 
 
 def _things(spec: Any, cells: Any, thing: str) -> Any:
@@ -125,7 +139,7 @@ def _things(spec: Any, cells: Any, thing: str) -> Any:
 
 @functools.lru_cache(maxsize=8)
 def _growth(backend: str, draws: int) -> Any:
-    """Of every count of apples near: how often grass could grow, and how often it did."""
+    """By the apples near: how often grass could grow, and how often it did; and a digest of all."""
     spec = SPECS["CommonsHarvest-Open-V0"].override(observation="none")
     env, steps = made(spec, backend), 16
     batch = draws // (steps * 55) + 1
@@ -133,9 +147,9 @@ def _growth(backend: str, draws: int) -> Any:
     apple, grass = (spec.symbols.number[thing] for thing in ("apple", "grass"))
     eaten = np.random.default_rng(0).random(np.shape(state.cells)) < np.linspace(0.4, 1, batch)[:, None]
     cells = np.where((np.asarray(state.cells) == apple) & eaten, grass, np.asarray(state.cells))
-    cells, _ = _played(spec, backend, env.replace(state, cells=cells), steps)
+    cells, pos = _player(spec, backend, steps)(env.replace(state, cells=cells))
     apples = _things(spec, cells, "apple").reshape(*cells.shape[:2], spec.height, spec.width)
-    wide = np.pad(apples.astype(int), ((0, 0), (0, 0), (2, 2), (2, 2)))
+    wide = np.pad(apples.astype(np.int8), ((0, 0), (0, 0), (2, 2), (2, 2)))
     near = sum(
         wide[:, :, 2 + r : 2 + r + spec.height, 2 + c : 2 + c + spec.width]
         for r in range(-2, 3)
@@ -146,50 +160,66 @@ def _growth(backend: str, draws: int) -> Any:
     could = _things(spec, cells[:-1], "grass")
     assert not (_things(spec, cells[:-1], "apple") & ~_things(spec, cells[1:], "apple")).any()
     counts = [near[:-1].clip(max=3) == count for count in range(4)]
-    return [(int((could & mine).sum()), int((grown & mine).sum())) for mine in counts]
+    return [(int((could & mine).sum()), int((grown & mine).sum())) for mine in counts], _digest(cells, pos)
 
 
 @each_backend
 @pytest.mark.parametrize("draws", MANY)
 def test_apples_grow_by_the_apples_near_them(backend: str, draws: int) -> None:
-    found = _growth(backend, draws)
+    found, digest = _growth(backend, draws)
+    print(f"grass by the apples near, and how much of it grew: {found}")
     assert sum(could for could, _ in found) >= draws
     assert found[0][1] == 0
     assert found[0][0] > 1000
     for (could, grew), weight in zip(found[1:], (1, 5, 25), strict=True):
         low, high = bounds(could, round(weight * 2**24 / 1000), tail=0.0005)
         assert low <= grew <= high, (weight, could, grew)
-    assert found == _growth("numpy", draws)
+    assert (found, digest) == _growth("numpy", draws)
+
+
+CLEAN_UP = SPECS["CleanUp-V0"].override(observation="none")
+#: Environments and steps of one part, and the most dirt that the counts tell apart.
+PART, SPAN, LEVELS = 2400, 20, 24
+
+
+def _spoiling_part(backend: str, seed: int) -> Any:
+    """Of each level of dirt: cells and apples that grew there; of early and late steps: how many, how often
+    a cell got dirty; and a digest of all."""
+    env = made(CLEAN_UP, backend)
+    state, _ = env.rules.backend.compiled(env.reset_fn)(keys(seed, PART))
+    number, cells = CLEAN_UP.symbols.number, np.array(state.cells)
+    river = np.isin(cells[0], [number["water"], number["dirt"]]).nonzero()[0]
+    dirt = np.arange(PART) % LEVELS  # from a clean river to where nothing grows
+    cells[:, river] = np.where(np.arange(len(river)) < dirt[:, None], number["dirt"], number["water"])
+    start = np.where(np.arange(PART) % 4, 60, 40)
+    cells, pos = _player(CLEAN_UP, backend, SPAN)(env.replace(state, cells=cells, time=start))
+    dirty = _things(CLEAN_UP, cells, "dirt").sum(axis=-1)  # (steps + 1, B)
+    spoilt = np.diff(dirty, axis=0)
+    assert ((spoilt == 0) | (spoilt == 1)).all()
+    assert (dirty < len(river)).all()  # there is always a clean cell
+    late = start + np.arange(SPAN)[:, None] >= 50
+    grown = (_things(CLEAN_UP, cells[:-1], "grass") & _things(CLEAN_UP, cells[1:], "apple")).sum(axis=-1)
+    could = _things(CLEAN_UP, cells[:-1], "grass").sum(axis=-1)
+    levels = [dirty[:-1] == level for level in range(LEVELS)]
+    by_dirt = [(could[mine].sum(), grown[mine].sum()) for mine in levels]
+    by_time = [(when.sum(), spoilt[when].sum()) for when in (~late, late)]
+    return np.array(by_dirt + by_time), _digest(cells, pos)
 
 
 @functools.lru_cache(maxsize=8)
 def _spoiling(backend: str, draws: int) -> Any:
-    """Steps in which a cell could get dirty, and did; the same of apples, for each count of dirt."""
-    spec = SPECS["CleanUp-V0"].override(observation="none")
-    env, steps = made(spec, backend), 20
-    batch = draws // steps + 1
-    state, _ = env.rules.backend.compiled(env.reset_fn)(keys(2, batch))
-    number, cells = spec.symbols.number, np.asarray(state.cells)
-    river = np.isin(cells[0], [number["water"], number["dirt"]]).nonzero()[0]
-    dirt = np.arange(batch) % 24  # from a clean river to where nothing grows
-    cells = cells.copy()
-    cells[:, river] = np.where(np.arange(len(river)) < dirt[:, None], number["dirt"], number["water"])
-    start = np.where(np.arange(batch) % 2, 60, 20)
-    cells, _ = _played(spec, backend, env.replace(state, cells=cells, time=start), steps)
-    dirty = _things(spec, cells, "dirt").sum(axis=-1)  # (steps + 1, B)
-    spoilt = np.diff(dirty, axis=0)
-    late = (start + np.arange(steps)[:, None] >= 50) & (dirty[:-1] < len(river))
-    assert ((spoilt == 0) | (spoilt == 1)).all()
-    grown = (_things(spec, cells[:-1], "grass") & _things(spec, cells[1:], "apple")).sum(axis=-1)
-    could = _things(spec, cells[:-1], "grass").sum(axis=-1)
-    by_dirt = [(int(could[dirty[:-1] == k].sum()), int(grown[dirty[:-1] == k].sum())) for k in range(24)]
-    return int(late.sum()), int(spoilt[late].sum()), int(spoilt[~late].sum()), by_dirt
+    """The same of as many parts as it takes."""
+    late = PART * SPAN * 3 // 4
+    parts = [_spoiling_part(backend, 100 + part) for part in range(-(-draws // late))]
+    return sum(counts for counts, _ in parts).tolist(), [digest for _, digest in parts]
 
 
 @each_backend
 @pytest.mark.parametrize("draws", MANY)
 def test_the_river_gets_dirty_and_apples_fewer(backend: str, draws: int) -> None:
-    could, did, early, by_dirt = _spoiling(backend, 2 * draws)
+    counts, digests = _spoiling(backend, draws)
+    *by_dirt, (_, early), (could, did) = counts
+    print(f"late steps, and those that made dirt: {could, did}; grass that grew by dirt: {by_dirt}")
     assert could >= draws
     assert early == 0
     low, high = bounds(could, 2**23, tail=0.0005)
@@ -198,77 +228,114 @@ def test_the_river_gets_dirty_and_apples_fewer(backend: str, draws: int) -> None
     for dirt, (cells, grown) in enumerate(by_dirt):
         weight = max(0, 2 * river - 5 * dirt)
         low, high = (
-            bounds(cells, round(weight * 2**24 / (40 * river)), tail=0.0005 / 24) if weight else (0, 0)
+            bounds(cells, round(weight * 2**24 / (40 * river)), tail=0.0005 / LEVELS) if weight else (0, 0)
         )
         assert low <= grown <= high, dirt
-    assert (could, did, early, by_dirt) == _spoiling("numpy", 2 * draws)
+    assert (counts, digests) == _spoiling("numpy", draws)
+
+
+CLOSED = SPECS["CommonsHarvest-Closed-V0"].override(observation="none")
+PADS = 12
+
+
+def _returns_part(backend: str, seed: int, batch: int) -> Any:
+    """(7, cells) where each of seven players came back who do so at once, and a digest."""
+    env = made(CLOSED, backend)
+    state, _ = env.rules.backend.compiled(env.reset_fn)(keys(seed, batch))
+    out = CLOSED.symbols.item_number[1]
+    state = env.replace(state, agent_pos=np.full((batch, 7, 2), -1), held=np.full((batch, 7), out))
+    pos = _player(CLOSED, backend, 1)(state)[1][1]
+    assert (np.diff(np.sort(pos, axis=-1), axis=-1) > 0).all()  # never two in one place
+    return np.stack([np.bincount(own, minlength=env.rules.n_cells) for own in pos.T]), _digest(pos)
 
 
 @functools.lru_cache(maxsize=8)
 def _returns(backend: str, draws: int) -> Any:
-    """How often each pad was chosen by the first of seven who come back at once, and by the last."""
-    spec = SPECS["CommonsHarvest-Closed-V0"].override(observation="none")
-    env = made(spec, backend)
-    state, _ = env.rules.backend.compiled(env.reset_fn)(keys(3, draws))
-    out = spec.symbols.item_number[1]
-    state = env.replace(state, agent_pos=np.full((draws, 7, 2), -1), held=np.full((draws, 7), out))
-    _, pos = _played(spec, backend, state, 1)
-    pos = np.sort(pos[1], axis=-1), pos[1]
-    assert (np.diff(pos[0], axis=-1) > 0).all()
-    return [np.unique(pos[1][:, agent], return_counts=True) for agent in range(7)]
+    """The same of as many parts as it takes; every environment draws seven times."""
+    batch = min(draws // 7 + 1, 15_000)
+    parts = [_returns_part(backend, 300 + part, batch) for part in range(-(-draws // (7 * batch)))]
+    return sum(counts for counts, _ in parts).tolist(), [digest for _, digest in parts]
 
 
 @each_backend
-@pytest.mark.parametrize("draws", [3_000, pytest.param(150_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("draws", MANY)
 def test_players_return_to_any_pad(backend: str, draws: int) -> None:
-    """Seven draws an environment."""
-    for agent, (pads, counts) in enumerate(_returns(backend, draws)):
-        low, high = bounds(draws, round(2**24 / 12), tail=0.0005 / 84)
-        assert len(pads) == 12
-        assert low <= counts.min() <= counts.max() <= high, agent
-        np.testing.assert_array_equal(counts, _returns("numpy", draws)[agent][1])
+    found, digests = _returns(backend, draws)
+    assert np.sum(found) >= draws
+    for agent, counts in enumerate(np.array(found)):
+        used = counts[counts > 0]
+        low, high = bounds(counts.sum(), round(2**24 / PADS), tail=0.0005 / (7 * PADS))
+        assert len(used) == PADS
+        print(f"player {agent}: {used.min()} to {used.max()} of {counts.sum()} at each of {PADS} pads")
+        assert low <= used.min() <= used.max() <= high, agent
+    assert (found, digests) == _returns("numpy", draws)
 
 
 def test_figures() -> None:
-    """Two players and four steps: one earns at steps 1 and 3, the other, who is out twice, at step 0."""
-    rewards = np.array([[0, 1], [1, 0], [0, 0], [1, 0]], float)
-    away = np.array([[0, 0], [0, 1], [0, 1], [0, 0]], bool)
-    found = figures(rewards, away)
-    assert [float(value) for value in found] == pytest.approx([3 / 4, 1 - 2 / 12, (2 + 0) / 2, 6 / 4])
-    both = figures(np.stack([rewards, rewards * 0]), np.stack([away, away]))
-    assert both.equality.tolist() == pytest.approx([1 - 2 / 12, 1.0])
-    assert both.sustainability.tolist() == [1.0, 0.0]
-    with pytest.raises(ValueError, match=r"rewards have shape \(4, 2\) and away \(2, 4\)"):
-        figures(rewards, away.T)
+    """Two players and four steps: one eats at steps 1 and 3, the other, who is out twice, at step 0."""
+    counts = {"eat": [2, 1], "step of eat": [4, 0], "steps away": [0, 2]}
+    found = figures({"episode": {"l": 4, "counts": counts}})
+    expected = [3 / 4, 1 - 2 / 12, (2 + 0) / 2, 6 / 4]
+    assert [float(value) for value in found] == pytest.approx(expected)
+    alone = [{name: values[agent] for name, values in counts.items()} for agent in range(2)]
+    by_agent = {agent: {"episode": {"l": 4, "counts": own}} for agent, own in enumerate(alone)}
+    assert [float(value) for value in figures(by_agent)] == pytest.approx(expected)
+    batch = {name: np.array([values, [0, 0], [values[0], 0]]) for name, values in counts.items()}
+    found = figures({"episode": {"l": np.array([4, 8, 4]), "counts": batch}})  # nobody eats; one of two does
+    assert found.equality.tolist() == pytest.approx([1 - 2 / 12, 1.0, 0.5])
+    assert found.sustainability.tolist() == [1.0, 0.0, 2.0]
+    with pytest.raises(ValueError, match="made with infos=True"):
+        figures({0: {}, 1: {}})
+    with pytest.raises(ValueError, match="no counts: make the environment with infos=True"):
+        figures({"episode": {"l": 4, "r": [0, 0]}})
 
 
-def episode(id: str, steps: int, seed: int = 0, **options: Any) -> tuple[Any, Any, Any]:
-    """Rewards and away of every step, and the apples that are left, of an episode of scripted players."""
+@each_backend
+def test_figures_of_episodes_are_those_of_their_steps(backend: str) -> None:
+    """The counts of a vector environment, beside what its steps told one by one."""
+    spec = FRUITFUL.override(max_steps=60)
+    vec = cogrid.VectorEnv(spec, 16, backend, infos=True)
+    _, infos = vec.reset(seed=3)
+    draw, eaten, times, away = np.random.default_rng(2), np.zeros((16, 2)), np.zeros((16, 2)), np.zeros(16)
+    for step in range(60):
+        away += np.asarray(infos["away"]).sum(axis=-1)
+        *_, infos = vec.step(draw.integers(0, vec.rules.n_actions, (16, 2)))
+        eats = np.asarray(infos["reward apples"])
+        eaten, times = eaten + eats, times + step * eats
+    found = figures(infos)
+    assert infos["_episode"].all()
+    assert eaten.sum() > 20
+    assert away.sum() > 20
+    np.testing.assert_allclose(found.efficiency, eaten.sum(axis=-1) / 60)
+    earners = np.maximum((eaten > 0).sum(axis=-1), 1)
+    late = (times / np.maximum(eaten, 1)).sum(axis=-1) / earners
+    np.testing.assert_allclose(found.sustainability, late)
+    np.testing.assert_allclose(found.peace, 2 - away / 60)
+
+
+def episode(id: str, steps: int, seed: int = 0, **options: Any) -> tuple[Figures, int, set[str]]:
+    """The figures, the apples that are left and the verbs of an episode of scripted players."""
     env = made(SPECS[id].override(observation="none", max_steps=steps), "numpy")
     players = ScriptedPlayers(env.rules, seed=seed, **options)
     env.reset(seed=seed)
-    rewards, away, verbs = [], [], set()
+    verbs = set()
     while env.agents:
-        _, paid, _, _, infos = env.step(players.act(env.env_state))
-        rewards.append(list(paid.values()))
-        away.append([info["away"] for info in infos.values()])
+        *_, infos = env.step(players.act(env.env_state))
         verbs |= {info["event"]["verb"] for info in infos.values()}
-    apples = int(_things(env.spec, env.env_state.cells, "apple").sum())
-    return np.array(rewards), np.array(away), (apples, verbs)
+    return figures(infos), int(_things(env.spec, env.env_state.cells, "apple").sum()), verbs
 
 
 def test_greed_empties_the_commons_and_restraint_keeps_them() -> None:
     """The tragedy: greedy players eat all there is and end with nothing; restrained ones eat on."""
     found = {}
     for name, restraint in (("greedy", 0), ("restrained", 4)):
-        rewards, away, (apples, verbs) = episode("CommonsHarvest-Open-V0", 500, restraint=restraint)
-        found[name] = rewards.sum(), apples, figures(rewards, away), verbs
-        print(name, found[name])
-    (greedy, none_left, early, verbs), (restrained, left, late, _) = found["greedy"], found["restrained"]
+        found[name] = episode("CommonsHarvest-Open-V0", 500, restraint=restraint)
+        print(f"{name}: {500 * found[name][0].efficiency:g} apples eaten, {found[name]}")
+    (early, none_left, verbs), (late, left, _) = found["greedy"], found["restrained"]
     assert {"eat", "zap"} <= verbs
     assert none_left == 0
     assert left > 40
-    assert restrained > 2 * greedy
+    assert late.efficiency > 2 * early.efficiency
     assert late.sustainability > 2 * early.sustainability
     assert early.peace <= 7
 
@@ -276,10 +343,10 @@ def test_greed_empties_the_commons_and_restraint_keeps_them() -> None:
 def test_cleaners_make_the_orchard_grow() -> None:
     """Nobody cleans and nothing grows; with two who do, all verbs are met and apples are eaten."""
     lazy, _, _ = episode("CleanUp-V0", 250, cleaners=0, restraint=0)
-    rewards, _, (_, verbs) = episode("CleanUp-V0", 250, cleaners=2, restraint=0)
-    print("lazy", lazy.sum(), "with two cleaners", rewards.sum())
-    assert lazy.sum() == 0
-    assert rewards.sum() > 50
+    clean, _, verbs = episode("CleanUp-V0", 250, cleaners=2, restraint=0)
+    print(f"apples eaten: {250 * lazy.efficiency:g}, with two cleaners {250 * clean.efficiency:g}")
+    assert lazy.efficiency == 0
+    assert clean.efficiency > 0.2
     assert {"eat", "zap", "clean"} <= verbs
 
 

@@ -316,8 +316,8 @@ def test_the_recipe_can_be_read() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"recipes": ["002"]}, r"recipe '002' is none: it takes three of onion, tomato"),
-        ({"recipes": ["00"]}, r"recipe '00' is none"),
+        ({"recipes": ["002"]}, r"recipe '002' is not possible: it takes three of onion, tomato"),
+        ({"recipes": ["00"]}, r"recipe '00' is not possible"),
         ({"recipes": "000"}, r"recipes='000' is not a list"),
         ({"ingredients": 5}, r"ingredients=5 is out of range: it must be from 1 to 4"),
         ({"permuted_ingredients": ["onion", "leek"]}, r"are not some of onion, tomato"),

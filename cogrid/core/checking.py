@@ -1,0 +1,174 @@
+"""Checking: hooks are asked about all that can occur when a spec is compiled; wrong answers are errors."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Collection, Iterable, Mapping
+from traceback import walk_tb
+from types import CodeType, FunctionType, MappingProxyType, TracebackType
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from cogrid.backend.array import brief
+from cogrid.core.answers import Aim, Near, OneCell, Placed, View
+from cogrid.core.game import AnyReward, Game
+from cogrid.core.hooks import written
+from cogrid.core.slots import slots_of
+from cogrid.core.spec import Spec
+
+Built = TypeVar("Built")
+
+
+class Kind(NamedTuple):
+    """What a hook answers: a test, and the words for an error."""
+
+    fits: Callable[[Any], bool]
+    words: str
+
+
+def _a(what: type) -> Kind:
+    article = "an" if what.__name__[0] in "AEIO" else "a"
+    return Kind(lambda answer: isinstance(answer, what), f"{article} {what.__name__}")
+
+
+def _or_none(kind: Kind) -> Kind:
+    return Kind(lambda answer: answer is None or kind.fits(answer), f"{kind.words} or None")
+
+
+def _several(what: Any, words: str) -> Kind:
+    def fits(answer: Any) -> bool:
+        return isinstance(answer, (tuple, list)) and all(isinstance(one, what) for one in answer)
+
+    return Kind(fits, f"a tuple of {words}, also of one")
+
+
+def _is_integer(answer: Any) -> bool:
+    return isinstance(answer, (int, np.integer, np.bool_))
+
+
+def _is_paint(answer: Any) -> bool:
+    return isinstance(answer, Mapping) and all(_is_integer(v) and 0 <= v < 256 for v in answer.values())
+
+
+FLAG = Kind(lambda answer: answer is None or _is_integer(answer), "True or False")
+INTEGER = Kind(_is_integer, "a whole number")
+COUNT = Kind(lambda answer: _is_integer(answer) and 0 <= answer < 2**31, "a whole number from 0 on")
+NAME = Kind(lambda answer: isinstance(answer, str) and bool(answer), "a name")
+PAINT = Kind(_is_paint, "a mapping of planes to whole numbers from 0 to 255")
+GLYPH = Kind(lambda answer: isinstance(answer, str) and len(answer) == 2, "two characters")
+SHOWN = Kind(
+    lambda answer: isinstance(answer, (bool, Collection)) and not isinstance(answer, str),
+    "True, False or the names of planes",
+)
+
+#: Hooks that are asked about nothing, before any other.
+PARTS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "near": _or_none(_a(Near)),
+        "view": _or_none(_a(View)),
+        "one_cell": _several(OneCell, "OneCells"),
+        "placed": _several(Placed, "Placed"),
+        "slots": _a(Mapping),
+        "own_slots": _a(Mapping),
+        "rewards": _several(AnyReward, "Reward, Price, Tally, Replies and BySlot"),
+        "features": _several(object, "features"),
+    }
+)
+
+#: The others, with the names of what they are asked about; those of rules are checked where they are closed.
+ANSWERS: Mapping[str, tuple[tuple[str, ...], Kind]] = MappingProxyType(
+    {
+        "aim": (("action",), _a(Aim)),
+        "can_move": (("hand",), FLAG),
+        "can_act": (("hand",), FLAG),
+        "away": (("hand",), FLAG),
+        "finished": (("hand",), FLAG),
+        "strength": (("hand",), COUNT),
+        "item_name": (("item",), NAME),
+        "walkable": (("thing",), FLAG),
+        "spawn": (("thing",), FLAG),
+        "remaining": (("thing",), INTEGER),
+        "kind": (("thing",), NAME),
+        "glyph": (("thing",), GLYPH),
+        "shows": (("thing",), SHOWN),
+        "paint": (("thing",), PAINT),
+        "paint_agent": (("own", "facing", "hand"), PAINT),
+        "paint_away": (("own", "hand"), PAINT),
+        "paint_slot": (("slot",), PAINT),
+    }
+)
+
+
+@functools.lru_cache(maxsize=256)
+def check_answers(spec: Spec) -> None:
+    """Raise a TypeError that names the hook, what it was asked about and what it answered."""
+    game, mine = spec.game, set(written(spec.game))
+    if spec.observation not in ("lossless", "window"):
+        mine -= {"paint", "paint_agent", "paint_away", "paint_slot", "shows"}
+    for hook, kind in PARTS.items():
+        if hook in mine:
+            _check(game, hook, {}, kind)
+    symbols, slots = spec.symbols, slots_of(spec)
+    known: dict[str, Iterable[tuple[Any, ...]]] = {
+        "thing": [(thing,) for thing in symbols.things],
+        "hand": [(item,) for item in symbols.items],
+        "item": [(item,) for item in symbols.items[1:]],
+        "action": [(action.name,) for action in spec.actions],
+        "own": [(False,), (True,)],
+        "facing": [(facing,) for facing in range(4)],
+        "slot": () if slots is None else sorted(slots.can_be, key=repr),  # with the thing in it
+    }
+    for hook, (about, kind) in ANSWERS.items():
+        names = ("slot", "thing") if about == ("slot",) else about
+        for several in itertools.product(*(known[name] for name in about)) if hook in mine else ():
+            _check(game, hook, dict(zip(names, itertools.chain(*several), strict=True)), kind)
+
+
+def _check(game: Game, hook: str, about: Mapping[str, Any], kind: Kind) -> None:
+    answer = getattr(game, hook)(*about.values())
+    if not kind.fits(answer):
+        words = f" for {_words(about)}" if about else ""
+        raise TypeError(f"{type(game).__name__}.{hook} answers {brief(answer)}{words}: return {kind.words}.")
+
+
+def _words(about: Mapping[str, Any]) -> str:
+    return " and ".join(f"{name} {brief(value)}" for name, value in about.items())
+
+
+def naming_author(build: Callable[..., Built]) -> Callable[..., Built]:
+    """A builder of a spec, or of rules, whose errors say what the game's own function was asked about."""
+
+    @functools.wraps(build)
+    def run(of: Any, *others: Any) -> Built:
+        try:
+            return build(of, *others)
+        except Exception as error:
+            if not getattr(error, "__notes__", ()):
+                for note in _questions(getattr(of, "spec", of).game, error.__traceback__):
+                    error.add_note(note)
+            raise
+
+    return run
+
+
+def _questions(game: Game, raised: TracebackType | None) -> list[str]:
+    """What was asked of the first of the author's own functions that the error came through."""
+    classes = type(game).__mro__[: type(game).__mro__.index(Game)]
+    functions = [value for one in classes for value in vars(one).values() if isinstance(value, FunctionType)]
+    files = {function.__code__.co_filename for function in functions if function.__name__[:2] != "__"}
+    for frame, _ in walk_tb(raised):
+        code: CodeType = frame.f_code
+        if code.co_filename in files:
+            names = [name for name in code.co_varnames[: code.co_argcount] if name != "self"]
+            words = _words({name: frame.f_locals[name] for name in names if name in frame.f_locals})
+            return [f"{_named(code, classes)} was asked" + (f" about {words}" if words else "")]
+    return []
+
+
+def _named(code: CodeType, classes: Iterable[type]) -> str:
+    """Class and function, and for a lambda the hook that it stands in."""
+    name = code.co_qualname.replace(".<locals>", "")
+    found = (name[at:] for one in classes if (at := name.find(f"{one.__name__}.")) >= 0)
+    return next(found, name)
