@@ -199,6 +199,30 @@ def _families(everything: bool) -> list[str]:
     return [id for family, id in first.items() if family != CRAMPED.partition("-")[0]]
 
 
+def matching(layout: str) -> list[str]:
+    """The ids that a person means by a name: the classic kitchens of that name, else all ids that have it."""
+    found = [[id for id in ids if layout.lower() in id.lower()] for ids in (KITCHENS, cogrid.registered())]
+    return found[0] or found[1]
+
+
+def with_layouts(cases: list[Case], layouts: Sequence[str]) -> list[Case]:
+    """The cases, and those of CrampedRoom played in the environments that they lack."""
+    ids = [
+        id
+        for layout in layouts
+        if not any(layout.lower() in case.id.lower() for case in cases)
+        for id in matching(layout)
+    ]
+    like = [case for case in cases if (case.id, case.workload, case.options) == (CRAMPED, "cooperative", ())]
+    return cases + [_played_in(id, case) for id in ids for case in like]
+
+
+def _played_in(id: str, case: Case) -> Case:
+    if id in KITCHENS:
+        return dataclasses.replace(case, id=id)
+    return dataclasses.replace(case, id=id, workload="random", steps=min(case.steps, SHORT))
+
+
 def checked(cases: list[Case]) -> list[Case]:
     return list({case: (case.spec, named(case.measure)) for case in cases})
 

@@ -227,3 +227,26 @@ def test_a_kill_leaves_the_old_file(tmp_path) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert path.read_bytes() == BEFORE
+
+
+def test_a_file_is_on_the_disk_before_it_gets_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And then the folder, so that the name is there after a power failure too."""
+    happened: list[str] = []
+    synced, replaced = os.fsync, os.replace
+
+    def fsync(handle: int) -> None:
+        happened.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
+        synced(handle)
+
+    def replace(old: str, new: str) -> None:
+        happened.append("rename")
+        replaced(old, new)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    for save in (save_bytes, save_replay, save_film):
+        happened.clear()
+        save(tmp_path / "a.gif")
+        assert happened == ["file", "rename", "folder"], save.__name__

@@ -48,7 +48,9 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     suite.add_argument("--quick", action="store_true", help="CrampedRoom and the toy arena (default)")
     suite.add_argument("--full", action="store_true", help="everything, up to 5,000,000 environments")
     parser.add_argument("--only", metavar="TEXT", help="cases whose name contains this")
-    parser.add_argument("--layout", action="append", metavar="NAME", help="only this environment; repeatable")
+    parser.add_argument(
+        "--layout", action="append", metavar="NAME", help="only this environment, any id; repeatable"
+    )
     parser.add_argument("--backend", choices=("numpy", "jax"))
     sizes: dict[str, Any] = {"type": at_least(1), "action": "append", "metavar": "N", "default": []}
     parser.add_argument("--batch", **sizes, help="environments of the batched cases; repeatable")
@@ -149,15 +151,20 @@ def selected(options: argparse.Namespace, suite: suites.Suite) -> list[Case]:
     arena = arena_of(options)
     _refuse_unknown(options)
     with cogrid_errors():
-        cases = suites.overridden(suite(arena), overrides_of(options))
+        cases = suites.with_layouts(suite(arena), options.layout or ())
+        cases = suites.overridden(cases, overrides_of(options))
         asked = (options.only, options.layout, options.backend, options.batch, options.chunk)
         chosen = suites.select(cases, *asked)
         chosen = suites.checked(trainable(chosen) if options.backend else installed(chosen))
-    if arena != suites.TOY and not any(case.id == suites.ARENA for case in chosen):
-        raise UsageError("--agents, --map-size and --density are for the toy arena, which is not selected.")
+    refuse_unused_arena(options, chosen)
     if not chosen:
         raise UsageError("no case fits what was asked for: `python -m bench list --full` shows their names.")
     return chosen
+
+
+def refuse_unused_arena(options: argparse.Namespace, chosen: Sequence[Case]) -> None:
+    if arena_of(options) != suites.TOY and not any(case.id == suites.ARENA for case in chosen):
+        raise UsageError("--agents, --map-size and --density are for the toy arena, which is not selected.")
 
 
 def _refuse_unknown(options: argparse.Namespace) -> None:

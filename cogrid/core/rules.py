@@ -141,7 +141,7 @@ class Rules:
         intent, held = np.divmod(self.hand // self.n_things, self.n_items)  # (choices,)
         self.meet_hand = (intent * block + held * self.n_items).astype(np.int32)  # but for the other's item
         happens = self.verb[self.first_meeting :].reshape(len(met) // (len(symbols.intents) * block), -1) > 0
-        self.meet_useful = happens.any(axis=0)
+        self.meet_useful: Array = happens.any(axis=0)
 
     def _compile_joints(self) -> None:
         """Tables of games in which the strengths of several agents add up."""

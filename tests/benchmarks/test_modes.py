@@ -75,6 +75,16 @@ def test_a_planted_difference_is_caught(mode: str) -> None:
         check(case, spoilt, (state, obs, rewards))
 
 
+@pytest.mark.slow
+def test_every_game_of_the_full_suite_meets_all_of_its_verbs() -> None:
+    cases = [case for case in suites.full() if case.measure == "speed" and case.backend == "numpy"]
+    games = {case.id: case for case in cases if case.batch <= 1024 and case.id != ARENA}
+    assert len(games) > 10
+    for case in games.values():
+        met = verbs_met(case)
+        assert min(met.values()) > 0, f"{case.name}: {met}"
+
+
 def test_what_is_compared_step_by_step_meets_every_verb_of_the_game() -> None:
     """However short the timed pass is: a wrong rule of one verb changes the checksum of every case."""
     timed = [case for case in (*suites.quick(), *suites.standard()) if case.measure == "speed"]

@@ -28,29 +28,14 @@ def _places(rules: Rules) -> np.ndarray[Any, Any]:
     return np.stack(np.divmod(np.arange(rules.n_cells), rules.width), axis=-1).astype(np.int32) - 1
 
 
-def _triples(xp: Any, row: Array, column: Array, level: Array) -> Array:
-    """(…, 3) int32 row and column in the field, and level; chosen, because XLA stacks slowly."""
-    part = lift(np.arange(3), row.ndim + 1)
-    place = xp.where(part == 0, row[..., None], column[..., None]) - np.int32(1)
-    return xp.where(part == 2, level[..., None], place)
+def _packed(triples: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """(rows, 4) row, column and level as bytes, so that a row is one word to read; −1 is 255."""
+    return np.pad(triples, ((0, 0), (0, 1))).astype(np.int8).view(np.uint8)
 
 
-class Quotient:
-    """Whole quotients by a constant, of numbers from 0 to `most`, by a product and a shift."""
-
-    def __init__(self, divisor: int, most: int) -> None:
-        self.divisor, self.factor = np.int32(divisor), np.int32(-(-(2**20) // divisor))
-        every = np.arange(most + 1)
-        assert (self.of(every) == every // divisor).all(), (divisor, most)
-
-    def of(self, number: Array) -> Array:
-        """number // divisor."""
-        return (number * self.factor) >> np.int32(20)
-
-    def split(self, number: Array) -> tuple[Array, Array]:
-        """Quotient and remainder."""
-        quotient = self.of(number)
-        return quotient, number - quotient * self.divisor
+def _triples(rules: Rules, packed: np.ndarray[Any, Any], index: Array) -> Array:
+    """(…, 3) int8 rows of a packed table."""
+    return rules.backend.lookup_bytes(packed, index)[..., :3].astype(np.int8)
 
 
 def _corners(rules: Rules, sight: int | None) -> np.ndarray[Any, Any] | None:
@@ -58,7 +43,7 @@ def _corners(rules: Rules, sight: int | None) -> np.ndarray[Any, Any] | None:
     if sight is None or sight >= max(rules.height, rules.width) - 3:
         return None
     corner = np.maximum(_places(rules) - sight, 0)
-    return np.concatenate((corner, np.zeros_like(corner[:, :1])), axis=-1)
+    return np.concatenate((corner, np.zeros_like(corner[:, :1])), axis=-1).astype(np.int8)
 
 
 def _bounds(rules: Rules) -> tuple[float, float]:
@@ -84,9 +69,14 @@ class Foods:
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """Where there is food is a set of bits, of which the lowest is taken again and again."""
-        xp, places, levels = rules.xp, _places(rules), rules.symbols(level_of, np.int32)
+        xp, things, places = rules.xp, rules.n_things, _places(rules)
         where = rules.cells_where(lambda thing: level_of(thing) > 0)  # (k,)
         none = len(where)  # the number of no food
+        cells = np.append(where, where[:1]).astype(rules.pos_dtype)  # (k + 1,)
+        triples = np.tile(ABSENT, ((none + 1) * things, 1))  # by number and symbol
+        triples[: none * things, :2] = np.repeat(places[where], things, axis=0)
+        triples[: none * things, 2] = np.tile(rules.symbols(level_of), none)
+        packed = _packed(triples)
         bits, corners = Bits(rules, where), _corners(rules, self.sight)
         in_sight = bits.words(abs(places[:, None] - places[where]).max(axis=-1) <= (self.sight or 0))
 
@@ -100,13 +90,12 @@ class Foods:
                 number, left = bits.lowest(left)
                 found.append(number)
             taken = xp.stack(found, axis=-1)  # (*B, 1 or n, count)
-            row, column = bits.place(taken)
-            flat = (row * np.int32(rules.width) + column).astype(rules.pos_dtype)
-            symbol = rules.at(state.cells, flat.reshape(*state.pos.shape[:-1], -1)).reshape(taken.shape)
-            numbers = _triples(xp, row, column, rules.lookup(levels, symbol))
+            flat = rules.lookup(cells, taken).reshape(*state.pos.shape[:-1], -1)
+            symbol = rules.at(state.cells, flat).reshape(taken.shape)
+            numbers = _triples(rules, packed, taken * np.int32(things) + symbol.astype(np.int32))
             if corners is not None:
-                numbers = numbers - rules.lookup(corners, state.pos)[..., None, :]
-            numbers = xp.where((taken < none)[..., None], numbers, lift(ABSENT, numbers.ndim))
+                corner = rules.lookup(corners, state.pos)[..., None, :]
+                numbers = numbers - xp.where((taken < none)[..., None], corner, np.int8(0))
             numbers = numbers.reshape(*taken.shape[:-1], -1).astype(np.float32)  # (*B, 1 or n, 3 · count)
             return xp.broadcast_to(numbers, (*state.pos.shape, numbers.shape[-1]))
 
@@ -126,15 +115,6 @@ class Bits:
         width = 0 if self.part is None else self.part[1].stop - self.part[1].start
         self.size = 32 if self.part is None else (self.rows or 1) * width
         self.n_words = -(-len(where) // self.size)
-        self._by_width = Quotient(width or rules.width, len(where) if width else rules.n_cells)
-        self._cells = np.append(where, where[:1]).astype(np.int32)  # (k + 1,)
-
-    def place(self, number: Array) -> tuple[Array, Array]:
-        """Row and column on the board of a cell by its number; some place for that of none."""
-        if self.part is None:
-            return self._by_width.split(self.rules.lookup(self._cells, number))
-        row, column = self._by_width.split(number)
-        return row + np.int32(self.part[0].start), column + np.int32(self.part[1].start)
 
     def words(self, marks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """(…, words) uint32 of marks (…, k)."""
@@ -203,19 +183,20 @@ class Foragers:
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """Tables over places and poses. Who is not in sight leaves no gap: the next one takes its place."""
-        xp, n, corners = rules.xp, rules.n_agents, _corners(rules, self.sight)
-        by_width = Quotient(rules.width, rules.n_cells)
+        n, corners = rules.n_agents, _corners(rules, self.sight)
         levels = rules.items(level_of, np.int32)[rules.held]  # (poses,)
+        poses = np.tile(levels, rules.n_cells)[:, None]
+        packed = _packed(np.concatenate((np.repeat(_places(rules), rules.n_poses, axis=0), poses), axis=-1))
         who = np.array([[i, *(j for j in range(n) if j != i)] for i in range(n)])
         parts = 3 if self.levels else 2
 
         def foragers(state: EnvState) -> Array:
-            row, column = by_width.split(state.pos.astype(np.int32))
-            own = _triples(xp, row, column, rules.lookup(levels, state.pose))  # (*B, n, 3)
+            index = state.pos.astype(np.int32) * np.int32(rules.n_poses) + state.pose.astype(np.int32)
+            own = _triples(rules, packed, index)  # (*B, n, 3)
             numbers = rules.pick(own, who, axis=-2)  # (*B, n, n, 3)
             if corners is not None:
                 numbers = numbers - rules.lookup(corners, state.pos)[..., None, :]
-                numbers = self._gathered(rules, numbers)
+                numbers = self._gathered(rules, numbers.astype(np.int32))
             return numbers[..., :parts].reshape(*state.pos.shape, -1).astype(np.float32)
 
         return foragers

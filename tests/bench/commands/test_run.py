@@ -125,6 +125,7 @@ def test_a_required_platform_that_is_absent_exits_69(
             "--layout 'Nowhere' is in no id: `python -m cogrid list` shows",
         ),
         (("run", "--layout", "CrampedRoom", "--agents", "3"), "toy arena, which is not selected"),
+        (("profile", "--layout", "CrampedRoom", "--agents", "3"), "toy arena, which is not selected"),
         (("run", "--tag", "a/b"), "--tag 'a/b' becomes a part of a file's name"),
         (("run", "--resume", "--full"), "--resume finishes what was planned, so leave out --full"),
         (("run", "--output", __file__), "exists already"),
