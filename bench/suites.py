@@ -154,11 +154,15 @@ def overridden(cases: Sequence[Case], overrides: Options) -> list[Case]:
 def gpu(variant: str, everything: bool = False, device: str = "a100") -> list[Case]:
     """Programs to compile for a GPU: of each family one id; or all ids, H100s, and eight GPUs."""
     target = f"{variant}-{device}"
-    kinds = {"lossless": PROGRAMS, "none": ("scan", "rollout"), "features": ("scan",)}
-    others = ("step", "scan", "renew", "rollout")
+    programs = ("step", "scan", "renew", "rollout")
+    kinds = {
+        "lossless": PROGRAMS if everything else programs,
+        "none": ("scan", "rollout"),
+        "features": ("scan",),
+    }
     cases = [
         *(_compiled(target, CRAMPED, kind, one) for kind, some in kinds.items() for one in some),
-        *(_compiled(target, id, None, one) for id in _families(everything) for one in others),
+        *(_compiled(target, id, None, one) for id in _families(everything) for one in programs),
         [Case(ARENA, "jax-scan", 1024, 128, measure=f"{target}-scan", options=options(**WINDOWED))],
     ]
     if everything:

@@ -10,6 +10,7 @@ import argparse
 from bench import suites
 from bench.commands.options import (
     add_file,
+    add_layout,
     add_overrides,
     add_sampling,
     arena_of,
@@ -23,12 +24,13 @@ from bench.commands.options import (
 )
 from bench.commands.run import exit_code, measure
 from bench.show import tables
+from cogrid.envs.registry import adopt, is_own
 
 EXAMPLE = "python -m bench profile --layout Arena --agents 20 --map-size 40 --observation window"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--layout", action="append", metavar="NAME", help="only this one; repeatable")
+    add_layout(parser)
     parser.add_argument("--batch", type=at_least(1), default=1024, help="default: %(default)s")
     add_overrides(parser)
     add_sampling(parser)
@@ -51,5 +53,7 @@ def configurations(options: argparse.Namespace) -> list[suites.Configuration]:
     arena = arena_of(options)
     if not options.layout:
         return [(id, arena if overrides is suites.TOY else overrides) for id, overrides in suites.PROFILED]
-    ids = [next(iter(suites.matching(name)), name) for name in options.layout]
+    ids = [
+        adopt(name) if is_own(name) else next(iter(suites.matching(name)), name) for name in options.layout
+    ]
     return [(id, arena if id == suites.ARENA else {}) for id in ids]
