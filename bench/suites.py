@@ -154,11 +154,15 @@ def overridden(cases: Sequence[Case], overrides: Options) -> list[Case]:
 def gpu(variant: str, everything: bool = False, device: str = "a100") -> list[Case]:
     """Programs to compile for a GPU: of each family one id; or all ids, H100s, and eight GPUs."""
     target = f"{variant}-{device}"
-    kinds = {"lossless": PROGRAMS, "none": ("scan", "rollout"), "features": ("scan",)}
-    others = ("step", "scan", "renew", "rollout")
+    programs = ("step", "scan", "renew", "rollout")
+    kinds = {
+        "lossless": PROGRAMS if everything else programs,
+        "none": ("scan", "rollout"),
+        "features": ("scan",),
+    }
     cases = [
         *(_compiled(target, CRAMPED, kind, one) for kind, some in kinds.items() for one in some),
-        *(_compiled(target, id, None, one) for id in _families(everything) for one in others),
+        *(_compiled(target, id, None, one) for id in _families(everything) for one in programs),
         [Case(ARENA, "jax-scan", 1024, 128, measure=f"{target}-scan", options=options(**WINDOWED))],
     ]
     if everything:
@@ -193,6 +197,30 @@ def _families(everything: bool) -> list[str]:
     for id in ids:
         first.setdefault(id.partition("-")[0], id)
     return [id for family, id in first.items() if family != CRAMPED.partition("-")[0]]
+
+
+def matching(layout: str) -> list[str]:
+    """The ids that a person means by a name: the classic kitchens of that name, else all ids that have it."""
+    found = [[id for id in ids if layout.lower() in id.lower()] for ids in (KITCHENS, cogrid.registered())]
+    return found[0] or found[1]
+
+
+def with_layouts(cases: list[Case], layouts: Sequence[str]) -> list[Case]:
+    """The cases, and those of CrampedRoom played in the environments that they lack."""
+    ids = [
+        id
+        for layout in layouts
+        if not any(layout.lower() in case.id.lower() for case in cases)
+        for id in matching(layout)
+    ]
+    like = [case for case in cases if (case.id, case.workload, case.options) == (CRAMPED, "cooperative", ())]
+    return cases + [_played_in(id, case) for id in ids for case in like]
+
+
+def _played_in(id: str, case: Case) -> Case:
+    if id in KITCHENS:
+        return dataclasses.replace(case, id=id)
+    return dataclasses.replace(case, id=id, workload="random", steps=min(case.steps, SHORT))
 
 
 def checked(cases: list[Case]) -> list[Case]:

@@ -352,11 +352,11 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
             f"an action was given for agent {brief(unknown[0])}: living agents are {self.agents}."
         )
 
-    def _infos_by_agent(self, infos: Mapping[str, Array], agents: list[AgentID] | None = None) -> Infos:
+    def _infos_by_agent(self, infos: Mapping[str, Any], agents: list[AgentID] | None = None) -> Infos:
         living = self.agents if agents is None else agents
         if not infos:
             return {a: {} for a in living}
-        host = {name: np.asarray(value) for name, value in infos.items()}
+        host = {name: _on_host(value) for name, value in infos.items()}
         return {a: self._info(host, self._numbers[a]) for a in living}
 
     def _info(self, infos: Mapping[str, Any], agent: int) -> dict[str, Any]:
@@ -374,10 +374,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
                 "moved": bool(infos["moved"][agent]),
                 "bumped": bool(infos["bumped"][agent]),
             }
-            prefix = "reward "
-            info["rewards"] = {
-                k[len(prefix) :]: float(v[agent]) for k, v in infos.items() if k.startswith(prefix)
-            }
+            info["rewards"] = {name: float(points[agent]) for name, points in infos["rewards"].items()}
         return info
 
     def state(self) -> Any:
@@ -477,6 +474,13 @@ def _named(names: str | Sequence[str] | None, n: int) -> list[AgentID]:
     if len(given) != n or len({*map(str, given)}) != n or not all(isinstance(name, str) for name in given):
         raise ValueError(f"agent_names={brief(names)} must be {n} different names, or 'agent_0'.")
     return given
+
+
+def _on_host(value: Any) -> Any:
+    """An array, or a dict of them, as NumPy's."""
+    if isinstance(value, Mapping):
+        return {name: np.asarray(array) for name, array in value.items()}
+    return np.asarray(value)
 
 
 def _integer(agent: AgentID, action: Any) -> int:

@@ -74,6 +74,12 @@ def state_fields(state: EnvState) -> dict[str, np.ndarray[Any, Any]]:
     return state.plain()
 
 
+def _info_fields(infos: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
+    """All that the infos of a step tell, as NumPy arrays; the reward terms beside the others."""
+    terms = {f"reward {name}": points for name, points in infos["rewards"].items()}
+    return {name: np.asarray(value) for name, value in (infos | terms).items() if name != "rewards"}
+
+
 def _check_rules(spec: Spec) -> None:
     """Ask the game again: it must answer alike each time, and read neither a clock nor a random module."""
     game, known = spec.game, _answers(spec.symbols)
@@ -181,7 +187,7 @@ def _check_functions(env: CoGridEnv, steps: int, seed: int) -> list[tuple[Any, .
             (
                 state_fields(state),
                 *map(np.asarray, (obs, rewards, done)),
-                {k: np.asarray(v) for k, v in infos.items()},
+                _info_fields(infos),
             )
         )
         for i in alone:

@@ -137,9 +137,7 @@ class Learner:
         self.env = cogrid.make(
             settings.id, backend="jax", infos=True, observation=settings.observation, shaping=1.0
         )
-        self.score_terms = [
-            f"reward {term.name}" for term in self.env.spec.game.rewards() if not term.shaping
-        ]
+        self.score_terms = [term.name for term in self.env.spec.game.rewards() if not term.shaping]
         gradient_steps = settings.updates * settings.epochs * settings.minibatches
         rate = optax.linear_schedule(settings.learning_rate, 0.0, gradient_steps)
         self.optimizer = optax.chain(
@@ -175,7 +173,8 @@ class Learner:
             logits, values = network(flat(obs))
             actions = jax.random.categorical(key, logits)
             state, seen, rewards, done, infos = self.env.jax_step(state, actions)
-            score = jnp.stack([infos[term].mean(axis=-1) for term in self.score_terms]).sum(axis=0)
+            paid = infos["rewards"]
+            score = jnp.stack([paid[term].mean(axis=-1) for term in self.score_terms]).sum(axis=0)
             steps = Steps(flat(obs), actions, log_prob(logits, actions), values, rewards, done, score)
             return self.env.renew_fn(state, seen, done), steps
 

@@ -124,8 +124,7 @@ for options in ({"shaping": 0.3}, {"shaping": 1.0, "random_start": True, "layout
         assert rewards.dtype == seen.dtype == np.float32
         np.testing.assert_array_equal(seen, theirs_seen)
         np.testing.assert_array_equal(rewards, theirs_rewards)
-        for name, value in infos.items():
-            np.testing.assert_array_equal(value, theirs_infos[name], err_msg=name)
+        jax.tree.map(np.testing.assert_array_equal, infos, theirs_infos)
         paid += int((np.asarray(rewards) != 0).sum())
     assert max(leaf.dtype.itemsize for leaf in jax.tree.leaves(one)) == 4
     one = jax.jit(lambda state, weight: ours.replace(state, shaping_weight=weight))(one, 0.25)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import pickle
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -58,11 +59,12 @@ def singles(case: str, autoreset: str, seed: int) -> list[list[dict]]:
         for joint in joint_actions(len(obs))[:, i]:
             if not env.agents:  # next-step: this step only resets
                 obs, infos = env.reset()
-                now = {"rewards": np.zeros(len(obs), np.float32), "over": False}
+                now = {"rewards": np.zeros(len(obs), np.float32), "over": False, "terms": None}
                 returns, length = np.zeros(len(obs), np.float32), 0
             else:
                 obs, rewards, _, truncations, infos = env.step(dict(enumerate(joint.tolist())))
                 now = {"rewards": stacked(rewards).astype(np.float32), "over": truncations[0]}
+                now["terms"] = [infos[a]["rewards"] for a in infos]
                 returns, length = returns + now["rewards"], length + 1
                 if now["over"]:
                     now |= {"r": returns, "l": length}
@@ -125,6 +127,28 @@ def test_action_masks_belong_to_the_observations_they_come_with(backend, autores
         infos = vec.step(joint)[4]
         masks = np.stack([tape[t]["mask"] for tape in tapes])
         np.testing.assert_array_equal(infos["action_mask"], masks, err_msg=f"step {t}")
+
+
+@each_backend
+@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+def test_reward_terms_have_the_same_names_in_all_apis(backend, autoreset) -> None:
+    """`infos["rewards"][term]` of `make_vec` and the pure step, `infos[agent]["rewards"][term]` of `make`."""
+    id, options = CASES["kitchen"]
+    vec = cogrid.make_vec(id, N, backend=backend, autoreset=autoreset, infos=True, **options)
+    env = cogrid.make(id, backend=backend, infos=True, **options)
+    step, paid = env.rules.backend.compiled(env.step_fn), Counter()
+    vec.reset(seed=40)
+    tapes = singles("kitchen", autoreset, 40)
+    for t, joint in enumerate(joint_actions(vec.spec.num_agents), 1):
+        pure = step(vec.env_state, joint)[4]["rewards"]
+        told = {name: np.asarray(points) for name, points in vec.step(joint)[4]["rewards"].items()}
+        assert told.keys() == pure.keys() == {"delivery", "ingredient", "soup", "dish"}
+        for name, points in told.items():
+            np.testing.assert_array_equal(points, pure[name])
+            singly = [[one[name] for one in tape[t]["terms"] or ({name: 0.0},) * 2] for tape in tapes]
+            np.testing.assert_array_equal(points, singly, err_msg=f"{name} in step {t}")
+            paid[name] += int((points != 0).sum())
+    assert paid["ingredient"] > 2
 
 
 @each_backend

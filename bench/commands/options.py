@@ -23,6 +23,7 @@ from bench.storage import results
 from bench.storage.machine import version_of
 from cogrid.benchmarks.case import Case
 from cogrid.core.spec import OBSERVATIONS
+from cogrid.envs.registry import adopt, is_own
 from cogrid.shadow import VARIABLE as SHADOW
 
 LARGEST = 2**63 - 1  # what a result file holds
@@ -48,12 +49,17 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     suite.add_argument("--quick", action="store_true", help="CrampedRoom and the toy arena (default)")
     suite.add_argument("--full", action="store_true", help="everything, up to 5,000,000 environments")
     parser.add_argument("--only", metavar="TEXT", help="cases whose name contains this")
-    parser.add_argument("--layout", action="append", metavar="NAME", help="only this environment; repeatable")
+    add_layout(parser)
     parser.add_argument("--backend", choices=("numpy", "jax"))
     sizes: dict[str, Any] = {"type": at_least(1), "action": "append", "metavar": "N", "default": []}
     parser.add_argument("--batch", **sizes, help="environments of the batched cases; repeatable")
     parser.add_argument("--chunk", **sizes, help="only scans, of this many steps; repeatable")
     add_overrides(parser)
+
+
+def add_layout(parser: argparse.ArgumentParser) -> None:
+    text = "only this environment, any id or one of your own as module:Name or file.py:Name; repeatable"
+    parser.add_argument("--layout", action="append", metavar="NAME", help=text)
 
 
 def add_overrides(parser: argparse.ArgumentParser) -> None:
@@ -149,21 +155,28 @@ def selected(options: argparse.Namespace, suite: suites.Suite) -> list[Case]:
     arena = arena_of(options)
     _refuse_unknown(options)
     with cogrid_errors():
-        cases = suites.overridden(suite(arena), overrides_of(options))
+        for name in filter(is_own, options.layout or ()):
+            adopt(name)
+        cases = suites.with_layouts(suite(arena), options.layout or ())
+        cases = suites.overridden(cases, overrides_of(options))
         asked = (options.only, options.layout, options.backend, options.batch, options.chunk)
         chosen = suites.select(cases, *asked)
         chosen = suites.checked(trainable(chosen) if options.backend else installed(chosen))
-    if arena != suites.TOY and not any(case.id == suites.ARENA for case in chosen):
-        raise UsageError("--agents, --map-size and --density are for the toy arena, which is not selected.")
+    refuse_unused_arena(options, chosen)
     if not chosen:
         raise UsageError("no case fits what was asked for: `python -m bench list --full` shows their names.")
     return chosen
 
 
+def refuse_unused_arena(options: argparse.Namespace, chosen: Sequence[Case]) -> None:
+    if arena_of(options) != suites.TOY and not any(case.id == suites.ARENA for case in chosen):
+        raise UsageError("--agents, --map-size and --density are for the toy arena, which is not selected.")
+
+
 def _refuse_unknown(options: argparse.Namespace) -> None:
     known = cogrid.registered()
     for name in options.layout or ():
-        if not any(name.lower() in id.lower() for id in known):
+        if not is_own(name) and not any(name.lower() in id.lower() for id in known):
             raise UsageError(f"--layout {name!r} is in no id: `python -m cogrid list` shows them.")
     if options.backend == "jax" and version_of("jax") is None:
         raise UsageError("--backend jax needs JAX, which is not installed: run pip install '.[jax]' here.")

@@ -24,7 +24,11 @@ def run(options: argparse.Namespace) -> None:
     found = [load(file) for file in options.files]
     if len({(str(one.git), one.fingerprint) for one in found}) > 1:
         print("bench: drawn together, although machines or revisions differ.", file=sys.stderr)
-    drawn = files.draw_all(merged(found), options.folder)
+    together = merged(found)
+    if hidden := sum(len(one.rows) for one in found) - sum(len(one.rows) for one in together):
+        note = "of a row that several files have the newest is drawn; `python -m bench compare` shows all"
+        print(f"bench: {note} ({hidden} left out).", file=sys.stderr)
+    drawn = files.draw_all(together, options.folder)
     if not drawn:
         raise UsageError(
             "no plot has enough rows in these files: `python -m bench run --full` measures them."

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import argparse
 
-import cogrid
 from bench import suites
 from bench.commands.options import (
     add_file,
+    add_layout,
     add_overrides,
     add_sampling,
     arena_of,
@@ -20,15 +20,17 @@ from bench.commands.options import (
     new_result,
     overrides_of,
     plan_of,
+    refuse_unused_arena,
 )
 from bench.commands.run import exit_code, measure
 from bench.show import tables
+from cogrid.envs.registry import adopt, is_own
 
 EXAMPLE = "python -m bench profile --layout Arena --agents 20 --map-size 40 --observation window"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--layout", action="append", metavar="NAME", help="only this one; repeatable")
+    add_layout(parser)
     parser.add_argument("--batch", type=at_least(1), default=1024, help="default: %(default)s")
     add_overrides(parser)
     add_sampling(parser)
@@ -39,6 +41,7 @@ def run(options: argparse.Namespace) -> int:
     with cogrid_errors():
         cases = suites.profile(configurations(options), options.batch)
         chosen = suites.checked(installed(suites.overridden(cases, overrides_of(options))))
+    refuse_unused_arena(options, chosen)
     path, result = new_result("profile", chosen, plan_of(options), options)
     measure(path, result)
     print(tables.profile(result))
@@ -47,8 +50,10 @@ def run(options: argparse.Namespace) -> int:
 
 def configurations(options: argparse.Namespace) -> list[suites.Configuration]:
     """What is asked for by name, else the usual ones; the toy arena in the sizes that were given."""
-    known, arena = cogrid.registered(), arena_of(options)
+    arena = arena_of(options)
     if not options.layout:
         return [(id, arena if overrides is suites.TOY else overrides) for id, overrides in suites.PROFILED]
-    ids = [next((id for id in known if name.lower() in id.lower()), name) for name in options.layout]
+    ids = [
+        adopt(name) if is_own(name) else next(iter(suites.matching(name)), name) for name in options.layout
+    ]
     return [(id, arena if id == suites.ARENA else {}) for id in ids]

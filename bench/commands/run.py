@@ -38,6 +38,7 @@ from bench.show.progress import Progress
 from bench.storage import baselines, machine, results
 from bench.storage.baselines import Baselines
 from cogrid.benchmarks.case import Case
+from cogrid.envs.registry import is_own
 from cogrid.shadow import VARIABLE as SHADOW
 from cogrid.shadow import wanted
 
@@ -116,6 +117,8 @@ def _against(options: argparse.Namespace) -> int:
     own: Setting = options.setting or NONE
     asked, base = ("--setting", f"without {own.text}") if own.text else ("--against", options.against)
     refuse_shadow(asked)
+    if own_worlds := [name for name in options.layout or () if is_own(name)]:
+        raise UsageError(f"{asked} compares registered environments, and {own_worlds[0]} is one of your own.")
     head = machine.git_state()
     now = head.sha if head else None
     sha = (now or "") if own.text else checkout.sha_of(base)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from bench.commands.options import at_least
 from bench.experiments import validation
 
 EXAMPLE = "python -m bench validate soak"
@@ -11,7 +12,17 @@ EXAMPLE = "python -m bench validate soak"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = "smoke, soak, or so many comparisons"
-    parser.add_argument("size", type=validation.size_of, nargs="?", default="smoke", help=known)
+    parser.add_argument("size", type=size_of, nargs="?", default="smoke", help=known)
+
+
+def size_of(text: str) -> int:
+    if text in validation.SIZES:
+        return validation.SIZES[text]
+    try:
+        return at_least(1)(text)
+    except argparse.ArgumentTypeError:
+        names = " nor ".join(validation.SIZES)
+        raise argparse.ArgumentTypeError(f"{text!r} is neither {names} nor a number from 1 on") from None
 
 
 def run(options: argparse.Namespace) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import itertools
 import math
@@ -238,14 +237,6 @@ def table(outcomes: list[Outcome]) -> str:
 
 def _sums(reports: list[ShadowReport]) -> tuple[int, int]:
     return sum(one.comparisons for one in reports), sum(one.mismatches for one in reports)
-
-
-def size_of(text: str) -> int:
-    if text in SIZES:
-        return SIZES[text]
-    if not text.replace("_", "").isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither {' nor '.join(SIZES)} nor a number from 1 on")
-    return int(text)
 
 
 def run(size: int) -> Code:

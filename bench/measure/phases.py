@@ -25,6 +25,7 @@ from cogrid.core.spec import Spec
 
 MIDDLE = 64  # steps after which a game has its hands full; --warmup says another number
 STEPS = 200  # of NumPy, of which means and medians are taken
+WALL = "wall"  # the whole call, beside the phases
 
 PLAN = Plan()
 
@@ -38,7 +39,7 @@ class Parts(NamedTuple):
 
     seconds: Mapping[str, float]  # medians
     wholes: list[float]  # samples
-    means: Mapping[str, float] = {}
+    means: Mapping[str, float] = {}  # of the parts; of NumPy's whole under `WALL`, whose samples are medians
 
     @property
     def whole(self) -> float:
@@ -48,6 +49,10 @@ class Parts(NamedTuple):
     def total(self) -> float:
         return sum(self.seconds.values())
 
+    @property
+    def mean_total(self) -> float | None:
+        return sum(self.means[name] for name in self.seconds) if self.means else None
+
 
 def table(columns: Mapping[str, Parts]) -> list[list[str]]:
     """Rows for printing: a header, the parts of all columns, their sum (the step) and the whole call."""
@@ -55,9 +60,9 @@ def table(columns: Mapping[str, Parts]) -> list[list[str]]:
     found = list(columns.values())
     rows = [["", *(f"{title}\n{HEADER}" for title in columns)]]
     rows += [[name, *(_cell(p, p.seconds.get(name), p.means.get(name)) for p in found)] for name in names]
-    rows.append(["step", *(_cell(p, p.total, sum(p.means.values()) or None) for p in found)])
-    wholes = (_cell(p, p.whole, statistics.fmean(p.wholes)) for p in found)
-    rows.append(["wall", *wholes])
+    rows.append(["step", *(_cell(p, p.total, p.mean_total) for p in found)])
+    wholes = (_cell(p, p.whole, p.means.get(WALL, statistics.fmean(p.wholes))) for p in found)
+    rows.append([WALL, *wholes])
     return rows
 
 
@@ -76,7 +81,7 @@ def numpy_phases(case: Case, plan: Plan = PLAN) -> Parts:
     """Of each phase, over `STEPS` or `iterations`: of `env.step` for one environment, else of a batch."""
     with _profiling():
         env = CoGridEnv(_endless(case.spec))
-    steps = math.ceil(plan.iterations / case.batch) or STEPS
+    steps = max(math.ceil(plan.iterations / case.batch), plan.samples) if plan.iterations else STEPS
     state, actions = _middle(env, case, plan, steps + 1)
     one = case.mode.endswith("single")
     turn, timing = _single(env, state, actions) if one else _batch(env.rules, state, actions)
@@ -115,8 +120,9 @@ def _timed_parts(turn: Turn, timing: Timing, steps: int, samples: int) -> Parts:
     # Noted before the next step, off the clock; a first step warms up, and has none before it to be noted.
     wholes = each_call(Pass(turn, note), steps, warmup=Length(0.0, 1))
     note()
-    medians = {name: statistics.median(times[2:]) / 1e9 for name, times in taken.items()}
-    means = {name: statistics.fmean(times[2:]) / 1e9 for name, times in taken.items()}
+    medians = {name: statistics.median(times[-steps:]) / 1e9 for name, times in taken.items()}
+    means = {name: statistics.fmean(times[-steps:]) / 1e9 for name, times in taken.items()}
+    means[WALL] = statistics.fmean(wholes)
     count = min(samples, steps)
     return Parts(medians, [statistics.median(wholes[k::count]) for k in range(count)], means)
 

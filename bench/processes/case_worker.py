@@ -19,11 +19,14 @@ from cogrid.benchmarks.modes import CHECKED
 from cogrid.benchmarks.workloads import spread, start_keys, tape
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.step import Functions, functions
+from cogrid.envs.registry import adopt, is_own
 from cogrid.shadow import Shadow, ShadowReport, show_progress
 
 
 def handle(request: dict[str, Any]) -> dict[str, Any]:
     case, plan = Case.of(request["case"]), Plan(**request["plan"])
+    if is_own(case.id):  # its command has imported it, because a person named it
+        adopt(case.id)
     if request["shadow"]:
         show_progress()
     answer: dict[str, Any] = msgspec.to_builtins(measured(case, plan, request["shadow"]))

@@ -29,27 +29,39 @@ def history(folder: Path, batch: int | None = None, scaling_only: bool = False) 
         batches = {row.name: row.case.batch for run in runs for row in run.rows}
         names = [name for name in names if batches[name] == batch]
     if not names:
-        kind = "batch sweeps" if scaling_only else "rows"
-        return f"The results in {folder} hold no {kind}{'' if batch is None else f' of batch {batch}'}."
+        what = "batch sweeps" if scaling_only else "rows"
+        return f"The results in {folder} hold no {what}{'' if batch is None else f' of batch {batch}'}."
     lines = [[name, *(found.get(name, "") for found in cells)] for name in names]
     table = tabulate(lines, ["case", *labels(runs)], "github", disable_numparse=True)
     return "\n".join([table, *descriptions(runs), *failures(runs, names)])
 
 
 def descriptions(runs: Sequence[Result]) -> list[str]:
-    """What each run was for, and at which revision."""
-    told = [
-        f"{label}: {', '.join(filter(None, [run.description, run.git.short if run.git else '']))}"
-        for label, run in zip(labels(runs), runs, strict=True)
-        if run.description
-    ]
-    return ["", *told] if told else []
+    """When each run was made, what for, and at which revision."""
+    found = []
+    for label, run in zip(labels(runs), runs, strict=True):
+        date, revision = _date(run), run.git.short if run.git else ""
+        facts = ["" if date in label else date, run.description, kind(run), revision]
+        found.append(f"{label}: {', '.join(filter(None, facts))}")
+    return ["", *found]
+
+
+def kind(run: Result) -> str:
+    """The suite; of an A/B, what was compared."""
+    against = run.configuration.against
+    if against is None:
+        return run.configuration.suite
+    return f"A/B with and without {against.setting}" if against.setting else f"A/B against {against.revision}"
+
+
+def _date(run: Result) -> str:
+    return f"{run.when:%Y-%m-%d %H:%M}"
 
 
 def labels(runs: Sequence[Result]) -> list[str]:
     """A run's tag, or its date where it has none or others have the same."""
     tags = Counter(run.tag for run in runs)
-    dates = [f"{run.when:%Y-%m-%d %H:%M}" for run in runs]
+    dates = map(_date, runs)
     return [
         run.tag if run.tag and tags[run.tag] == 1 else f"{run.tag} {date}".lstrip()
         for run, date in zip(runs, dates, strict=True)

@@ -76,8 +76,10 @@ def _ratio(ratio: float | None) -> str:
     return "–" if ratio is None else f"1 : {ratio:.3g}"
 
 
-def _table(rows: list[list[str]], columns: Sequence[str]) -> str:
-    return tabulate(rows, columns, "simple", disable_numparse=True)
+def _table(rows: list[list[str]], columns: Sequence[str], right: int = 0) -> str:
+    """The last `right` columns are aligned to the right."""
+    aligned = ["left"] * (len(columns) - right) + ["right"] * right
+    return tabulate(rows, columns, "simple", disable_numparse=True, colalign=aligned)
 
 
 def machine(result: Result) -> str:
@@ -114,7 +116,7 @@ def profile(result: Result) -> str:
         }
         if columns:
             header, *lines = phases_table(columns)
-            parts.append(f"{title}\n\n{_table(lines, header)}")
+            parts.append(f"{title}\n\n{_table(lines, header, right=len(columns))}")
         parts += [f"{row.name}: {in_short(row)}" for row in rows if not row.is_ok]
     return "\n\n".join([*parts, PROFILE_NOTE])
 

@@ -190,7 +190,7 @@ def _split(rules: Rules, step_fn: Callable[..., Any]) -> Callable[..., Any]:
     def step(state: EnvState, actions: Array) -> Any:
         plain = state.evolve(weight=rules.xp.zeros_like(state.weight))
         after, obs, rewards, done, told = reported(plain, actions)
-        shaped = sum((told[f"reward {name}"] for name in shaping), rules.xp.zeros_like(rewards))
+        shaped = sum((told["rewards"][name] for name in shaping), rules.xp.zeros_like(rewards))
         infos = (told if step_fn is reported else {}) | {"shaped_reward": shaped}
         return after.evolve(weight=state.weight), obs, rewards, done, infos
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -70,8 +70,8 @@ class AgentVecEnv(VecEnv):
     def _listed(self, infos: dict[str, Any]) -> list[dict[str, Any]]:
         """What the infos tell of each step, by sub-environment."""
         ends = ("totals", "final_obs", "final_info")
-        told = {k: v for k, v in infos.items() if not k.startswith("_") and k not in ends}
-        return [{name: value[i] for name, value in told.items()} for i in range(self.num_envs)]
+        told = {k: v for k, v in infos.items() if k not in ends}
+        return [_of(told, i) for i in range(self.num_envs)]
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -105,6 +105,12 @@ class AgentVecEnv(VecEnv):
     ) -> list[bool]:
         """Episodes are reported as by a Monitor; nothing else wraps the agents."""
         return [wrapper_class.__name__ == "Monitor" for _ in self._get_indices(indices)]
+
+
+def _of(infos: Mapping[str, Any], i: int) -> dict[str, Any]:
+    """What the infos tell of one sub-environment, without Gymnasium's masks."""
+    told = {name: value for name, value in infos.items() if not name.startswith("_")}
+    return {name: _of(v, i) if isinstance(v, Mapping) else v[i] for name, v in told.items()}
 
 
 class AnnealShaping(BaseCallback):

@@ -17,6 +17,8 @@ from jax import lax
 from cogrid.backend.array import as_array, lift
 
 _IN_BOUNDS = lax.GatherScatterMode.PROMISE_IN_BOUNDS
+#: Agents up to whose number a GPU chooses one by one: what is put together, and what is written.
+_FEW_COLUMNS, _FEW_WRITES = 4, 2
 
 
 class JaxBackend:
@@ -89,8 +91,9 @@ class JaxBackend:
         return _over_batch(_take, grid.ndim)(grid, index)
 
     def put(self, grid: Any, index: Any, value: Any) -> Any:
-        """A written copy."""
-        return _on_cpu_else(_over_batch(_write, grid.ndim), _select, grid, index, value)
+        """A written copy; the choices of many agents are more kernels than the one of a scatter."""
+        write = _over_batch(_write, grid.ndim)
+        return _on_cpu_else(write, _select if index.shape[-1] <= _FEW_WRITES else write, grid, index, value)
 
     def put_where(self, test: Any, grid: Any, index: Any, value: Any) -> Any:
         """A choice in every cell, which XLA joins with whatever reads the board next."""
@@ -112,6 +115,28 @@ class JaxBackend:
             return jnp.where(mine, self.pick(value, source), array)
 
         return _on_cpu_else(scatter, choose, array, value)
+
+    def columns(self, parts: list[Any]) -> Any:
+        """One after the other; a GPU would start a kernel for that, and chooses by number instead."""
+
+        def joined(*parts: Any) -> Any:
+            return jnp.concatenate(parts, axis=-1)
+
+        def chosen(*parts: Any) -> Any:
+            numbers = lift(np.arange(len(parts)), parts[0].ndim)
+            return functools.reduce(
+                lambda whole, i: jnp.where(numbers == i, parts[i], whole), range(1, len(parts)), parts[0]
+            )
+
+        return _on_cpu_else(joined, chosen if len(parts) <= _FEW_COLUMNS else joined, *parts)
+
+    def apart(self, *values: Any) -> tuple[Any, ...]:
+        """On a GPU one kernel writes them into words of 32 bits, and all others read those.
+
+        So a loop can overwrite the values themselves; it would make a copy of each with a kernel for it.
+        """
+        kept: tuple[Any, ...] = _on_cpu_else(lambda *same: same, _through_words, *values)
+        return kept
 
     def around(self, board: Any, offsets: tuple[tuple[int, int], ...]) -> Any:
         """Slices of a board with a margin of zeros, which XLA adds in one pass."""
@@ -289,6 +314,25 @@ def _select(grid: Any, index: Any, value: Any, test: Any = None) -> Any:
         here = here if test is None else here & test[..., i : i + 1]
         grid = jnp.where(here, value[..., i : i + 1], grid)
     return grid
+
+
+def _through_words(*values: Any) -> tuple[Any, ...]:
+    words: list[Any] = []
+    places, used = [], 32
+    for value in values:
+        bits = 8 * value.dtype.itemsize
+        if used + bits > 32:
+            words.append(np.uint32(0))
+            used = 0
+        unsigned = lax.bitcast_convert_type(value, np.dtype(f"u{bits // 8}")).astype(np.uint32)
+        words[-1] = words[-1] | unsigned << np.uint32(used)
+        places.append((len(words) - 1, np.uint32(used), bits))
+        used += bits
+    words = lax.optimization_barrier(words)
+    return tuple(
+        lax.bitcast_convert_type((words[i] >> first).astype(f"u{bits // 8}"), value.dtype)
+        for value, (i, first, bits) in zip(values, places, strict=True)
+    )
 
 
 def _over_batch(function: Callable[..., Any], ndim: int) -> Callable[..., Any]:

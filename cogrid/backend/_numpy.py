@@ -67,6 +67,14 @@ class NumpyBackend:
         out[..., index] = value
         return out
 
+    def columns(self, parts: list[Any]) -> Any:
+        """One after the other."""
+        return np.concatenate(parts, axis=-1)
+
+    def apart(self, *values: Any) -> tuple[Any, ...]:
+        """NumPy's arrays are."""
+        return values
+
     def around(self, board: Any, offsets: tuple[tuple[int, int], ...]) -> Any:
         """Every offset adds the part of the board that it leaves inside."""
         out, (height, width) = np.empty_like(board), board.shape[-2:]

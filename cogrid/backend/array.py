@@ -54,6 +54,12 @@ class Backend(Protocol):
     def place(self, array: Array, index: np.ndarray[Any, Any], value: Array) -> Array:
         """A copy with `value` (*B, k) written at a constant `index` (k,), without repeats."""
 
+    def columns(self, parts: list[Array]) -> Array:
+        """(*B, n) from n of (*B, 1)."""
+
+    def apart(self, *values: Array) -> tuple[Array, ...]:
+        """The same values, all of one shape; a GPU keeps them apart from what they were computed from."""
+
     def around(self, board: Array, offsets: Offsets) -> Array:
         """(*B, H, W) the sum of what is at constant offsets of rows and columns; 0 outside of the board."""
 

@@ -229,3 +229,4 @@ class Events(NamedTuple):
     drawn: Array = None  # (*B, draws) uint32 of 24 bits: the chance of this step, where the game has any
     replies: Array = None  # (*B, n) float32 what slots answered to each event, where the game has slots
     expired: Array = None  # (*B, 1) float32 what slots paid by themselves
+    choice: Array = None  # (*B, n) action and pose as the step began, where interactions hand them on

@@ -37,7 +37,8 @@ def named(rules: Rules, names: Names, values: Any) -> Arrays:
         told = _told(rules, values)
         return told if names == "state" else {f"{names} {name}": value for name, value in told.items()}
     if isinstance(values, Mapping):
-        return {f"{names} {name}": np.asarray(value) for name, value in values.items()}
+        parts = (named(rules, f"{names} {name}", value) for name, value in values.items())
+        return {name: value for part in parts for name, value in part.items()}
     return {names: np.asarray(values)}
 
 

@@ -20,8 +20,10 @@ def interact(rules: Rules, state: EnvState, choice: Array, events: Events) -> tu
     if rules.guarded:
         idle = rules.noop * rules.n_poses + xp.asarray(state.pose, rules.choice_dtype)
         choice = xp.where(rules.backend.any_other(_faces, faced, state.pos), idle, choice)
+    seen = rules.at(state.cells, faced)  # (*B, n)
+    pos, pose, faced, seen, choice = rules.backend.apart(state.pos, state.pose, faced, seen, choice)
     hand = lookup(rules.hand, choice)  # (*B, n) the first row of what is asked, the held item's line in it
-    seen = xp.asarray(rules.at(state.cells, faced), rules.row_dtype)  # (*B, n)
+    seen = xp.asarray(seen, rules.row_dtype)
     rows = []
     for i in range(rules.n_agents):
         me = slice(i, i + 1)
@@ -29,10 +31,10 @@ def interact(rules: Rules, state: EnvState, choice: Array, events: Events) -> tu
         if rules.drawn_outcomes:
             rows[i] = realised(lookup, rules.spec.symbols.outcomes, rows[i], events.drawn[..., me])
         seen = xp.where(faced == faced[..., me], lookup(rules.left, rows[i]), seen)
-    row = xp.concatenate(rows, axis=-1)
+    row = rules.backend.columns(rows)
     cells = rules.put(state.cells, faced, xp.asarray(seen, rules.cell_dtype))
-    state = state.evolve(cells=cells, pose=state.pose + lookup(rules.swap, row))
-    return state, Events(row, events.stride, events.moved, events.wish, events.drawn)
+    state = state.evolve(cells=cells, pos=pos, pose=pose + lookup(rules.swap, row))
+    return state, Events(row, events.stride, events.moved, events.wish, events.drawn, choice=choice)
 
 
 def _faces(mine: list[Array], theirs: list[Array]) -> Array:

@@ -10,6 +10,7 @@ from cogrid.core.rules import Rules
 def move(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[EnvState, Events]:
     """Turn, then walk to the cell ahead if it is free of things and, after all have chosen, of others."""
     xp, pos = rules.xp, state.pos
+    choice = choice if events.choice is None else events.choice
     stride = rules.lookup(rules.stride, choice)  # (*B, n)
     ahead = pos + stride
     want = wish = xp.where(rules.at(state.cells, rules.on_board(ahead)) < rules.n_walkable, ahead, pos)

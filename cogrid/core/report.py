@@ -37,9 +37,7 @@ def _numbers(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return verbs, np.arange(rules.n_actions, dtype=rules.choice_dtype)
 
 
-def report(
-    rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events
-) -> dict[str, Array]:
+def report(rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events) -> dict[str, Any]:
     """Events by name, their counts, every reward term, and the mask of the next actions; (*B, n, …)."""
     lookup, going = rules.lookup, ~before.done[..., None]  # after the end nothing is reported
     verb = rules.xp.where(going, lookup(rules.verb, events.row), np.int16(0))
@@ -64,8 +62,7 @@ def report(
     }
     if rules.leaves:
         infos["away"] = state.away  # off the board, now
-    paid = components(rules, before, state, choice, events)
-    return infos | {f"reward {name}": points for name, points in paid.items()}
+    return infos | {"rewards": components(rules, before, state, choice, events)}
 
 
 def counts(rules: Rules, before: EnvState, state: EnvState, events: Events, verb: Array) -> Array:

@@ -30,7 +30,7 @@ from cogrid.core.ticks import tick
 
 QUIET = Events()  # before anything has happened
 UNSIGNED = MappingProxyType({size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)})
-StepResult = tuple[EnvState, Array, Array, Array, dict[str, Array]]
+StepResult = tuple[EnvState, Array, Array, Array, dict[str, Any]]
 
 
 def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> StepResult:

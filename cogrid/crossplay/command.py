@@ -21,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "example: python -m cogrid crossplay Overcooked-CrampedRoom-V0 --players random scripted "
         "mine=runs/room/policy-0.npz"
     )
-    parser.add_argument("id", metavar="ID", help="an environment id; see `python -m cogrid list`")
+    parser.add_argument(
+        "id", metavar="ID", help="an environment id, or module:Name or file.py:Name of your own"
+    )
     parser.add_argument(
         "--players",
         nargs="+",

@@ -69,6 +69,8 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...] = ()) -
             if close
             else f"`python -m cogrid list` and cogrid.registered() list the ids of {', '.join(families)}."
         )
+        if is_own(id):
+            hint = "cogrid.make imports a world of your own, and `python -m cogrid play` opens its replays."
         raise ValueError(f"unknown environment id {brief(id)}: {hint}")
     return override(_SPECS[id], overrides, id, adapter)
 
@@ -106,6 +108,14 @@ def find(name: str) -> str:
     there = ", ".join(sorted({*ids, *specs})) or "none: make a cogrid.Spec in it, or register one"
     asked = f"{what!r} is no world of {place}" if what else f"{place} does not have exactly one world"
     raise ValueError(f"{asked}; there are {there}.")
+
+
+def adopt(name: str) -> str:
+    """Import what a name leads to, as `find` does, and make the name itself an id of this process."""
+    spec = spec_of(find(name), {})
+    if name not in _SPECS:
+        register(name, spec)
+    return name
 
 
 def _checked(id: str) -> str:

@@ -7,6 +7,7 @@ import dataclasses
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -20,10 +21,12 @@ from cogrid.train import checkpoints
 from cogrid.train.checkpoints import CHECKPOINT, PREVIOUS, Checkpoint, CheckpointError
 from cogrid.train.evaluation import finish
 from cogrid.train.loop import combined, train
-from cogrid.train.options import Options, check, environment
+from cogrid.train.options import Options, check, environment, usual_observation
 
 # Exit codes: a mistake or a file that cannot be used; NumPy played something differently.
 USAGE, MISMATCH = 2, 22
+#: Defaults that depend on the environment.
+USUAL = MappingProxyType({"observation": "the environment's own"})
 DESCRIPTION = """\
 Train agents that share a network by independent PPO; all seeds learn in one compiled program.
 
@@ -45,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     types: dict[str, Callable[[str], Any]] = {"str": str, "int": count, "float": float}
     for field in dataclasses.fields(Options):
         if field.name == "id":
-            help = f"an environment id ({field.default}); a run that is resumed knows its own"
+            help = f"an environment id, or module:Name or file.py:Name of your own ({field.default}); "
+            help += "a run that is resumed knows its own"
             parser.add_argument("id", metavar="ID", nargs="?", default=argparse.SUPPRESS, help=help)
             continue
         parser.add_argument(
@@ -53,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             type=types[str(field.type)],
             metavar="TEXT" if field.type == "str" else "N",
             default=argparse.SUPPRESS,  # only what is given must agree with a checkpoint
-            help=f"{field.metadata['help']} ({field.default})",
+            help=f"{field.metadata['help']} ({USUAL.get(field.name, field.default)})",
         )
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="for the results (runs/ID)")
     parser.add_argument("--resume", action="store_true", help="continue from the checkpoint in --out")
@@ -122,7 +126,8 @@ def _prepared(
     names = {field.name for field in dataclasses.fields(Options)}
     values = {name: value for name, value in vars(given).items() if name in names}
     _join(parser, given.join)
-    out = given.out or Path("runs") / Path(values.get("id", Options.id)).name.replace(":", "-")
+    name = Path(values.get("id", Options.id)).name.replace(".py", "").replace(":", "-")
+    out = given.out or Path("runs", name)
     checkpoint, there = None, [file for file in (out / CHECKPOINT, out / PREVIOUS) if file.is_file()]
     if given.resume:
         if not there:
@@ -130,12 +135,16 @@ def _prepared(
         checkpoint = _resumed(parser, there, values)
     elif there:
         parser.error(f"{out} holds a run already: add --resume to continue it, or choose another --out.")
-    options = checkpoint.options if checkpoint else Options(**values)
-    if is_own(options.id) and "id" not in values:  # a file that is read must not choose what is imported
+    if checkpoint and is_own(checkpoint.options.id) and "id" not in values:
+        # a file that is read must not choose what is imported
         parser.error(
-            f"the run in {out} learns in {brief(options.id)}, which has to be imported: name it too."
+            f"the run in {out} learns in {brief(checkpoint.options.id)}, which has to be imported: "
+            "name it too."
         )
     try:
+        if not checkpoint:
+            values.setdefault("observation", usual_observation(values.get("id", Options.id)))
+        options = checkpoint.options if checkpoint else Options(**values)
         check(options)
     except (ValueError, TypeError) as error:
         parser.error(str(error))

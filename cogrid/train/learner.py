@@ -67,7 +67,7 @@ class Learner:
         self.env = environment(options)
         self.seen: tuple[int, ...] = self.env.observation_space(0).shape
         terms = self.env.spec.game.rewards()
-        self.score_terms = tuple(f"reward {term.name}" for term in terms if not term.shaping)
+        self.score_terms = tuple(term.name for term in terms if not term.shaping)
         gradient_steps = options.updates * options.epochs * options.minibatches
         rate = optax.linear_schedule(options.learning_rate, 0.0, gradient_steps)
         self.optimizer = optax.chain(
@@ -122,9 +122,9 @@ class Learner:
         (state, obs), steps = jax.lax.scan(one, (state, obs), jax.random.split(key, self.options.num_steps))
         return state, obs, steps
 
-    def score(self, infos: dict[str, Array]) -> Array:
+    def score(self, infos: dict[str, Any]) -> Array:
         """(…, ) points of a step without shaping, as the mean over the agents."""
-        return jnp.stack([infos[name].mean(axis=-1) for name in self.score_terms]).sum(axis=0)
+        return jnp.stack([infos["rewards"][name].mean(axis=-1) for name in self.score_terms]).sum(axis=0)
 
     def learn(self, run: Run, steps: Steps, obs: Array, key: Array) -> tuple[Network, Any, Array]:
         """Several passes over the steps, in minibatches."""

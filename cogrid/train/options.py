@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.envs.registry import make
+from cogrid.envs.registry import find, make, spec_of
 
 OBSERVATIONS = ("features", "lossless", "window")
 _TYPES = MappingProxyType({"str": str, "int": int, "float": int | float})
@@ -66,6 +66,12 @@ def from_json(values: dict[str, Any]) -> Options:
         if not isinstance(getattr(options, field.name), _TYPES[str(field.type)]):
             raise TypeError(field.name)
     return options
+
+
+def usual_observation(id: str) -> str:
+    """What the environment itself shows, or the whole grid where that is nothing."""
+    own = spec_of(find(id), {}).observation
+    return own if own in OBSERVATIONS else "lossless"
 
 
 def environment(options: Options) -> CoGridEnv:

@@ -64,6 +64,8 @@ def test_equal_to_the_vector_environment(backend, mode) -> None:
         assert not terminations.any()
         assert (rewards.dtype, terminations.dtype, truncations.dtype) == (np.float32, bool, bool)
         np.testing.assert_array_equal(infos["verb"].reshape(B, N), told["verb"])
+        for name, paid_by_term in told["rewards"].items():
+            np.testing.assert_array_equal(infos["rewards"][name].reshape(B, N), paid_by_term)
         assert isinstance(obs, np.ndarray)
         obs[:] = 0  # the caller's own
         assert ("totals" in infos) == truncations.any()
@@ -145,7 +147,8 @@ def test_infos_as_a_list(mode) -> None:
     last = infos[LENGTH - 1][0]
     assert last["totals"]["l"] == LENGTH
     assert ("final_obs" in last) == ("final_info" in last) == (mode == "same-step")
-    assert {"verb", "action_mask", "reward ingredient"} <= set(infos[0][0])
+    assert {"verb", "action_mask", "rewards"} <= set(infos[0][0])
+    assert infos[0][0]["rewards"]["ingredient"] == 0
     assert "totals" not in infos[0][0]
 
 

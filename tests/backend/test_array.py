@@ -70,3 +70,14 @@ def test_at_once_is_called_for_the_whole_batch_under_vmap() -> None:
     assert shapes[-1] == ((2, 3), (2, 3, 1), (2, 3)), "what is not mapped is repeated"
     scanned = jax.vmap(lambda x: jax.lax.scan(lambda c, y: (one(c, y, x), None), x, b)[0])(more)
     np.testing.assert_array_equal(scanned, [3, 7])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_columns_are_put_together_in_order(backend: str, batch: tuple[int, ...], n: int) -> None:
+    chosen, whole = get_backend(backend), np.random.default_rng(n).integers(99, size=(*batch, n))
+    whole = whole.astype(np.int16)
+    found = chosen.columns([chosen.xp.asarray(whole[..., i : i + 1]) for i in range(n)])
+    assert found.dtype == np.int16
+    np.testing.assert_array_equal(found, whole)

@@ -59,9 +59,11 @@ def test_a_gpus_way_plays_the_same(
             np.testing.assert_array_equal(mine, other)
         bumped += int(((ours.pos == before) & (joint < 4)).sum())
     assert bumped > steps, "agents were in each other's way"
-    assert "_select" in elsewhere
     if id == "Arena-V0":
         assert "all_passes" in elsewhere
+        assert "_select" not in elsewhere, "too many agents"
+    else:
+        assert {"_select", "_through_words", "chosen"} <= {*elsewhere}
 
 
 @pytest.mark.parametrize("index", [[3], [0, 5], [1, 2, 4]])
@@ -78,3 +80,28 @@ def test_places_and_ticks(elsewhere: list[str], index: list[int]) -> None:
     wide[:, where] = [[1], [2], [0], [1]]
     np.testing.assert_array_equal(jax.lookup_at(ticks, jax.xp.asarray(wide), where), ticks[wide])
     assert elsewhere == ["choose", "<lambda>"]
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 2)])
+def test_through_words_and_back(elsewhere: list[str], shape: tuple[int, ...]) -> None:
+    """All widths, the least and the largest numbers, and more than fit into one word."""
+    from cogrid.backend.array import get_backend
+
+    jax = get_backend("jax")
+    kinds = (np.int8, np.int16, np.int8, np.uint8, np.int32, np.int16, np.int8)
+    values = [np.resize([np.iinfo(kind).min, np.iinfo(kind).max], shape).astype(kind) for kind in kinds]
+    found = jax.apart(*(jax.xp.asarray(value) for value in values))
+    assert elsewhere == ["_through_words"]
+    assert [value.dtype for value in found] == [np.dtype(kind) for kind in kinds]
+    for value, other in zip(values, found, strict=True):
+        np.testing.assert_array_equal(value, other)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_columns_are_chosen_by_number(elsewhere: list[str], n: int) -> None:
+    from cogrid.backend.array import get_backend
+
+    jax, whole = get_backend("jax"), np.arange(3 * n, dtype=np.int16).reshape(3, n)
+    found = jax.columns([jax.xp.asarray(whole[:, i : i + 1]) for i in range(n)])
+    assert elsewhere == ["chosen"]
+    np.testing.assert_array_equal(found, whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench import suites
 from bench.measure.measures import MEASURES
 from bench.suites import ALL_MODES, KITCHENS, SWEEP, chunk, full, quick, select
 from cogrid.benchmarks.case import Case
@@ -69,3 +70,25 @@ def test_selection() -> None:
         "jax-vmap": 16,
         "jax-scan": 64,
     }
+
+
+def test_an_environment_that_the_suite_lacks_is_measured_as_cramped_room_is() -> None:
+    quick = suites.quick()
+    kitchen = suites.with_layouts(quick, ["countercircuit"])[len(quick) :]
+    assert {case.id for case in kitchen} == {"Overcooked-CounterCircuit-V0"}
+    assert {case.mode for case in kitchen} == {mode for mode, _ in suites.ALL_MODES}
+    full = suites.full()
+    assert {case for case in kitchen if case.batch in (1, 1024)} <= set(full)  # the same cases as there
+    (forage, *_) = other = suites.with_layouts(full, ["Foraging-10x10-3p-3f"])[len(full) :]
+    assert (forage.id, forage.workload, forage.steps) == ("Foraging-10x10-3p-3f-V0", "random", suites.SHORT)
+    assert len(other) == len(kitchen)
+    short = suites.with_layouts(suites.standard(), ["Goals"])[len(suites.standard()) :]
+    assert {case.id for case in short} == {"Goals-V0"}
+    assert max(case.steps for case in short) <= 64  # the passes of an A/B
+    assert suites.with_layouts(quick, ["Cramped", "Arena"]) == quick
+
+
+def test_a_name_means_the_classic_kitchens_first() -> None:
+    assert suites.matching("Cramped")[0] == suites.CRAMPED
+    assert suites.matching("pipeline") == ["OvercookedAI-Pipeline-V0"]
+    assert suites.matching("nowhere") == []

@@ -18,7 +18,7 @@ from cogrid.adapters.jaxmarl import JaxMARLEnv
 from tests.clients.support import run_section
 
 ROOM = "Overcooked-CrampedRoom-V0"
-B, STEPS, LENGTH = 8, 50, 20
+B, STEPS, LENGTH = 32, 50, 20
 NARROW = """
     XPSX
     O  O

@@ -65,6 +65,9 @@ def test_seeds_and_attributes() -> None:
     np.testing.assert_array_equal(env.reset(), first)
     assert not np.array_equal(env.reset(), first), "without a seed the episodes go on differently"
     assert {"action_mask"} == set(env.reset_infos[0])
+    told = env.step(np.full(B * N, 4))[3][B * N - 1]
+    assert told["rewards"] == {"delivery": 0, "ingredient": 0, "soup": 0, "dish": 0}
+    assert told["verb"].shape == ()
     assert env.get_attr("n_agents", [0, 3]) == [N, N]
     assert env.env_is_wrapped(Monitor) == [True] * (B * N)
     assert not env.has_attr("no_such_thing")

@@ -31,8 +31,14 @@ def after(spec: Any, backend: str, state: Any, *joint: Any) -> tuple[Any, Any, A
     numbers = [action if isinstance(action, int) else env.action_names.index(action) for action in joint]
     step = env.rules.backend.compiled(env.step_fn)
     state, _, rewards, done, infos = step(state, np.array(numbers, np.int32))
-    named = {name: np.asarray(value) for name, value in infos.items()}
+    named = {name: np.asarray(value) for name, value in flat(infos).items()}
     return state, np.asarray(rewards), bool(done), named | {"verbs": [env.verbs[k] for k in named["verb"]]}
+
+
+def flat(infos: dict[str, Any]) -> dict[str, Any]:
+    """The infos with the reward terms beside the others, as "reward NAME"."""
+    terms = {f"reward {name}": points for name, points in infos["rewards"].items()}
+    return {name: value for name, value in infos.items() if name != "rewards"} | terms
 
 
 def drawn(spec: Any, backend: str, state: Any) -> str:
@@ -90,13 +96,13 @@ def tape(spec: Any, backend: str, actions: np.ndarray[Any, Any], batched: bool =
         frames = []
         for joint in actions:
             state, obs, rewards, done, infos = env.step_fn(state, joint)
-            frames.append(state.stored() | infos | {"obs": obs, "rewards": rewards, "done": done})
+            frames.append(state.stored() | flat(infos) | {"obs": obs, "rewards": rewards, "done": done})
         return {name: np.stack([frame[name] for frame in frames]) for name in frames[0]}
     import jax
 
     def advance(state: Any, joint: Any) -> Any:
         state, obs, rewards, done, infos = jax.vmap(env.jax_step)(state, joint)
-        return state, state.stored() | infos | {"obs": obs, "rewards": rewards, "done": done}
+        return state, state.stored() | flat(infos) | {"obs": obs, "rewards": rewards, "done": done}
 
     first = jax.jit(jax.vmap(env.jax_reset))(words)[0]
     frames = jax.jit(lambda state, actions: jax.lax.scan(advance, state, actions)[1])(first, actions)

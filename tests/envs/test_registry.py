@@ -75,7 +75,9 @@ def test_replays_of_own_worlds_never_import(tmp_path: Path) -> None:
     replay.verify("numpy")
     foreign = Replay.parse(replay.text().replace(str(OWN), str(tmp_path / "evil.py")))
     (tmp_path / "evil.py").write_text("raise SystemExit('imported')", encoding="utf-8")
-    with pytest.raises(ValueError, match="unknown environment id"):
+    with pytest.raises(
+        ValueError, match=r"unknown environment id '.*evil.py': cogrid.make imports a world of your own"
+    ):
         foreign.verify()
     with pytest.raises(ValueError, match="unknown environment id"):
         Session(str(tmp_path / "evil.py"))

@@ -188,17 +188,18 @@ def _count(pair: Pair, met: Counter[str], before: Any, after: Any, infos: dict[s
     for verb in filter(None, verbs):
         if times := int((names == verb).sum()):
             met[f"did: {verb.split(' ')[0] if verb.startswith('pot ') else verb}"] += times
-    points = infos["reward delivery"][:, 0]
+    points = infos["rewards"]["delivery"][:, 0]
     correct, slot = points > 0, _recipe(pair, before) != _recipe(pair, after)
     met["soup of the recipe delivered"] += int(correct.sum())
     met["two deliveries at once"] += int(((names == "deliver").sum(axis=1) > 1).sum())
     met["contested cells and blocked ways"] += int(infos["counts"][..., -2].sum())
-    if "reward dish" in infos and pair.n > 1:
+    if "dish" in infos["rewards"] and pair.n > 1:
         beside = (names[:, 1] == "take dish") & np.isin(
             names[:, 0], [*_BESIDE, *(v for v in verbs if "pot " in v)]
         )
         met["dish taken beside another's deed"] += int(beside.sum())
-        met["paid dish beside another's deed"] += int((beside & (infos["reward dish"][:, 1] > 0)).sum())
+        paid = infos["rewards"]["dish"][:, 1] > 0
+        met["paid dish beside another's deed"] += int((beside & paid).sum())
     met["option cook_start='interact': steps"] += len(names) * (game.cook_start == "interact")
     met["option cook_start='auto': steps"] += len(names) * (game.cook_start == "auto")
     if game.negative_rewards:

@@ -24,12 +24,13 @@ import jax
 
 import cogrid
 from cogrid.__main__ import main as cogrid_main
+from cogrid.envs import registry
 from cogrid.placement import place
 from cogrid.policies import policy_of
 from cogrid.replay import Replay
 from cogrid.train import checkpoints, command, loop
 from cogrid.train.learner import Learner, Recorded, Run, Steps
-from cogrid.train.options import Options
+from cogrid.train.options import Options, usual_observation
 
 SMALL = (
     *("--steps", "96", "--num-envs", "4", "--num-steps", "8", "--chunk", "1", "--seeds", "2"),
@@ -450,11 +451,18 @@ def test_several_devices_play_what_numpy_plays(tmp_path: Path, capsys: pytest.Ca
 
 def test_any_world_can_be_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One that knows neither soups nor shaping, seen through a window."""
-    assert main(["Arena-V0", *SMALL, "--observation", "window", "--out", str(tmp_path)]) == 0
+    assert main(["Arena-V0", *SMALL, "--out", str(tmp_path)]) == 0
     assert "Arena-V0: mean return 0.0 in 100 episodes" in capsys.readouterr().out
     env = cogrid.make("Arena-V0")
     env.reset(seed=0)
     assert list(policy_of(str(tmp_path / "policy-0.npz"), env.rules)(env.env_state)) == [0, 1, 2, 3]
+
+
+def test_a_world_is_seen_as_it_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    cogrid.register("Dark-V0", cogrid.make("Arena-V0", observation="none").spec)
+    kinds = {"Overcooked-CrampedRoom-V0": "features", "Arena-V0": "window", "Dark-V0": "lossless"}
+    assert {id: usual_observation(id) for id in kinds} == kinds
 
 
 def test_the_extra_is_named_where_it_is_missing(

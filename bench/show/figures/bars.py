@@ -85,6 +85,8 @@ def speeds(results: Iterable[Result]) -> Figure | None:
     figure = Figure(figsize=(9, 1.2 + 0.3 * sum(sizes)), layout="constrained")
     axes = figure.subplots(len(groups), sharex=True, squeeze=False, height_ratios=sizes)[:, 0]
     middles = [row.numbers.median for _, group in groups for row in group if row.is_ok] or [1.0]
+    low = min(middles) / 2
+    high = max(middles) * (max(middles) / low) ** 0.3  # room for the text, a share of the axis
     for axis, (panel, group) in zip(axes, groups, strict=True):
         axis.set_title(f"{group[0].case.environment}, {panel.title}", loc="left", fontsize=9)
         for y, row in enumerate(group):
@@ -95,7 +97,7 @@ def speeds(results: Iterable[Result]) -> Figure | None:
             doubt = f" ({row.doubt})" if row.doubt else ""
             beside(axis, engineering(row.numbers.median, row.unit) + doubt, (row.numbers.median, y))
         name_bars(axis, [mode_of(row) for row in group])
-        axis.set(xscale="log", xlim=(min(middles) / 2, 20 * max(middles)))  # room for the text
+        axis.set(xscale="log", xlim=(low, high))
         engineering_axis(axis, "x", "", log=True)
     axes[-1].set_xlabel("steps per second of the whole batch")
     return with_heading(figure, found, "Steps per second")

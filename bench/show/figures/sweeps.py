@@ -124,7 +124,7 @@ def chunks(results: Iterable[Result]) -> Figure | None:
             axis.set_xscale("log", base=2)
             engineering_axis(axis, "x", "")
             engineering_axis(axis, "y", label, unit)
-            axis.set_ylim(bottom=0)
+            axis.set_ylim(0, 1.03 * axis.get_ylim()[1])  # from zero, and no marker cut at the top
         used.set_xlabel("steps in one scan (chunk)")
         used.xaxis.set_major_locator(FixedLocator(sorted({chunk_of(row) for rows in sweeps for row in rows})))
     return legend(figure)

@@ -29,6 +29,13 @@ def test_a_file_without_sweeps_is_not_plotted_in_silence(
     assert "no plot has enough rows" in capsys.readouterr().err
 
 
+def test_a_plot_names_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for file, batches in (("before", (1, 10)), ("after", (10, 100))):
+        results.write(tmp_path / file, result([row(batch=n) for n in batches]))
+    assert bench("plot", tmp_path / "before", tmp_path / "after", "--folder", tmp_path / "plots") == 0
+    assert "the newest is drawn; `python -m bench compare` shows all (1 left out)" in capsys.readouterr().err
+
+
 def test_an_export_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results.write(tmp_path / "r.json", result())
     arguments = ("export", tmp_path / "r.json", "--to", "csv", "-o", tmp_path / "r.csv")

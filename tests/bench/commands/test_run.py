@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as replace_case
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from bench import ab, suites
+from bench import ROOT, ab, runner, suites
 from bench.commands.parser import parse
 from bench.commands.run import exit_code
 from bench.exit_codes import Code
+from bench.measure.plan import Plan
 from bench.records import Git
 from bench.storage import machine, results
+from cogrid.envs import registry
 from tests.bench.commands.support import Measured, bench
 from tests.bench.support import around, paired, result, row
 from tests.support import HAS_JAX
@@ -45,6 +48,28 @@ def test_the_toy_is_changed_by_its_options(measured: Measured, tmp_path: Path) -
     assert [dict(case.options) for case in measured] == [
         {"num_agents": 3, "map_size": 9, "density": 0.2} for _ in range(2)
     ]
+
+
+def test_a_world_of_ones_own(
+    measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its file, in the modes of the suite; a worker, which knows only the name, measures it too."""
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    own = str(ROOT / "examples" / "own_environment.py")
+    choice = ("--layout", own, "--backend", "numpy", "--set", "growth=2")
+    assert bench("run", *choice, "-o", tmp_path / "r.json") == 0
+    measured.planted = {"unit": "s", "samples": [2e-4], "parts": {"interact": 5e-5, "move": 1e-4}}
+    assert bench("profile", "--layout", own, "--batch", 16, "-o", tmp_path / "p.json") == 0
+    first, second, *profiled = measured
+    assert [(case.id, case.mode) for case in (first, second)] == [(own, "numpy-single"), (own, "numpy-batch")]
+    assert {(case.id, case.measure) for case in profiled} == {(own, "profile")}
+    found = runner.in_own_process(replace_case(second, batch=4, steps=2), Plan(1, iterations=1))
+    assert (found.status, found.agents) == ("ok", 2), found.error
+    capsys.readouterr()
+    assert bench("run", "--layout", own, "--against", "HEAD") == 2
+    assert "is one of your own" in capsys.readouterr().err
+    assert bench("run", "--layout", "nowhere.py:Spec") == 2
+    assert "nowhere.py cannot be imported" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -125,6 +150,7 @@ def test_a_required_platform_that_is_absent_exits_69(
             "--layout 'Nowhere' is in no id: `python -m cogrid list` shows",
         ),
         (("run", "--layout", "CrampedRoom", "--agents", "3"), "toy arena, which is not selected"),
+        (("profile", "--layout", "CrampedRoom", "--agents", "3"), "toy arena, which is not selected"),
         (("run", "--tag", "a/b"), "--tag 'a/b' becomes a part of a file's name"),
         (("run", "--resume", "--full"), "--resume finishes what was planned, so leave out --full"),
         (("run", "--output", __file__), "exists already"),

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.commands.validate import size_of
 from bench.exit_codes import Code, UsageError
 from bench.experiments import validation
-from bench.experiments.validation import Run, planned, scenes, size_of
+from bench.experiments.validation import Run, planned, scenes
 from bench.experiments.validation_files import Log, Validation
 from bench.measure import training
 from bench.storage import results
@@ -162,7 +163,13 @@ def test_a_size_that_is_none(size: str) -> None:
 
 
 def test_sizes() -> None:
-    assert [size_of(text) for text in ("smoke", "soak", "7", "1_000")] == [20_000, 250_000, 7, 1000]
+    assert [size_of(text) for text in ("smoke", "soak", "7", "1_000", "1e4")] == [
+        20_000,
+        250_000,
+        7,
+        1000,
+        10_000,
+    ]
 
 
 if HAS_JAX:

@@ -129,7 +129,22 @@ def test_as_many_steps_and_samples_as_asked_for(monkeypatch) -> None:
     parts = numpy_phases(case("numpy", 5), Plan(3, iterations=31, warmup_iterations=2))
     assert seen == [(7, 3)]
     assert len(parts.wholes) == 3
-    assert parts.means.keys() == parts.seconds.keys()
+    assert parts.means.keys() == {*parts.seconds, "wall"}
+    numpy_phases(case("numpy", 5), Plan(3, iterations=1))
+    assert seen[1] == (3, 3)  # a step for each sample
+
+
+def test_one_step_is_enough_for_phases_that_only_some_games_have() -> None:
+    orders = Case("Overcooked-CrampedMixedKitchen-V0", "numpy-single", measure="profile")
+    parts = numpy_phases(orders, Plan(1, iterations=1))
+    assert len(parts.seconds) > len(PHASES)
+
+
+def test_means_and_medians_are_of_the_same_steps() -> None:
+    parts = numpy_phases(case("numpy", None))
+    assert sum(parts.means[name] for name in parts.seconds) < parts.means["wall"]
+    printed = table({"Toy": parts})
+    assert printed[-1][1].split()[1] == f"{parts.means['wall'] * 1e6:.1f}"
 
 
 if HAS_JAX:

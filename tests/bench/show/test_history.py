@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.exit_codes import UsageError
-from bench.records import Result, Row
+from bench.records import Against, Result, Row
 from bench.show.history import history
 from bench.storage import results
 from tests.bench.support import around, result, row
@@ -183,10 +183,20 @@ def test_a_folder_without_results(tmp_path: Path) -> None:
 
 
 def test_what_a_run_was_for_is_told(tmp_path: Path) -> None:
-    described = result(tag="last", description="a colder cache")
-    text = history(write(tmp_path, result(tag="first"), described))
-    assert "last: a colder cache, 3fabcf2" in text
-    assert "first: " not in text
+    described = result(tag="last", description="a colder cache", created=DAYS[1])
+    text = history(write(tmp_path, result(created=DAYS[0]), described))
+    assert "\nlast: 2026-11-11 10:30, a colder cache, quick, 3fabcf2" in text
+    assert "\n2026-11-10 10:30: quick, 3fabcf2" in text
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [("NPROC=2", "A/B with and without NPROC=2"), ("", "A/B against main")],
+)
+def test_an_a_b_names_what_it_compared(tmp_path: Path, setting: str, words: str) -> None:
+    run = result(tag="x", created=DAYS[0])
+    run.configuration.against = Against("main", "3fabcf2", None, setting)
+    assert f"x: 2026-11-10 10:30, {words}, 3fabcf2" in history(write(tmp_path, run))
 
 
 def test_scaling_is_that_of_the_latest_sweep_and_never_nothing(tmp_path: Path) -> None:

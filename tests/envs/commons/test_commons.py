@@ -300,7 +300,7 @@ def test_figures_of_episodes_are_those_of_their_steps(backend: str) -> None:
     for step in range(60):
         away += np.asarray(infos["away"]).sum(axis=-1)
         *_, infos = vec.step(draw.integers(0, vec.rules.n_actions, (16, 2)))
-        eats = np.asarray(infos["reward apples"])
+        eats = np.asarray(infos["rewards"]["apples"])
         eaten, times = eaten + eats, times + step * eats
     found = figures(infos)
     assert infos["_episode"].all()

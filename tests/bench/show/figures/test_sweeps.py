@@ -161,5 +161,12 @@ def test_chunks_show_speed_and_memory() -> None:
     assert [tick.get_text() for tick in figure.axes[1].get_xticklabels()] == ["1", "16", "256", "512"]
 
 
+def test_the_highest_memory_is_inside_the_picture() -> None:
+    rows = [row(batch=9, steps=n, memory={"peak_rss_bytes": 300_000_000 + n}) for n in (16, 64)]
+    used = drawn(chunks([result(rows)])).axes[1]
+    assert used.get_ylim()[0] == 0
+    assert used.get_ylim()[1] > 1.02 * 300_000_064
+
+
 def test_other_modes_have_no_chunks() -> None:
     assert chunks([result([row(mode="jax-vmap", steps=steps) for steps in (1, 2)])]) is None
