@@ -59,6 +59,10 @@ class JaxBackend:
 
         return _on_cpu_else(few, lambda array: self.lookup(table, array), array)
 
+    def lookup_bytes(self, table: Any, index: Any) -> Any:
+        """Rows in words of several bytes: on a CPU a gather copies element by element."""
+        return _bytes(self.lookup(_words(table), index), table.shape[1])
+
     def rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """For a batch as below; alone as defined: that is so little work for XLA that it wakes no thread."""
         if board.ndim > 1:

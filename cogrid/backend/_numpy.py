@@ -35,6 +35,10 @@ class NumpyBackend:
         out[..., index] = table[array.take(index, axis=-1)]
         return out
 
+    def lookup_bytes(self, table: Any, index: Any) -> Any:
+        """NumPy copies a row at once."""
+        return table.take(index, axis=0)
+
     def rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
         """As defined: NumPy copies a row at once."""
         return table.take(np.where(own, mine[..., None], board[..., None, :]), axis=0)

@@ -36,6 +36,9 @@ class Backend(Protocol):
     def lookup_at(self, table: Array, array: Array, index: np.ndarray[Any, Any]) -> Array:
         """`table[array]`, where only the entries at a constant `index` of the last axis can change by it."""
 
+    def lookup_bytes(self, table: Array, index: Array) -> Array:
+        """`lookup` in a table of bytes, (rows, bytes)."""
+
     def rows(self, table: Array, board: Array, mine: Array, own: Array) -> Array:
         """Rows of a byte table for a board that n agents share, but for the cells that each has of its own.
 
