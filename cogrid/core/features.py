@@ -92,7 +92,8 @@ class Faced:
         table = rules.symbols(self.of_thing, np.float32)
 
         def faced(state: EnvState) -> Array:
-            ahead = rules.on_board(state.pos + rules.lookup(rules.front, state.pose))
+            ahead = state.pos + rules.lookup(rules.front, state.pose)
+            ahead = rules.on_board(ahead) if rules.leaves else ahead
             seen = rules.lookup(table, rules.at(state.cells, ahead))
             if rules.leaves:
                 seen = rules.xp.where(state.away[..., None], np.float32(0), seen)

@@ -16,7 +16,8 @@ def interact(rules: Rules, state: EnvState, choice: Array, events: Events) -> tu
     if rules.aims:
         return _aimed(rules, state, choice, events)
     xp, lookup = rules.xp, rules.lookup
-    faced = rules.on_board(state.pos + lookup(rules.front, state.pose))  # (*B, n)
+    faced = state.pos + lookup(rules.front, state.pose)  # (*B, n)
+    faced = rules.on_board(faced) if rules.leaves else faced
     if rules.guarded:
         idle = rules.noop * rules.n_poses + xp.asarray(state.pose, rules.choice_dtype)
         choice = xp.where(rules.backend.any_other(_faces, faced, state.pos), idle, choice)

@@ -13,7 +13,8 @@ def move(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
     choice = choice if events.choice is None else events.choice
     stride = rules.lookup(rules.stride, choice)  # (*B, n)
     ahead = pos + stride
-    want = wish = xp.where(rules.at(state.cells, rules.on_board(ahead)) < rules.n_walkable, ahead, pos)
+    inside = rules.on_board(ahead) if rules.leaves else ahead
+    want = wish = xp.where(rules.at(state.cells, inside) < rules.n_walkable, ahead, pos)
     meet = _contend if rules.swaps else _meet
     if rules.n_agents > 1:
 

@@ -34,7 +34,7 @@ class Offsets:
 
     def between(self, pos: Array, who: np.ndarray[Any, Any]) -> Array:
         """(*B, n, k, 2) rows and columns from every agent to those in `who` (n, k), as parts of the board."""
-        wide = self.lookup(self.wide, self.rules.on_board(pos))  # (*B, n)
+        wide = self.lookup(self.wide, self.rules.on_board(pos) if self.rules.leaves else pos)  # (*B, n)
         offsets = self.lookup(self.table, self.pick(wide, who) - (wide - self.zero)[..., None])
         if self.rules.leaves:
             away = pos >= self.rules.n_cells
