@@ -170,7 +170,7 @@ class Errands(Game):
         return "parcel" if thing == "gone" else thing
 
     def remaining(self, thing: Any) -> int:
-        return {"debt": 2, "credit": -1}.get(thing, 0)
+        return {"debt": 2, "paid": 1, "credit": -1}.get(thing, 0)
 
     def rewards(self) -> Any:
         load = Price("load", lambda action, held: -0.5 if held and action != "noop" else 0.0)
@@ -180,23 +180,24 @@ class Errands(Game):
         return {"floor": "  ", "wall": "##"}.get(thing) or f"{thing[0]} "
 
 
-ERRANDS = Spec(Errands(), "#######\n#1pBdc#\n#2    #\n#c   d#\n#######", observation="none", max_steps=400)
+ERRANDS = Spec(Errands(), "#######\n#1pBdc#\n#2    #\n#c  cd#\n#######", observation="none", max_steps=400)
 
 
 @each_backend
 def test_final_verbs_prices_by_hand_and_what_makes_up_for_something(backend: str) -> None:
-    """Agent 0 takes a parcel, then boards the bus; agent 1 pays one of two debts, and the credits the other.
+    """Agent 0 takes a parcel, then boards the bus; agent 1 pays one of two debts, and the credits the rest.
 
     > p b d c          >pp b d c              p b d c              p b p c
     ^           ->     ^           …        ^p          …        ^p^         all have ended
-    c       d          c       d          c       d          c       d
+    c     c d          c     c d          c     c d          c     c d
     """
     env = made(ERRANDS, backend)
     state = env.replace(fresh(ERRANDS, backend), agent_dir=np.array([0, 3]))
-    assert drawn(ERRANDS, backend, state) == picture("> p b d c\n^\nc       d")
+    assert drawn(ERRANDS, backend, state) == picture("> p b d c\n^\nc     c d")
     state, rewards, done, infos = after(ERRANDS, backend, state, "interact", "noop")
     assert (infos["verbs"], rewards.tolist()) == (["fetch", ""], [0.0, 0.0])  # the hand was empty before
-    assert drawn(ERRANDS, backend, state) == picture(">pp b d c\n^\nc       d")
+    assert not done  # 1 remains
+    assert drawn(ERRANDS, backend, state) == picture(">pp b d c\n^\nc     c d")
     _, rewards, _, _ = after(ERRANDS, backend, state, "left", "noop")
     assert rewards.tolist() == [-0.5, 0.0]
     _, rewards, _, _ = after(ERRANDS, backend, state, 99, "noop")  # out of range is the noop
@@ -207,7 +208,7 @@ def test_final_verbs_prices_by_hand_and_what_makes_up_for_something(backend: str
     assert np.asarray(state.ended).tolist() == [True, False]
     state, rewards, done, infos = after(ERRANDS, backend, state, "interact", "interact")
     assert (infos["verbs"], rewards.tolist(), done) == (["", "pay"], [0.0, 0.0], True)
-    assert drawn(ERRANDS, backend, state) == picture("  p b p c\n    ^p^\nc       d")
+    assert drawn(ERRANDS, backend, state) == picture("  p b p c\n    ^p^\nc     c d")
 
 
 def test_errands_parity_and_conformance() -> None:
