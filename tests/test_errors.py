@@ -59,8 +59,11 @@ def test_unknown_id_with_close_matches(make) -> None:
     assert ARENA not in text
 
 
-def test_unknown_id_without_close_matches_lists_all() -> None:
-    assert_names(complaint(lambda: cogrid.make("zzz")), "'zzz'", *cogrid.registered())
+def test_unknown_id_without_close_matches_names_the_families_and_who_lists_all() -> None:
+    families = ("arena", "commons", "foraging", "goals", "overcooked", "search_rescue")
+    told = complaint(lambda: cogrid.make("zzz"))
+    assert_names(told, "'zzz'", "python -m cogrid list", "cogrid.registered()", *families)
+    assert len(told) < 300, "there are too many ids for a sentence"
 
 
 @pytest.mark.parametrize("id", [None, 5, ["Arena-V0"]])
