@@ -12,6 +12,7 @@ from bench.measure.gpu.programs import PROGRAMS
 from bench.measure.measures import named
 from cogrid.benchmarks.case import Case
 from cogrid.envs.overcooked.specs import CLASSIC
+from cogrid.envs.registry import family_of
 
 CRAMPED = "Overcooked-CrampedRoom-V0"
 ARENA = "Arena-V0"
@@ -160,9 +161,10 @@ def gpu(variant: str, everything: bool = False, device: str = "a100") -> list[Ca
         "none": ("scan", "rollout"),
         "features": ("scan",),
     }
+    others = programs if everything else ("step", "renew")  # unrolled rollouts take half a minute each
     cases = [
         *(_compiled(target, CRAMPED, kind, one) for kind, some in kinds.items() for one in some),
-        *(_compiled(target, id, None, one) for id in _families(everything) for one in programs),
+        *(_compiled(target, id, None, one) for id in _families(everything) for one in others),
         [Case(ARENA, "jax-scan", 1024, 128, measure=f"{target}-scan", options=options(**WINDOWED))],
     ]
     if everything:
@@ -195,8 +197,8 @@ def _families(everything: bool) -> list[str]:
         return ids
     first: dict[str, str] = {}
     for id in ids:
-        first.setdefault(id.partition("-")[0], id)
-    return [id for family, id in first.items() if family != CRAMPED.partition("-")[0]]
+        first.setdefault(family_of(id), id)
+    return [id for family, id in first.items() if family != family_of(CRAMPED)]
 
 
 def matching(layout: str) -> list[str]:
