@@ -93,11 +93,9 @@ class Faced:
 
         def faced(state: EnvState) -> Array:
             ahead = state.pos + rules.lookup(rules.front, state.pose)
-            ahead = rules.on_board(ahead) if rules.leaves else ahead
-            seen = rules.lookup(table, rules.at(state.cells, ahead))
-            if rules.leaves:
-                seen = rules.xp.where(state.away[..., None], np.float32(0), seen)
-            return seen
+            inside = rules.on_board(ahead) if rules.leaves else ahead
+            seen = rules.lookup(table, rules.at(state.cells, inside))
+            return rules.xp.where(state.away[..., None], np.float32(0), seen) if rules.leaves else seen
 
         return faced
 
