@@ -254,7 +254,7 @@ class _Watch(threading.Thread):
         """Until the end of this process, or of another one."""
         try:
             self.client.wait_at_barrier(f"cogrid-{self.process}", FOREVER)
-        except Exception as error:
+        except Exception as error:  # JAX has many kinds for it: all mean that a process has gone
             self.heard = True
             if not self.ending:
                 self.leave(_who_died(str(error)))
@@ -305,7 +305,7 @@ class _Watch(threading.Thread):
             os._exit(1)
         try:
             self.client.wait_at_barrier("cogrid-end", 1000 * self.heartbeat)
-        except Exception as error:
+        except Exception as error:  # the same
             if not TIME_IS_UP.search(str(error)):  # somebody died: the watch says who
                 self.speak()
             self.ending = True

@@ -198,7 +198,10 @@ if __name__ == "__main__":
     if importlib.util.find_spec("jax") is None:
         sys.exit("the suite compares NumPy with JAX, which is not installed: run pip install '.[jax]' here.")
     try:
-        repeated(times, in_a_fresh_process) if times > 1 else run_benchmark_suite()
+        if times > 1:
+            repeated(times, in_a_fresh_process)
+        else:
+            run_benchmark_suite()
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         sys.exit(130)

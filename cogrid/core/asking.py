@@ -17,8 +17,8 @@ def asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, .
     try:
         answer = hook(*about.values())
         hash(answer)
-    except Exception as error:
-        error.add_note(f"{type(game).__name__}.{hook.__name__} was asked about {_words(about)}")
+    except Exception as error:  # an author's function may raise anything
+        error.add_note(f"{type(game).__name__}.{hook.__name__} was asked about {question(about)}")
         raise
     return branches(answer)
 
@@ -28,13 +28,14 @@ def things_asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Br
     found = asked(game, hook, **about)
     if any(thing is None for thing, _ in found):
         raise TypeError(
-            f"{type(game).__name__}.{hook.__name__} answers None for {_words(about)}: "
+            f"{type(game).__name__}.{hook.__name__} answers None for {question(about)}: "
             "return a thing, the same one where nothing changes."
         )
     return found
 
 
-def _words(about: Mapping[str, Any]) -> str:
+def question(about: Mapping[str, Any]) -> str:
+    """What a hook was asked about, for a sentence."""
     return " and ".join(f"{name} {brief(value)}" for name, value in about.items())
 
 

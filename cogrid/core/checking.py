@@ -13,6 +13,7 @@ import numpy as np
 
 from cogrid.backend.array import brief
 from cogrid.core.answers import Aim, Near, OneCell, Placed, View
+from cogrid.core.asking import question
 from cogrid.core.game import AnyReward, Game
 from cogrid.core.hooks import written
 from cogrid.core.slots import slots_of
@@ -129,12 +130,8 @@ def check_answers(spec: Spec) -> None:
 def _check(game: Game, hook: str, about: Mapping[str, Any], kind: Kind) -> None:
     answer = getattr(game, hook)(*about.values())
     if not kind.fits(answer):
-        words = f" for {_words(about)}" if about else ""
+        words = f" for {question(about)}" if about else ""
         raise TypeError(f"{type(game).__name__}.{hook} answers {brief(answer)}{words}: return {kind.words}.")
-
-
-def _words(about: Mapping[str, Any]) -> str:
-    return " and ".join(f"{name} {brief(value)}" for name, value in about.items())
 
 
 def naming_author(build: Callable[..., Built]) -> Callable[..., Built]:
@@ -144,7 +141,7 @@ def naming_author(build: Callable[..., Built]) -> Callable[..., Built]:
     def run(of: Any, *others: Any) -> Built:
         try:
             return build(of, *others)
-        except Exception as error:
+        except Exception as error:  # an author's function may raise anything
             if not getattr(error, "__notes__", ()):
                 for note in _questions(getattr(of, "spec", of).game, error.__traceback__):
                     error.add_note(note)
@@ -162,7 +159,7 @@ def _questions(game: Game, raised: TracebackType | None) -> list[str]:
         code: CodeType = frame.f_code
         if code.co_filename in files:
             names = [name for name in code.co_varnames[: code.co_argcount] if name != "self"]
-            words = _words({name: frame.f_locals[name] for name in names if name in frame.f_locals})
+            words = question({name: frame.f_locals[name] for name in names if name in frame.f_locals})
             return [f"{_named(code, classes)} was asked" + (f" about {words}" if words else "")]
     return []
 
