@@ -275,10 +275,10 @@ def audit(session: nox.Session) -> None:
 
 @nox.session(tags=["nightly"])
 def mutants(session: nox.Session) -> None:
-    """Plant wrong rules in a copy and see the tests catch each; what follows -- goes to ci/mutants.py."""
+    """Plant wrong rules in a copy and see the tests catch each; what follows -- goes to ci.mutants."""
     row = MATRIX["jax-cpu"]
     install(session, "tests", extra=row.extra)
-    session.run("python", "ci/mutants.py", *session.posargs, env=row.env)
+    session.run("python", "-m", "ci.mutants", *session.posargs, env=row.env)
 
 
 @nox.session(tags=["nightly"])

@@ -16,6 +16,7 @@ from cogrid.core.leaving import parking
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
 from cogrid.core.spec import MAX_WEIGHT
+from cogrid.core.termination import conditions
 
 #: Attributes that are given as they are read.
 _STORED = ("agent_dir", "cells", "done", "ended", "held", "layout", "pos", "slots", "time")
@@ -212,6 +213,8 @@ def check(rules: Rules, state: EnvState) -> None:
         _check_weight(rules, state)
     if concrete(state.clock) and concrete(state.ended):
         _check_clock(rules, state)
+        if rules.conditions and concrete(state.cells) and concrete(state.pose):
+            _check_ends(rules, state)
 
 
 def _check_weight(rules: Rules, state: EnvState) -> None:
@@ -235,6 +238,17 @@ def _check_clock(rules: Rules, state: EnvState) -> None:
         raise ValueError(f"time {limit} is the end of the episode, but done is False: set done=True too.")
     if state.ended is not None and (np.asarray(state.ended).all(axis=-1) & (clock >= 0)).any():
         raise ValueError("all agents have ended, but done is False: set done=True too.")
+
+
+def _check_ends(rules: Rules, state: EnvState) -> None:
+    """Who meets a condition to end has ended; not at time 0, since no step has looked at it yet."""
+    going = (np.asarray(state.clock)[..., None] > 0) & ~np.asarray(state.ended)
+    for condition in conditions(rules):
+        if (late := going & np.asarray(condition(state))).any():
+            raise ValueError(
+                f"agent {np.argwhere(late)[0][-1]} has reached its end, but ended is False: "
+                "set ended=True for it too, and done=True if all have ended."
+            )
 
 
 def _check_things(rules: Rules, state: EnvState, cells: np.ndarray[Any, Any]) -> None:

@@ -14,10 +14,11 @@ import cogrid
 from cogrid import replay
 from cogrid.backend import rng
 from cogrid.core.rewards import exact_weight
+from tests.core.test_ends import SPEC as RESCUE
 from tests.doors import hall
 from tests.support import BACKENDS, NOOP, keys
 
-ROOM = "Overcooked-CrampedRoom-V0"
+ROOM, FIELD = "Overcooked-CrampedRoom-V0", "Foraging-8x8-2p-2f-coop-V0"
 TWO_DOORS = """
     ##E#E##
     # 1 2 #
@@ -123,6 +124,40 @@ def test_all_agents_have_ended_but_the_episode_goes_on(backend: str) -> None:
     assert env.agents == [1]
     env.set_state(env.replace(env.env_state, ended=[True, True], done=True))
     assert env.agents == []
+
+
+@each_backend
+def test_nothing_remains_but_the_episode_goes_on(backend: str) -> None:
+    """The step after it ended the episode, whatever was done in it."""
+    env = cogrid.make(FIELD, backend, max_steps=9)
+    env.reset(seed=0)
+    floor = [0] * env.rules.n_cells
+    for way in brought_in(env, cells=floor, time=3):
+        with pytest.raises(ValueError, match=r"agent 0 has reached its end, but ended is False"):
+            way()
+    for state in (env.env_state, env.reset_fn(keys(0, 3))[0]):
+        with pytest.raises(ValueError, match=r"reached its end"):
+            env.replace(env.replace(state, time=3), cells=floor)
+        with pytest.raises(ValueError, match=r"all agents have ended, but done is False"):
+            env.replace(state, time=3, cells=floor, ended=True)
+    for changes in ({"time": 3, "ended": True, "done": True}, {"time": 3, "done": True}, {"time": 0}):
+        env.set_state(env.replace(env.env_state, cells=floor, **changes))
+        env.set_state(env.get_state())
+        assert env.agents == ([] if "done" in changes else [0, 1])
+
+
+@each_backend
+def test_an_agent_has_finished_but_goes_on(backend: str) -> None:
+    env = cogrid.cogrid_env.CoGridEnv(RESCUE, backend)
+    ticket = env.spec.symbols.items.index("ticket")
+    for way in brought_in(env, held=[0, ticket], time=3):
+        with pytest.raises(ValueError, match=r"agent 1 has reached its end, but ended is False"):
+            way()
+    left = env.replace(env.env_state, held=[0, ticket], time=3, ended=[False, True])
+    with pytest.raises(ValueError, match=r"agent 0 has reached its end"):
+        env.replace(left, held=[ticket, ticket])
+    env.set_state(left)
+    assert env.agents == [0]
 
 
 @each_backend

@@ -1,0 +1,122 @@
+"""Wrong aims, meetings, joint work and replies of slots."""
+
+from __future__ import annotations
+
+from ci.mutants.planting import Mutant, Topic
+
+AIMING = "cogrid/core/aiming.py"
+INTERACTION = "cogrid/core/interaction.py"
+JOINING_FILE = "cogrid/core/joining.py"
+REPLYING = "cogrid/core/replying.py"
+
+MEETING = Topic(
+    tests=("tests/core/test_meeting.py",),
+    mutants=(
+        Mutant(
+            "agents hide nobody",
+            AIMING,
+            "(things < rules.n_walkable) & (other == n)",
+            "things < rules.n_walkable",
+        ),
+        Mutant("walls hide nobody", AIMING, "clear = clear & open_[..., row, :]", "pass"),
+        Mutant("beams go right before left", AIMING, "(-1 if lane % 2 else 1)", "(1 if lane % 2 else -1)"),
+        Mutant(
+            "left and right before up and down",
+            AIMING,
+            "((-1, 0), (1, 0), (0, -1), (0, 1))",
+            "((0, -1), (0, 1), (-1, 0), (1, 0))",
+        ),
+        Mutant(
+            "who is met keeps its hand",
+            INTERACTION,
+            "lookup(rules.swap_other, line)",
+            "lookup(rules.swap_other, line) * 0",
+        ),
+        Mutant(
+            "all act with their first hands",
+            INTERACTION,
+            "(pose - state.pose)[..., me]",
+            "(pose - pose)[..., me]",
+        ),
+    ),
+)
+
+JOINING = Topic(
+    tests=("tests/core/test_joining.py",),
+    mutants=(
+        Mutant(
+            "nobody helps",
+            JOINING_FILE,
+            "cell == cell[..., me], strength[..., me], np.int32(0)",
+            "cell == cell[..., me], strength, np.int32(0)",
+        ),
+        Mutant("who stands by gets a share", JOINING_FILE, "xp.where(works, row, alone)", "row"),
+        Mutant(
+            "strength has no limit",
+            JOINING_FILE,
+            "xp.minimum(total, np.int32(rules.most_strength))",
+            "total % np.int32(rules.most_strength + 1)",
+        ),
+        Mutant(
+            "who cannot act helps",
+            "cogrid/core/rules.py",
+            "game.strength(item) if acts(game, item) else 0",
+            "game.strength(item)",
+        ),
+    ),
+)
+
+SLOTS = Topic(
+    tests=("tests/core/test_slots.py",),
+    mutants=(
+        Mutant("every slot answers", REPLYING, "found.append(waits & answer)", "found.append(answer)"),
+        Mutant(
+            "the greatest rank answers", REPLYING, "ahead = own[k] < own[j] if", "ahead = own[k] > own[j] if"
+        ),
+        Mutant(
+            "replies change no slot", REPLYING, "slots[k] = xp.where(answers, afters[k], slots[k])", "pass"
+        ),
+        Mutant(
+            "what expires is free",
+            "cogrid/core/rewards.py",
+            "return points + events.expired if",
+            "return points if",
+        ),
+        Mutant(
+            "points go by the slot of the next step",
+            "cogrid/core/prices.py",
+            "before.slots[..., index : index + 1].astype",
+            "now.slots[..., index : index + 1].astype",
+        ),
+        Mutant(
+            "a feature tells another slot",
+            "cogrid/core/slots.py",
+            "state.slots[..., index : index + 1]",
+            "state.slots[..., :1]",
+        ),
+        Mutant(
+            "of equal ranks the last answers",
+            REPLYING,
+            "own[j] if j < k else own[k] <= own[j]",
+            "own[j] if j > k else own[k] <= own[j]",
+        ),
+        Mutant(
+            "slots tick without chance",
+            REPLYING,
+            'case = _drawn(rules, ticks, case, events, "tick slot", k)',
+            "pass",
+        ),
+        Mutant(
+            "slots do not tick",
+            REPLYING,
+            "slots[k], points = rules.lookup(ticks.after, case), rules",
+            "points = rules",
+        ),
+    ),
+)
+
+TOPICS = (
+    MEETING,
+    JOINING,
+    SLOTS,
+)

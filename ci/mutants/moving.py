@@ -1,0 +1,137 @@
+"""Wrong moves: contests, swaps, facings, the order of phases, and what is walked onto."""
+
+from __future__ import annotations
+
+from ci.mutants.planting import Mutant, Topic
+
+MOVEMENT_FILE = "cogrid/core/movement.py"
+ENTERING_FILE = "cogrid/core/entering.py"
+STEP = "cogrid/core/step.py"
+LEAVING_FILE = "cogrid/core/leaving.py"
+PLANES = "cogrid/core/planes.py"
+
+MOVEMENT = Topic(
+    tests=(
+        "tests/core/test_movement.py",
+        "tests/envs/overcooked/test_agent_order.py",
+        "tests/test_golden.py",
+        "--deselect=tests/core/test_movement.py::test_nobody_shares_a_cell_or_passes_through",
+    ),
+    mutants=(
+        Mutant(
+            "swaps are allowed",
+            MOVEMENT_FILE,
+            "return (want == their_want) | ((want == their_pos) & (pos == their_want))",
+            "return want == their_want",
+        ),
+        Mutant(
+            "contests are ignored",
+            MOVEMENT_FILE,
+            "return (want == their_want) | (",
+            "return (want != want) | (",
+        ),
+        Mutant(
+            "a bounce stops one in the queue",
+            MOVEMENT_FILE,
+            "stop, want, rules.n_agents - 1)",
+            "stop, want, 1)",
+        ),
+        Mutant(
+            "a blocked agent does not turn",
+            MOVEMENT_FILE,
+            "pose=state.pose + rules.lookup(rules.turn, choice)",
+            "pose=state.pose + xp.where(want != pos, rules.lookup(rules.turn, choice), 0)",
+        ),
+        Mutant(
+            "up and down are exchanged",
+            "cogrid/core/actions.py",
+            'Action("up", face=UP',
+            'Action("up", face=DOWN',
+        ),
+    ),
+)
+
+ENTERING = Topic(
+    tests=("tests/core/test_moving.py",),
+    mutants=(
+        Mutant("who stands enters", ENTERING_FILE, "row = xp.where(moved, row, events.row)", "row = row"),
+        Mutant(
+            "what was entered stays",
+            ENTERING_FILE,
+            "cells=rules.put(state.cells, where, thing)",
+            "cells=state.cells",
+        ),
+        Mutant(
+            "out of range is the last action", STEP, "type(rules.out_of_range)", "type(rules.n_actions - 1)"
+        ),
+        Mutant(
+            "all move before they act", "cogrid/core/step.py", "if rules.moves_first else", "if True else"
+        ),
+        Mutant(
+            "all can change places",
+            "cogrid/core/movement.py",
+            "_contend if rules.swaps else _meet",
+            "_contend",
+        ),
+        Mutant("all act before they move", STEP, "if rules.moves_first else", "if False else"),
+        Mutant(
+            "neighbours never change places", MOVEMENT_FILE, "_contend if rules.swaps else _meet", "_meet"
+        ),
+        Mutant(
+            "further actions are all the first",
+            "cogrid/core/spec.py",
+            "intent=FURTHER + k)",
+            "intent=FURTHER)",
+        ),
+    ),
+)
+
+LEAVING = Topic(
+    tests=("tests/core/test_leaving.py",),
+    mutants=(
+        Mutant("who is away stays", LEAVING_FILE, "lift(tables.parking, pos.ndim), pos)", "pos, pos)"),
+        Mutant("who left never returns", LEAVING_FILE, "back = (pos >= rules.n_cells)", "back = (pos < 0)"),
+        Mutant(
+            "a taken point is free",
+            LEAVING_FILE,
+            "stood(tables.cells, pos), np.uint32(0), free",
+            "free > 0, free, free",
+        ),
+        Mutant(
+            "two return to one point",
+            LEAVING_FILE,
+            "xp.where(hit, np.uint32(0), ranks - later",
+            "(ranks + 0 * later",
+        ),
+        Mutant(
+            "the first free point is always taken",
+            LEAVING_FILE,
+            "one_of(drawn[..., me], count) + np.uint32(1)",
+            "one_of(drawn[..., me], count * 0) + np.uint32(1)",
+        ),
+        Mutant(
+            "who is away takes actions",
+            "cogrid/core/termination.py",
+            "[*idle, state.away] if rules.leaves else idle",
+            "idle",
+        ),
+        Mutant(
+            "one is among the others away",
+            PLANES,
+            "[..., None, :] + lift(itself, out.ndim)",
+            "[..., None, :] + 0 * lift(itself, out.ndim)",
+        ),
+        Mutant(
+            "who is there is painted as away",
+            PLANES,
+            "lift(itself, out.ndim)) * out",
+            "lift(itself, out.ndim))",
+        ),
+    ),
+)
+
+TOPICS = (
+    MOVEMENT,
+    ENTERING,
+    LEAVING,
+)
