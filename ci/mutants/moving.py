@@ -64,12 +64,10 @@ ENTERING = Topic(
         Mutant(
             "out of range is the last action", STEP, "type(rules.out_of_range)", "type(rules.n_actions - 1)"
         ),
-        Mutant(
-            "all move before they act", "cogrid/core/step.py", "if rules.moves_first else", "if True else"
-        ),
+        Mutant("all move before they act", STEP, "if rules.moves_first else", "if True else"),
         Mutant(
             "all can change places",
-            "cogrid/core/movement.py",
+            MOVEMENT_FILE,
             "_contend if rules.swaps else _meet",
             "_contend",
         ),
