@@ -12,6 +12,7 @@ def main(arguments: list[str] | None = None) -> int:
         # Imported in here, so that Ctrl-C is handled from the first moment on.
         from bench.commands.parser import parse
         from bench.exit_codes import Code, NoDevice, UsageError
+        from cogrid.files import in_words
     except KeyboardInterrupt:
         print("bench: interrupted.", file=sys.stderr)
         return 130
@@ -31,8 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Code.CLOSED
     except OSError as error:  # an unwritable folder, a full disk
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"bench: {where}{error.strerror or error}.", file=sys.stderr)
+        print(f"bench: {in_words(error)}", file=sys.stderr)
         return Code.USAGE
     except KeyboardInterrupt as interrupt:  # its text says how to go on
         print(f"bench: interrupted{interrupt}.", file=sys.stderr)

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from cogrid import interrupt
+from cogrid import files, interrupt
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
 from cogrid.core.rewards import never_paid
@@ -56,8 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, OSError) as error:
         if interrupt.is_closed_output(error):
             raise
+        said = files.in_words(error) if isinstance(error, OSError) else str(error)
         notes = getattr(error, "__notes__", ())  # what an author's rule was asked
-        print(f"python -m cogrid {options.command}: {'; '.join([str(error), *notes])}", file=sys.stderr)
+        print(f"python -m cogrid {options.command}: {'; '.join([said, *notes])}", file=sys.stderr)
         return 2
     return code or 0
 

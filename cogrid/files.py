@@ -17,6 +17,12 @@ def write(path: str | os.PathLike[str], data: bytes | str) -> None:
         file.write(data.encode() if isinstance(data, str) else data)
 
 
+def in_words(error: OSError) -> str:
+    """The file and what the system says about it, as one sentence."""
+    where = "" if error.filename is None else f"{error.filename}: "
+    return f"{where}{error.strerror or error}".rstrip(".") + "."
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write to, which takes the place of `path` when the `with` block ends.
@@ -35,7 +41,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     except OSError as error:
         # A full disk names no file, and the temporary name helps nobody.
         if error.errno is not None and error.filename in (None, beside, target):
-            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+            why = error.strerror if os.path.isdir(folder) else f"there is no folder {folder}"
+            raise OSError(error.errno, why, os.fspath(path)) from None
         raise
 
 

@@ -193,7 +193,8 @@ def load_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[Path, Replay]]
             try:
                 replay = Replay.load(path)
             except (OSError, ValueError) as error:
-                warnings.warn(f"left out: {error}", stacklevel=2)
+                said = files.in_words(error) if isinstance(error, OSError) else error
+                warnings.warn(f"left out: {said}", stacklevel=2)
                 continue
             yield path, replay
 

@@ -182,7 +182,9 @@ def test_bench_points_to_the_suite(capsys) -> None:
         (["render", "Arena-V0", "--out", "a.txt"], "'a.txt'"),
         (["render", "Arena-V0", "--out", "a.gif", "--policy", "scripted"], "Arena has no script"),
         (["render", "Arena-V0", "--out", "a.gif", "--tile", "1"], "tile_size=1"),
-        (["render", "Arena-V0", "--out", "no/such/place/a.png"], "no/such/place/a.png"),
+        (["render", "Arena-V0", "--out", "no/such/place/a.png"], "no/such/place/a.png: there is no folder "),
+        (["render", "Arena-V0", "--out", "/dev/full/a.png"], "/dev/full/a.png: Not a directory."),
+        (["humans", "no/such/games.pickle"], "no/such/games.pickle: No such file or directory."),
         (["render", "Arena-V0", "--out", "a.gif", "--fps", "1e-300"], "fps=1e-300 is out of range"),
         (["render", "Arena-V0", "--out", "a.gif", "--fps", "nan"], "it must be from 0.02 to 100"),
         (["render", "Arena-V0", "--out", "a.png", "--fps", "inf"], "it must be from 0.02 to 100"),
@@ -198,6 +200,14 @@ def test_a_mistake_is_one_sentence(arguments, words, capsys) -> None:
     assert told.out == ""
     assert words in told.err
     assert told.err.count("\n") == 1
+    assert "Errno" not in told.err
+
+
+def test_a_port_that_is_taken_is_one_sentence(capsys) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["play", ROOM, "--no-open", "--port", str(port)]) == 2
+    assert f"port {port} cannot be used: Address already in use: leave it out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 import re
 import secrets
 import socket
@@ -39,7 +40,7 @@ class Server:
         self._token = secrets.token_urlsafe(16)
         page = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
         self._page = page.replace("MAX_MESSAGE", str(MAX_MESSAGE))
-        self._socket = socket.create_server((HOST, checked_integer("port", port, 0, 65535)))
+        self._socket = _listening(checked_integer("port", port, 0, 65535))
         self._hosts = hosts(self._socket.getsockname()[1])
         self._connection: Any = None
         self._connections: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -187,6 +188,16 @@ class Server:
 def hosts(port: int) -> list[str]:
     """What browsers call this machine; they leave out HTTP's own port."""
     return [name if port == 80 else f"{name}:{port}" for name in (HOST, "localhost")]
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        raise ValueError(
+            f"port {port} cannot be used: {why}: leave it out, and a free one is found."
+        ) from None
 
 
 def _library() -> Any:

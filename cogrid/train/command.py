@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from cogrid import distributed, interrupt
+from cogrid import distributed, files, interrupt
 from cogrid.backend.array import brief
 from cogrid.core.snapshot import fingerprint
 from cogrid.envs.registry import is_own
@@ -105,7 +105,8 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     except (CheckpointError, OSError, FloatingPointError) as error:  # such as a full disk
         if interrupt.is_closed_output(error):
             raise
-        print(f"{parser.prog}: {error}", file=sys.stderr)
+        said = files.in_words(error) if isinstance(error, OSError) else str(error)
+        print(f"{parser.prog}: {said}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
         own = f"{options.id} " if is_own(options.id) else ""
