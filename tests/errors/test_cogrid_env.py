@@ -1,0 +1,99 @@
+"""Mistakes in playing one environment."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import cogrid
+from tests.errors.support import ROOM, assert_names, complaint
+from tests.support import BACKENDS, NOOP
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("agent", [0, 1])
+@pytest.mark.parametrize("action", [-1, 7, 2**31, 10**30, np.int64(9), np.int8(-3)])
+def test_action_out_of_range(unharmed, agent, action) -> None:
+    text = complaint(lambda: unharmed.step({0: NOOP, 1: NOOP, agent: action}))
+    assert_names(text, f"action {action} ", f"agent {agent} ", "out of range", "from 0 to 6")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("agent", [0, 1])
+@pytest.mark.parametrize(
+    "action",
+    [True, np.bool_(False), 1.0, np.float32(2), "up", None, np.array([1]), np.array(1.0), [1], (1,), {}],
+    ids=repr,
+)
+def test_action_that_is_no_integer(unharmed, agent, action) -> None:
+    text = complaint(lambda: unharmed.step({0: NOOP, 1: NOOP, agent: action}), TypeError)
+    assert_names(text, f"action {action!r} ", f"agent {agent} ", "integer")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("actions", "parts"),
+    [
+        ({0: NOOP}, ("agent 1", "missing", "[0, 1]")),
+        ({1: NOOP}, ("agent 0", "missing", "[0, 1]")),
+        ({}, ("agent 0", "missing", "[0, 1]")),
+        ({0: NOOP, 1: NOOP, 2: NOOP}, ("agent 2", "[0, 1]")),
+        ({0: NOOP, 1: NOOP, "chef": NOOP}, ("agent 'chef'", "[0, 1]")),
+        ({0: NOOP, "1": NOOP}, ("agent 1", "missing", "[0, 1]")),
+    ],
+)
+def test_missing_or_unknown_agent(unharmed, actions, parts) -> None:
+    assert_names(complaint(lambda: unharmed.step(actions)), *parts)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("actions", [None, 6, [0, 1], np.array([0, 1])], ids=repr)
+def test_actions_that_are_no_dict(unharmed, actions) -> None:
+    text = complaint(lambda: unharmed.step(actions), ValueError, TypeError)
+    assert re.search(r"agent|dict|mapping", text), text
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("seed", "kind", "parts"),
+    [
+        ("one", TypeError, ("'one'",)),
+        (1.5, TypeError, ("1.5",)),
+        (2**64, ValueError, (str(2**64), "64 bits")),
+    ],
+)
+def test_bad_seed(unharmed, seed, kind, parts) -> None:
+    assert_names(complaint(lambda: unharmed.reset(seed=seed), kind), "seed", *parts)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_before_reset(backend) -> None:
+    env = cogrid.make(ROOM, backend=backend, render_mode="ansi")
+    calls = (
+        lambda: env.step({0: NOOP, 1: NOOP}),
+        env.state,
+        env.get_state,
+        env.render,
+        lambda: env.env_state,
+    )
+    for call in calls:
+        assert_names(complaint(call), "before reset", "env.reset()")
+    assert env.agents == []
+    env.reset(seed=0)
+    env.step({0: NOOP, 1: NOOP})
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_step_after_the_end(backend) -> None:
+    env = cogrid.make(ROOM, backend=backend, max_steps=2)
+    env.reset(seed=0)
+    for _ in range(2):
+        env.step({0: NOOP, 1: NOOP})
+    before = env.get_state()
+    for actions in ({0: NOOP, 1: NOOP}, {}):
+        assert_names(complaint(lambda actions=actions: env.step(actions)), "over", "env.reset()")
+    assert env.get_state() == before
+    env.reset()
+    env.step({0: NOOP, 1: NOOP})

@@ -1,0 +1,86 @@
+"""Snapshots that are damaged, or of something else."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+import cogrid
+from tests.errors.support import ROOM, assert_names, complaint
+from tests.support import BACKENDS
+
+FIELDS = ("agent_dir", "cells", "done", "held", "pos", "rng_key", "shaping_weight", "time")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_snapshot_of_another_version(unharmed) -> None:
+    snapshot = {**unharmed.get_state(), "version": 99}
+    assert_names(complaint(lambda: unharmed.set_state(snapshot)), "version 99", "version 1")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("options", [{"cook_time": 19}, {"max_steps": 399}, {"layout": "CoordinationRing"}])
+def test_snapshot_of_another_spec(unharmed, options) -> None:
+    other = cogrid.make(ROOM, **options)
+    other.reset(seed=0)
+    text = complaint(lambda: unharmed.set_state(other.get_state()))
+    assert_names(text, "another spec", other.get_state()["spec"], unharmed.get_state()["spec"], "overrides")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("snapshot", [None, 5, "text", [], {}, {"version": 1}], ids=repr)
+def test_no_snapshot_at_all(unharmed, snapshot) -> None:
+    assert_names(complaint(lambda: unharmed.set_state(snapshot)), "no snapshot", "get_state()")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("field", FIELDS)
+def test_snapshot_that_lacks_a_field(unharmed, field) -> None:
+    snapshot = copy.deepcopy(unharmed.get_state())
+    assert set(snapshot["state"]) == set(FIELDS)
+    del snapshot["state"][field]
+    assert_names(complaint(lambda: unharmed.set_state(snapshot)), "snapshot", "damaged", field)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("cells", [999] * 20),
+        ("cells", [-1] * 20),
+        ("cells", [0] * 20),
+        ("cells", [0, 1]),
+        ("cells", [[0], [1, 2]]),
+        ("pos", [0, 8]),
+        ("pos", [8, 8]),
+        ("pos", [11, 500]),
+        ("pos", [11, 8 + 256]),
+        ("pos", [11.5, 8]),
+        ("agent_dir", [4, 0]),
+        ("agent_dir", [0, 256]),
+        ("held", [99, 0]),
+        ("held", [-1, 0]),
+        ("held", ["onion", 0]),
+        ("time", -5),
+        ("time", [1, 2]),
+        ("time", 2**40),
+        ("shaping_weight", 1e308),
+        ("done", "no"),
+        ("rng_key", [1]),
+        ("rng_key", [2**40, 1]),
+        ("rng_key", "ab"),
+        ("rng_key", [[1, 2], [3, 4]]),
+        ("extra", 1),
+    ],
+)
+def test_damaged_snapshot(unharmed, field, value) -> None:
+    snapshot = copy.deepcopy(unharmed.get_state())
+    snapshot["state"][field] = value
+    complaint(lambda: unharmed.set_state(snapshot), ValueError, TypeError)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_snapshot_without_its_state(unharmed) -> None:
+    snapshot = {**unharmed.get_state(), "state": None}
+    assert_names(complaint(lambda: unharmed.set_state(snapshot)), "snapshot")
