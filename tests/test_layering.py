@@ -80,6 +80,7 @@ ORDER = (
         "planes",
     ),
     "observation",
+    "validity",
     ("reset", "replace", "report", "difference"),
     "snapshot",
     "pool",

@@ -11,8 +11,8 @@ from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.core.boards import check_board, encode, fitting
 from cogrid.core.layout import Layout
-from cogrid.core.replace import check
 from cogrid.core.rules import Rules
+from cogrid.core.validity import check
 
 
 def checked_board(rules: Rules, key: Array, board: Any) -> Array:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from cogrid.backend.env_state import EnvState, clock_of
-from cogrid.core.replace import check, check_range
 from cogrid.core.rules import Rules
+from cogrid.core.validity import check, check_range
 
 VERSION = 1
 

@@ -54,7 +54,8 @@ class Spec:
         check_hooks(self.game)
         self._check_actions()
         _check_choice("observation", self.observation, OBSERVATIONS)
-        given = self.game.default_layouts() if self.layout == () else self.layout
+        none = isinstance(self.layout, tuple) and not self.layout  # an array is compared by its elements
+        given = self.game.default_layouts() if none else self.layout
         object.__setattr__(self, "layout", layouts_of(self.game, given))
         self._check_sizes()
         walkable = {letter for letter, thing in self.game.legend.items() if self.game.walkable(thing)}

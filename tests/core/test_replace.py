@@ -15,6 +15,7 @@ from cogrid import replay
 from cogrid.backend import rng
 from cogrid.core.rewards import exact_weight
 from tests.core.test_ends import SPEC as RESCUE
+from tests.core.test_slots import SPEC as ORDERED
 from tests.doors import hall
 from tests.support import BACKENDS, NOOP, keys
 
@@ -131,7 +132,9 @@ def test_nothing_remains_but_the_episode_goes_on(backend: str) -> None:
     """The step after it ended the episode, whatever was done in it."""
     env = cogrid.make(FIELD, backend, max_steps=9)
     env.reset(seed=0)
-    floor = [0] * env.rules.n_cells
+    left = np.array([env.spec.game.remaining(thing) > 0 for thing in env.spec.symbols.things])
+    cells = np.asarray(env.env_state.cells)
+    floor = np.where(left[cells], 0, cells).tolist()
     for way in brought_in(env, cells=floor, time=3):
         with pytest.raises(ValueError, match=r"agent 0 has reached its end, but ended is False"):
             way()
@@ -140,7 +143,7 @@ def test_nothing_remains_but_the_episode_goes_on(backend: str) -> None:
             env.replace(env.replace(state, time=3), cells=floor)
         with pytest.raises(ValueError, match=r"all agents have ended, but done is False"):
             env.replace(state, time=3, cells=floor, ended=True)
-    for changes in ({"time": 3, "ended": True, "done": True}, {"time": 3, "done": True}, {"time": 0}):
+    for changes in ({"time": 0}, {"time": 3, "done": True}, {"time": 3, "ended": True, "done": True}):
         env.set_state(env.replace(env.env_state, cells=floor, **changes))
         env.set_state(env.get_state())
         assert env.agents == ([] if "done" in changes else [0, 1])
@@ -158,6 +161,22 @@ def test_an_agent_has_finished_but_goes_on(backend: str) -> None:
         env.replace(left, held=[ticket, ticket])
     env.set_state(left)
     assert env.agents == [0]
+
+
+@each_backend
+def test_a_slot_holds_what_it_can_never_hold(backend: str) -> None:
+    """The others' rules were never asked about it, so that nothing would happen to it for ever."""
+    env = cogrid.cogrid_env.CoGridEnv(ORDERED, backend)
+    env.reset(seed=0)
+    known = env.rules.slots
+    alien = next(k for k, thing in enumerate(known.things) if (known.names[0], thing) not in known.can_be)
+    slots = np.asarray(env.env_state.slots).tolist()
+    for way in brought_in(env, slots=[alien, *slots[1:]]):
+        with pytest.raises(ValueError, match=rf"the slot {known.names[0]!r} can never be "):
+            way()
+    with pytest.raises(ValueError, match=r"can never be"):
+        env.replace(env.env_state, slots=[alien, *slots[1:]])
+    env.set_state(env.replace(env.env_state, slots=slots))
 
 
 @each_backend
