@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,18 +12,19 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.actions import FURTHER, NOTHING
-from cogrid.core.answers import Aim, Near
+from cogrid.core.answers import Aim, Near, OneCell
 from cogrid.core.asking import hook_of
 from cogrid.core.autoreset import renew
-from cogrid.core.chance import SCALE, Branch, probability
+from cogrid.core.chance import Branch, Chance, branches
 from cogrid.core.hooks import written
+from cogrid.core.leaving import parked
 from cogrid.core.profiling import woven
-from cogrid.core.replace import replace
 from cogrid.core.reset import reset
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.termination import conditions
 from cogrid.core.ticks import changes
+from cogrid.draws import TAIL, Drawn, Draws, case_of, cases_of
 
 #: Hooks that are about what happens; the others are names, looks, and what is seen and paid.
 RULES = (
@@ -32,26 +33,6 @@ RULES = (
     *("finished", "remaining", "final_verbs"),
 )
 BATCH, RESETS = 16, 256
-#: How unlikely counts may be before they are a fault: each is one of many, at a seed that anybody may choose.
-TAIL = 1e-9
-
-
-class Drawn(NamedTuple):
-    """How often one value of a `Chance` was drawn, beside its probability."""
-
-    hook: str
-    about: str
-    value: Any
-    hits: int
-    draws: int
-    share: int  # the probability is share / 2²⁴
-    tail: float  # the probability of so few hits, or so many, whichever is less
-
-    def __str__(self) -> str:
-        expected = self.share / SCALE
-        return (
-            f"{self.hook}({self.about}) -> {self.value!r}: {self.hits} of {self.draws}, odds {expected:.6f}"
-        )
 
 
 class Exercise(NamedTuple):
@@ -80,7 +61,7 @@ def exercise(spec: Spec, steps: int, seed: int) -> Exercise:
         state, _ = renew(rules, state, obs, done)
         if number % 10 == 9:  # rare things meet now and then
             state = _mixed(rules, state, generator)
-    draws = tuple(seen.drawn())
+    draws = tuple(seen.draws.all())
     for one in draws:
         assert one.tail >= TAIL, f"{type(spec.game).__name__}.{one} is too far from it"
     mine = written(spec.game)
@@ -105,7 +86,8 @@ def _mixed(rules: Rules, state: EnvState, generator: np.random.Generator) -> Env
     held, facing = state.held.copy(), state.agent_dir.copy()
     held[half] = generator.integers(0, rules.n_items, held[half].shape)
     facing[half] = generator.integers(0, 4, facing[half].shape)
-    return replace(rules, state, cells=cells, pos=places, held=held, agent_dir=facing)
+    # Not `replace`, which lets in only states that an episode can reach: rules are tried with all.
+    return state.evolve(cells=cells, pos=places, pose=facing * rules.n_items + held)
 
 
 class _Seen:
@@ -114,7 +96,10 @@ class _Seen:
     def __init__(self, rules: Rules) -> None:
         self.rules, self.hooks = rules, Counter[str]()
         self.actions: Array = None
-        self._cases: dict[tuple[str, str], tuple[tuple[Branch, ...], Counter[Any]]] = {}
+        self.draws = Draws()
+        slots = rules.slots
+        self._replies = [] if slots is None else cases_of(slots.replies)
+        self._slot_ticks = [] if slots is None else cases_of(slots.ticks)
 
     def watch(self, phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """The phase, with what it does counted."""
@@ -143,7 +128,7 @@ class _Seen:
         stood = np.zeros_like(boards, bool)
         on = state.pos < rules.n_cells
         stood[np.nonzero(on)[0], state.pos[on]] = True
-        starts = dict(zip(symbols.things, _cases(symbols.starts), strict=True))
+        starts = dict(zip(symbols.things, cases_of(symbols.starts), strict=True))
         where = np.isin(boards, [symbols.number[thing] for thing in symbols.begins]) & ~stood
         where[:, np.setdiff1d(np.arange(rules.n_cells), rules.starting)] = False
         hidden = rules.spec.game.scattered() is not None or rules.spec.game.placed() or rules.open
@@ -152,14 +137,16 @@ class _Seen:
         else:
             for letter, thing in zip(boards[where].tolist(), state.cells[where].tolist(), strict=True):
                 begun = symbols.things[letter]
-                self._note("start", f"{begun!r}", starts[begun], symbols.things[thing])
+                self.hooks["start"] += 1
+                self.draws.note("start", f"{begun!r}", starts[begun], symbols.things[thing])
         for agent, hand in enumerate(symbols.hands):
             for item in state.held[:, agent].tolist():
-                self._note("hand", str(agent), hand, symbols.items[item])
+                self.hooks["hand"] += 1
+                self.draws.note("hand", str(agent), hand, symbols.items[item])
         if rules.slots is not None:
             for k, name in enumerate(rules.slots.names):
                 for thing in state.slots[:, k].tolist():
-                    self._note("slots", repr(name), rules.slots.starts[k], rules.slots.things[thing])
+                    self.draws.note("slots", repr(name), rules.slots.starts[k], rules.slots.things[thing])
 
     def _acted(
         self, _: Array, rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events
@@ -199,13 +186,15 @@ class _Seen:
         if odds.n_branches == 1:
             return
         case = line % odds.n_cases
-        answer = _case(odds, case)
+        answer = case_of(odds, case)
         if len(answer) > 1:
             per_intent = odds.n_cases // len(symbols.intents)
             intent = symbols.intents[case // per_intent]
             action = f"{rules.spec.game.actions[intent - FURTHER]!r}, " if intent >= FURTHER else ""
             held, thing, _ = (symbols.meet_rows if hook else symbols.rows)[case]
-            self._note(hook or hook_of(intent), f"{action}{held!r}, {thing!r}", answer, odds.values[line])
+            self.draws.note(
+                hook or hook_of(intent), f"{action}{held!r}, {thing!r}", answer, odds.values[line]
+            )
 
     def _ticked(self, rules: Rules, state: EnvState, events: Events) -> EnvState:
         """The ticks, one kind of change after the other."""
@@ -219,81 +208,109 @@ class _Seen:
         self.hooks[hook] += int((state.cells != before.cells).sum())
         if rules.chancy.size and symbols.ticks.n_branches > 1:
             self._note_ticks(hook, before.cells, state.cells)
+        ones = enumerate(rules.spec.game.one_cell())
         for name, change in steps:
             after = change(state, before, events.drawn)
             if name == "tick_hand":
                 self.hooks[name] += int((after.pose != state.pose).sum())
                 if symbols.hand_ticks.n_branches > 1:
-                    hands = dict(zip(symbols.items, _cases(symbols.hand_ticks), strict=True))
+                    hands = dict(zip(symbols.items, cases_of(symbols.hand_ticks), strict=True))
                     for old, new in zip(
                         state.held.ravel().tolist(), after.held.ravel().tolist(), strict=True
                     ):
-                        self._note(
+                        self.draws.note(
                             name, f"{symbols.items[old]!r}", hands[symbols.items[old]], symbols.items[new]
                         )
             else:
                 self.hooks[name] += int((after.cells != state.cells).sum())
+                self._note_one_cell(*next(ones), state, after.cells)
             state = after
         return state
+
+    def _note_one_cell(self, number: int, one: OneCell, before: EnvState, after: Array) -> None:
+        """Whether a cell changed, where one could, and which; of changes that can be seen."""
+        rules, things = self.rules, self.rules.spec.symbols.things
+        if any(one.qualifies(thing) and one.becomes(thing) == thing for thing in things):
+            return
+        qualifies = rules.symbols(one.qualifies, bool)[before.cells]
+        odds = (
+            branches(Chance((True, one.weight), (False, one.out_of - one.weight)))
+            if one.weight < one.out_of
+            else ()
+        )
+        for env in np.flatnonzero(qualifies.any(axis=-1) & (before.clock >= one.since)):
+            (changed,) = np.nonzero(before.cells[env] != after[env])
+            self.draws.note("one_cell", f"{number}: whether", odds, bool(changed.size))
+            if changed.size:
+                cells = np.flatnonzero(qualifies[env]).tolist()
+                self.draws.note_choice("one_cell", f"{number}: which", cells, int(changed[0]))
 
     def _note_ticks(self, hook: str, before: Array, after: Array) -> None:
         rules, symbols, near = self.rules, self.rules.spec.symbols, self.rules.spec.game.near()
         counts = np.zeros_like(before) if near is None else _counts(rules, near, before)
-        cases = _cases(symbols.ticks)
+        cases = cases_of(symbols.ticks)
         triples = np.stack([counts, before, after], axis=-1)[:, rules.chancy].reshape(-1, 3)
         found, often = np.unique(triples, axis=0, return_counts=True)
         for (count, old, new), times in zip(found.tolist(), often.tolist(), strict=True):
             about = f"{symbols.things[old]!r}" + ("" if near is None else f", {count}")
             answer = cases[count * rules.n_things + old]
-            self._note(hook, about, answer, symbols.things[new], times)
+            self.draws.note(hook, about, answer, symbols.things[new], times)
 
     def _replied(self, result: Any, rules: Rules, state: EnvState, events: Events) -> None:
         assert rules.slots is not None
         self.hooks["reply"] += int((rules.slots.kinds[events.row] > 0).sum())
         self.hooks["tick_slot"] += int((result[0].slots != state.slots).sum())
         self.hooks["slots"] += state.slots.size
+        if rules.slots.replies.n_branches > 1 or rules.slots.ticks.n_branches > 1:
+            for env in range(len(state.slots)):
+                after = self._note_slots(state.slots[env].tolist(), events.row[env], events.drawn[env])
+                assert after == result[0].slots[env].tolist(), "the slots are not what was drawn for them"
+
+    def _note_slots(self, held: list[int], rows: Array, drawn: Array) -> list[int]:
+        """What the slots of one environment become, one event after the other; unlike in the step."""
+        rules, slots = self.rules, self.rules.slots
+        assert slots is not None
+        n, size, number = len(slots.names), len(slots.things), slots.number
+        replies, ticks = (
+            rules.draws.of(purpose, drawn) if odds.n_branches > 1 else None
+            for purpose, odds in (("reply", slots.replies), ("tick slot", slots.ticks))
+        )
+        for agent, row in enumerate(rows.tolist()):
+            verb, answers = rules.spec.symbols.lines[row][2].verb, []
+            for k, thing in enumerate(held):
+                answer = self._replies[(int(slots.kinds[row]) * n + k) * size + thing]
+                value = _taken(answer, 0 if replies is None else int(replies[agent * n + k]))
+                about = f"{slots.names[k]!r}, {slots.things[thing]!r}, {verb!r}"
+                self.draws.note("reply", about, answer, value)
+                if value is not None:
+                    rank = 0 if slots.ranks is None else int(slots.ranks[k * size + thing])
+                    answers.append((rank, k, number[value.thing]))
+            if answers:
+                _, k, held[k] = min(answers)
+        for k, thing in enumerate(held):
+            answer = self._slot_ticks[k * size + thing]
+            value = _taken(answer, 0 if ticks is None else int(ticks[k]))
+            self.draws.note("tick_slot", f"{slots.names[k]!r}, {slots.things[thing]!r}", answer, value)
+            held[k] = number[value.thing]
+        return held
 
     def _left(self, result: EnvState, rules: Rules, state: EnvState, events: Events) -> None:
         self.hooks["away"] += int((result.away & ~state.away).sum())
         self.hooks["spawn"] += int((~result.away & state.away).sum())
+        places, spawn = parked(rules, state.pose, state.pos), rules.symbols(rules.spec.game.spawn, bool)
+        back = (places >= rules.n_cells) & (result.pos < rules.n_cells)
+        for env in np.flatnonzero(back.any(axis=-1)):
+            free = np.setdiff1d(np.flatnonzero(spawn[state.cells[env]]), places[env]).tolist()
+            for agent in np.flatnonzero(back[env]):
+                cell = int(result.pos[env, agent])
+                self.draws.note_choice("spawn", "which", free, cell)
+                free.remove(cell)  # an error if it was not free
 
     def _finished(self, _: Any, rules: Rules, state: EnvState, events: Events) -> None:
         if rules.conditions:
             names = [name for name in ("finished", "remaining") if name in written(rules.spec.game)]
             for name, condition in zip(names, conditions(rules), strict=True):
                 self.hooks[name] += int(condition(state).sum())
-
-    def _note(self, hook: str, about: str, answer: tuple[Branch, ...], value: Any, times: int = 1) -> None:
-        if hook in ("start", "hand"):
-            self.hooks[hook] += times
-        if len(answer) > 1:
-            self._cases.setdefault((hook, about), (answer, Counter()))[1][value] += times
-
-    def drawn(self) -> Iterable[Drawn]:
-        """Every value of every `Chance` that was drawn."""
-        for (hook, about), (answer, counts) in self._cases.items():
-            shares = Counter[Any]()
-            for branch, (value, _) in enumerate(answer):
-                shares[value] += probability(branch, answer)
-            draws = sum(counts.values())
-            for value, share in shares.items():
-                hits = counts[value]
-                yield Drawn(hook, about, value, hits, draws, share, tail_of(draws, share, hits))
-
-
-def _cases(odds: Any) -> list[tuple[Branch, ...]]:
-    return [_case(odds, case) for case in range(odds.n_cases)]
-
-
-def _case(odds: Any, case: int) -> tuple[Branch, ...]:
-    """The branches of one case, without those that repeat the last one."""
-    bounds = [int(bound[case]) for bound in odds.bounds] + [SCALE]
-    values = odds.values[case :: odds.n_cases]
-    found: list[Branch] = []
-    for value, bound in zip(values, bounds, strict=True):
-        if not found or bound > found[-1][1]:
-            found.append((value, bound))
-    return tuple(found)
 
 
 def _counts(rules: Rules, near: Near, cells: Array) -> Array:
@@ -310,12 +327,6 @@ def _counts(rules: Rules, near: Near, cells: Array) -> Array:
     return np.minimum(total, near.most)
 
 
-def tail_of(draws: int, share: int, hits: int) -> float:
-    """The probability of at most, or at least, so many hits by the exact binomial distribution."""
-    if share in (0, SCALE):
-        return float(hits == (draws if share else 0))
-    p = share / SCALE
-    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, draws + 1)))))  # of the factorials
-    k = np.arange(draws + 1)
-    mass = np.exp(logs[draws] - logs - logs[::-1] + k * np.log(p) + (draws - k) * np.log1p(-p))
-    return float(min(mass[: hits + 1].sum(), mass[hits:].sum()))
+def _taken(answer: tuple[Branch, ...], draw: int) -> Any:
+    """The value that a draw takes."""
+    return next(value for value, below in answer if draw < below)

@@ -10,14 +10,17 @@ import pytest
 
 import cogrid
 from cogrid.backend import rng
+from cogrid.core import chance
 from cogrid.core.chance import Chance
 from cogrid.core.game import Game, OneCell, Outcome
 from cogrid.core.hooks import written
 from cogrid.core.spec import Spec
-from cogrid.exercise import RULES, exercise, tail_of
+from cogrid.draws import tail_of
+from cogrid.exercise import RULES, exercise
 from cogrid.testing import check_env
 from tests.core.test_everything import SPEC as EVERYTHING
 from tests.core.test_leaving import SPEC as LEAVING
+from tests.core.test_slots import SPEC as SLOTS
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,30 @@ def test_every_hook_of_a_world_that_has_them_all() -> None:
         tried = exercise(spec, 120, 0).hooks
         assert set(tried) == set(written(spec.game)) & set(RULES)
         assert [hook for hook, times in tried.items() if not times and hook != "remaining"] == []
+
+
+def test_all_that_a_step_draws_is_counted() -> None:
+    """Starts and ticks of hands and slots, one cell of many, and the points of return."""
+    drawn = {one.hook: one for spec in (EVERYTHING, LEAVING, SLOTS) for one in exercise(spec, 200, 0).draws}
+    assert {"hand", "slots", "tick", "tick_slot", "one_cell", "spawn"} <= set(drawn)
+    assert (drawn["spawn"].value, drawn["spawn"].share) == ("second half", 2**23)
+    assert drawn["spawn"].draws > 20
+
+
+@pytest.mark.parametrize(
+    ("purpose", "spec"), [("return", LEAVING), ("one cell", EVERYTHING), ("tick slot", SLOTS)]
+)
+def test_each_of_them_is_judged(purpose: str, spec: Spec, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws of one purpose that are always the same are too far from their odds."""
+    honest = chance.Draws.of
+
+    def of(self: Any, name: str, drawn: Any) -> Any:
+        found = honest(self, name, drawn)
+        return found * np.uint32(0) if name == purpose else found
+
+    monkeypatch.setattr(chance.Draws, "of", of)
+    with pytest.raises(AssertionError, match=r"is too far from it"):
+        exercise(spec, 400, 0)
 
 
 def test_steps_go_on_into_the_next_episodes() -> None:

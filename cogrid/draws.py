@@ -1,0 +1,88 @@
+"""Draws beside their odds: how often each value was drawn, judged by the exact binomial distribution."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cogrid.core.chance import SCALE, Branch, Odds, probability
+
+#: How unlikely counts may be before they are a fault: each is one of many, at a seed that anybody may choose.
+TAIL = 1e-9
+
+
+class Drawn(NamedTuple):
+    """How often one value of a `Chance` was drawn, beside its probability."""
+
+    hook: str
+    about: str
+    value: Any
+    hits: int
+    draws: int
+    share: int  # the probability is share / 2²⁴
+    tail: float  # the probability of so few hits, or so many, whichever is less
+
+    def __str__(self) -> str:
+        expected = self.share / SCALE
+        return (
+            f"{self.hook}({self.about}) -> {self.value!r}: {self.hits} of {self.draws}, odds {expected:.6f}"
+        )
+
+
+class Draws:
+    """What was drawn, by the hook and what it was asked about."""
+
+    def __init__(self) -> None:
+        self._cases: dict[tuple[str, str], tuple[tuple[Branch, ...], Counter[Any]]] = {}
+
+    def note(self, hook: str, about: str, answer: tuple[Branch, ...], value: Any, times: int = 1) -> None:
+        """One of the values of an answer came up; an answer without chance is none of our business."""
+        if len(answer) > 1:
+            self._cases.setdefault((hook, about), (answer, Counter()))[1][value] += times
+
+    def note_choice(self, hook: str, about: str, cells: list[int], chosen: int) -> None:
+        """One of several cells, each as likely, was chosen: one of the first half of them, or not."""
+        if len(cells) % 2 == 0:  # then both halves are as likely to the last of the 24 bits
+            half = "first half" if cells.index(chosen) < len(cells) // 2 else "second half"
+            self.note(hook, about, (("first half", SCALE // 2), ("second half", SCALE)), half)
+
+    def all(self) -> Iterable[Drawn]:
+        """Every value of every `Chance` that was drawn."""
+        for (hook, about), (answer, counts) in self._cases.items():
+            shares = Counter[Any]()
+            for branch, (value, _) in enumerate(answer):
+                shares[value] += probability(branch, answer)
+            draws = sum(counts.values())
+            for value, share in shares.items():
+                hits = counts[value]
+                yield Drawn(hook, about, value, hits, draws, share, tail_of(draws, share, hits))
+
+
+def cases_of(odds: Odds) -> list[tuple[Branch, ...]]:
+    """The branches of every case."""
+    return [case_of(odds, case) for case in range(odds.n_cases)]
+
+
+def case_of(odds: Odds, case: int) -> tuple[Branch, ...]:
+    """The branches of one case, without those that repeat the last one."""
+    bounds = [int(bound[case]) for bound in odds.bounds] + [SCALE]
+    values = odds.values[case :: odds.n_cases]
+    found: list[Branch] = []
+    for value, bound in zip(values, bounds, strict=True):
+        if not found or bound > found[-1][1]:
+            found.append((value, bound))
+    return tuple(found)
+
+
+def tail_of(draws: int, share: int, hits: int) -> float:
+    """The probability of at most, or at least, so many hits by the exact binomial distribution."""
+    if share in (0, SCALE):
+        return float(hits == (draws if share else 0))
+    p = share / SCALE
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, draws + 1)))))  # of the factorials
+    k = np.arange(draws + 1)
+    mass = np.exp(logs[draws] - logs - logs[::-1] + k * np.log(p) + (draws - k) * np.log1p(-p))
+    return float(min(mass[: hits + 1].sum(), mass[hits:].sum()))
