@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, brief
 from cogrid.backend.env_state import EnvState
 from cogrid.core.autoreset import renew
 from cogrid.core.difference import Arrays, Difference, Names, differing, first_difference, named
@@ -39,7 +39,7 @@ def wanted(shadow: bool | None = None) -> bool:
     """What the keyword says; where it says nothing, what the environment variable says."""
     if shadow is not None:
         if not isinstance(shadow, bool):
-            raise TypeError(f"shadow={shadow!r} is neither True nor False.")
+            raise TypeError(f"shadow={brief(shadow)} is neither True nor False.")
         return shadow
     value = os.environ.get(VARIABLE, "")
     if value not in ("", "0", "1"):

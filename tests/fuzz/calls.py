@@ -15,10 +15,11 @@ import cogrid
 from cogrid.backend import rng
 from cogrid.play.server import Server
 from cogrid.play.session import SPEEDS, Session
-from tests.fuzz.files import ARENA, GAMES, RING, ROOM, episodes
+from tests.fuzz.files import episodes
+from tests.fuzz.games import EVERY, ROOM
 from tests.fuzz.grammar import mostly, numbers, scalars
 from tests.fuzz.judge import Refused, Wrong, agreed
-from tests.fuzz.target import Attempt, Source, Target, played
+from tests.fuzz.target import Attempt, Games, Source, Target, played
 from tests.support import BACKENDS, HAS_JAX
 
 COMPILED = 60  # one of so many accepted specs is compiled by JAX and compared
@@ -47,10 +48,20 @@ kitchens = st.builds(
     st.text("XXOPDS#", min_size=4, max_size=6),
 )
 layouts = st.one_of(kitchens, boards, st.text(max_size=12), st.lists(kitchens, max_size=3))
+#: What `make` takes for itself.
+ADAPTER: dict[str, st.SearchStrategy[Any]] = {
+    "infos": st.booleans(),
+    "backend": st.sampled_from(["numpy", "numpy", "numpy", "jxa"]),
+    "render_mode": st.sampled_from([None, "ansi", "rgb_array"]),
+    "tile_size": st.integers(4, 16),
+    "shadow": st.sampled_from([None, False]),
+}
+#: Options whose default does not tell what else they can be.
 OPTIONS: dict[str, st.SearchStrategy[Any]] = {
+    **ADAPTER,
     "max_steps": st.integers(1, 9),
     "num_agents": small,
-    "action_set": st.sampled_from(["cardinal", "rotation"]),
+    "action_set": st.sampled_from(["cardinal", "rotation", "moves"]),
     "observation": st.sampled_from(["features", "lossless", "window", "none"]),
     "window": st.sampled_from([1, 3, 5, 7]),
     "shaping": st.sampled_from([0.0, 0.5, -1, 100.0, 0.1]),
@@ -67,27 +78,39 @@ OPTIONS: dict[str, st.SearchStrategy[Any]] = {
     "soup_value": st.floats(-1e6, 1e6),
     "map_size": st.integers(3, 9),
     "density": st.floats(0, 1),
-    "infos": st.booleans(),
-    "backend": st.sampled_from(["numpy", "numpy", "numpy", "jxa"]),
-    "render_mode": st.sampled_from([None, "ansi", "rgb_array"]),
-    "tile_size": st.integers(4, 16),
-    "shadow": st.sampled_from([None, False]),
 }
-KITCHEN = [name for name in OPTIONS if name not in ("map_size", "density")]
-HALL = ["max_steps", "num_agents", "observation", "window", "map_size", "density", "random_start", "infos"]
-ids = st.sampled_from([ROOM, RING, ARENA, "Overcooked-CounterCircuit-V0"])
+ids = st.sampled_from([*(game.id for game in EVERY), "Overcooked-CounterCircuit-V0"])
 
 
-def options(names: list[str], usual: int) -> st.SearchStrategy[dict[str, Any]]:
-    """Some options, mostly with values that fit."""
+def options(id: Any, usual: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Some options of an environment, mostly with values that fit."""
+    own = cogrid.options(id) if isinstance(id, str) and id in cogrid.registered() else {}
+    known = {name: OPTIONS[name] if name in OPTIONS else like(value) for name, value in own.items()} | ADAPTER
     strange = st.dictionaries(st.text("abc_", max_size=4), scalars, max_size=1)
-    return st.lists(st.sampled_from(names), max_size=usual, unique=True).flatmap(
+    return st.lists(st.sampled_from(sorted(known)), max_size=usual, unique=True).flatmap(
         lambda chosen: st.builds(
             lambda known, unknown: unknown | known,
-            st.fixed_dictionaries({name: mostly(OPTIONS[name]) for name in chosen}),
+            st.fixed_dictionaries({name: mostly(known[name]) for name in chosen}),
             st.integers(0, 9).flatmap(lambda draw: st.just({}) if draw else strange),
         )
     )
+
+
+def like(value: Any) -> st.SearchStrategy[Any]:
+    """Values of the same kind as a default."""
+    match value:
+        case bool():
+            return st.booleans()
+        case int():
+            return st.integers(0, 2 * value + 2)
+        case float():
+            return st.floats(-1, 2)
+        case tuple() | list():
+            return st.lists(st.one_of(small, st.sampled_from([*value] or [0])), max_size=4)
+        case None:
+            return st.one_of(st.none(), small)
+        case _:
+            return st.one_of(st.just(value), st.text(max_size=6))
 
 
 def _plays(make: Callable[..., cogrid.CoGridEnv], compiles: Callable[[], bool]) -> None:
@@ -112,11 +135,11 @@ def _one_of(many: int) -> Callable[[], bool]:
     return lambda: next(calls) % many == many - 1
 
 
-def made(folder: Path) -> tuple[Source, Attempt]:
+def made(folder: Path, games: Games) -> tuple[Source, Attempt]:
     """`make` and `make_vec` with any options."""
     compiles = _one_of(COMPILED)
     source = st.tuples(
-        mostly(ids).flatmap(lambda id: st.tuples(st.just(id), options(HALL if id is ARENA else KITCHEN, 4))),
+        mostly(ids).flatmap(lambda id: st.tuples(st.just(id), options(id, 4))),
         st.one_of(st.none(), st.none(), mostly(small)),
         mostly(st.sampled_from(["same-step", "next-step"])),
     )
@@ -139,28 +162,67 @@ def made(folder: Path) -> tuple[Source, Attempt]:
     return source, attempt
 
 
-def drawn(folder: Path) -> tuple[Source, Attempt]:
+def lettered(id: str) -> st.SearchStrategy[str]:
+    """Boards of a game's own letters, most of them inside a wall."""
+    letters = "".join(cogrid.make(id).spec.game.legend)
+    rows = st.integers(2, 7).flatmap(
+        lambda width: st.lists(
+            st.text(f"    12{letters}", min_size=width, max_size=width), min_size=1, max_size=5
+        )
+    )
+    return st.builds(
+        lambda rows, edge: (
+            "\n".join([edge * (len(rows[0]) + 2), *(f"{edge}{row}{edge}" for row in rows)])
+            + f"\n{edge * (len(rows[0]) + 2)}"
+        ),
+        rows,
+        st.sampled_from(["#", "#", "X", letters[-1]]),
+    )
+
+
+def drawn(folder: Path, games: Games) -> tuple[Source, Attempt]:
     """Layouts as text."""
     compiles = _one_of(COMPILED)
-    source = st.tuples(layouts, st.integers(1, 3), st.booleans())
+    source = st.tuples(
+        st.one_of(
+            st.tuples(st.just(ROOM), layouts),
+            st.sampled_from(games).flatmap(lambda game: st.tuples(st.just(game.id), lettered(game.id))),
+        ),
+        st.integers(1, 3),
+        st.booleans(),
+        st.booleans(),
+    )
 
-    def attempt(given: tuple[Any, int, bool]) -> None:
-        layout, agents, random_start = given
+    def attempt(given: tuple[tuple[str, Any], int, bool, bool]) -> None:
+        (id, layout), agents, random_start, any_board = given
         changes = {"layout": layout, "num_agents": agents, "random_start": random_start, "max_steps": 5}
-        _plays(lambda **more: cogrid.make(ROOM, **changes | more), compiles)
+        _plays(lambda **more: cogrid.make(id, **changes | more, any_board=any_board), compiles)
 
     return source, attempt
 
 
-def stepped(folder: Path) -> tuple[Source, Attempt]:
+def stepped(folder: Path, games: Games) -> tuple[Source, Attempt]:
     """`step` and `reset` of both adapters; backends agree about what they accept, and on the result."""
-    groups = [[cogrid.make(id, backend=name, **some) for name in BACKENDS] for id, some in GAMES]
+    groups = [game.made() for game in games]
     vectors = [cogrid.make_vec(ROOM, 2, backend=name, max_steps=7) for name in BACKENDS]
     for group in (*groups, vectors):
         for env in group:
             env.reset(seed=5)
-    actions = mostly(st.one_of(st.integers(0, 6), st.sampled_from([np.int8(3), np.uint64(2), np.array(4)])))
-    joint = st.fixed_dictionaries({0: actions, 1: actions})
+    actions = mostly(
+        st.one_of(st.integers(0, 4), st.sampled_from([np.int8(3), np.uint64(2), np.array(4), 8]))
+    )
+
+    def joint(which: int) -> st.SearchStrategy[Any]:
+        agents = groups[which][0].possible_agents
+        return st.tuples(
+            st.just("step"),
+            st.just(which),
+            st.one_of(
+                mostly(st.fixed_dictionaries(dict.fromkeys(agents, actions))),
+                st.dictionaries(mostly(st.sampled_from(agents)).filter(_hashable), actions, max_size=3),
+            ),
+        )
+
     arrays = st.builds(
         lambda values, kind: np.array(values).astype(kind),
         st.lists(st.lists(st.integers(0, 7), min_size=2, max_size=2), min_size=2, max_size=2),
@@ -168,17 +230,10 @@ def stepped(folder: Path) -> tuple[Source, Attempt]:
     )
     seeds = mostly(st.one_of(st.integers(0, 2**40), st.lists(st.integers(0, 99), min_size=2, max_size=2)))
     source = st.one_of(
-        st.tuples(st.just("step"), st.integers(0, 1), mostly(joint)),
-        st.tuples(
-            st.just("step"), st.just(2), mostly(st.fixed_dictionaries(dict.fromkeys(range(3), actions)))
-        ),
-        st.tuples(
-            st.just("step"),
-            st.integers(0, 1),
-            st.dictionaries(mostly(st.integers(0, 1)).filter(_hashable), actions, max_size=3),
-        ),
+        st.integers(0, len(groups) - 1).flatmap(joint),
+        st.integers(0, len(groups) - 1).flatmap(joint),
         st.tuples(st.just("vector"), st.just(0), mostly(arrays)),
-        st.tuples(st.just("reset"), st.integers(0, 2), seeds),
+        st.tuples(st.just("reset"), st.integers(0, len(groups) - 1), seeds),
         st.tuples(st.just("vector reset"), st.just(0), seeds),
     )
 
@@ -218,9 +273,9 @@ def _hashable(value: Any) -> bool:
     return True
 
 
-def replaced(folder: Path) -> tuple[Source, Attempt]:
+def replaced(folder: Path, games: Games) -> tuple[Source, Attempt]:
     """`replace` with any attributes; what is accepted plays the same on all backends."""
-    groups = [[cogrid.make(id, backend=name, **some) for name in BACKENDS] for id, some in GAMES]
+    groups = [game.made() for game in games]
     for group in groups:
         for env in group:
             env.reset(seed=7)
@@ -233,6 +288,7 @@ def replaced(folder: Path) -> tuple[Source, Attempt]:
         def many(low: int, high: int, count: int) -> st.SearchStrategy[Any]:
             return st.lists(st.integers(low, high), min_size=count, max_size=count)
 
+        slots = len(rules.slots.names) if rules.slots is not None else 0
         grid = (rules.height, rules.width)
         where = st.tuples(st.integers(0, grid[0] - 1), st.integers(0, grid[1] - 1))
         return {
@@ -247,6 +303,8 @@ def replaced(folder: Path) -> tuple[Source, Attempt]:
             "shaping_weight": st.floats(-100, 100),
             "rng_key": st.integers(0, 2**32).map(rng.key),
             "layout": st.just(0),
+            "ended": st.lists(st.booleans(), min_size=n, max_size=n),
+            "slots": many(0, len(rules.slots.things) - 1 if rules.slots is not None else 3, slots),
             "wall_map": st.just(np.zeros(grid, bool)),
             "object_type_map": st.just(np.array(groups[which][0].env_state.object_type_map)),
         }
@@ -281,7 +339,7 @@ def replaced(folder: Path) -> tuple[Source, Attempt]:
     return source, attempt
 
 
-def rolled(folder: Path) -> tuple[Source, Attempt]:
+def rolled(folder: Path, games: Games) -> tuple[Source, Attempt]:
     """`rollout` with any arguments; the sums are those of the trajectory, whatever the chunks."""
     env = cogrid.make(ROOM, backend="jax", max_steps=3)
     few = st.integers(1, 2)
@@ -316,9 +374,9 @@ def rolled(folder: Path) -> tuple[Source, Attempt]:
     return source, attempt
 
 
-def messages(folder: Path) -> tuple[Source, Attempt]:
+def messages(folder: Path, games: Games) -> tuple[Source, Attempt]:
     """What a page sends; a mistake changes nothing, and the game goes on."""
-    texts = [replay.text() for _, replay in episodes()]
+    texts = [replay.text() for _, replay in episodes(games)]
     session = Session(ROOM, seed=1)
     plain = st.one_of(scalars, st.lists(scalars, max_size=3), st.dictionaries(st.text(max_size=3), scalars))
     names = session.env.action_names

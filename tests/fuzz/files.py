@@ -19,27 +19,22 @@ from cogrid import policy_file
 from cogrid.core.rules import Rules
 from cogrid.policies import policy_of
 from cogrid.replay import WIDTH, Mismatch, Replay, record
+from tests.fuzz.games import ROOM
 from tests.fuzz.grammar import ODD, as_file, damaged, mutated
 from tests.fuzz.judge import Wrong, agreed
-from tests.fuzz.target import Attempt, Source, Target, played
+from tests.fuzz.target import Attempt, Games, Source, Target, played
 from tests.support import BACKENDS, HAS_JAX
 
-ROOM, RING, ARENA = "Overcooked-CrampedRoom-V0", "Overcooked-CoordinationRing-V0", "Arena-V0"
-#: Games with what states can have: shaping, several layouts, random starts, walls that are drawn.
-GAMES: tuple[tuple[str, dict[str, Any]], ...] = (
-    (ROOM, {"max_steps": 12}),
-    (RING, {"shaping": 0.5, "random_start": True, "observation": "lossless", "max_steps": 30}),
-    (ARENA, {"map_size": 6, "num_agents": 3, "max_steps": 20}),
-)
 STEPS = 10
 
 
-def episodes() -> list[tuple[cogrid.CoGridEnv, Replay]]:
+def episodes(games: Games) -> list[tuple[cogrid.CoGridEnv, Replay]]:
     """One of each game, on NumPy."""
     found = []
-    for number, (id, options) in enumerate(GAMES):
-        env = cogrid.make(id, **options)
-        tape = np.random.default_rng(number).integers(0, 7, (STEPS, env.spec.num_agents))
+    for number, game in enumerate(games):
+        env = cogrid.make(game.id, **game.options)
+        shape = (STEPS, env.spec.num_agents)
+        tape = np.random.default_rng(number).integers(0, env.rules.n_actions, shape)
         found.append((env, record(env, tape, number, metadata={"by": "nobody", "score": [1, 2.5]})))
     return found
 
@@ -47,11 +42,11 @@ def episodes() -> list[tuple[cogrid.CoGridEnv, Replay]]:
 # Replays
 
 
-def replays(folder: Path) -> tuple[Source, Attempt]:
+def replays(folder: Path, games: Games) -> tuple[Source, Attempt]:
     """Files whose fields, bytes or digests were changed."""
-    bases = [(env, replay, json.loads(replay.text())) for env, replay in episodes()]
-    for _, replay, _ in bases:
-        for backend in BACKENDS:
+    bases = [(env, replay, json.loads(replay.text())) for env, replay in episodes(games)]
+    for game, (_, replay, _) in zip(games, bases, strict=True):
+        for backend in game.backends:
             replay.verify(backend)  # compiled before the first input, whose time is limited
 
     def source(random: Random) -> Iterator[tuple[int, str, bytes, int | None]]:
@@ -77,9 +72,10 @@ def replays(folder: Path) -> tuple[Source, Attempt]:
         replay = Replay.load(folder / name)
         env, base, _ = bases[which]
         if step is not None:
-            _names(replay, step)
+            _names(replay, step, games[which].backends)
         same = (replay.id, dict(replay.overrides)) == (base.id, dict(base.overrides))
-        backends = BACKENDS if same else BACKENDS[:1]  # another game would be compiled for one input
+        # Another game would be compiled for one input.
+        backends = games[which].backends if same else BACKENDS[:1]
         calls = [lambda backend=backend: replay.verify(backend) for backend in backends]
         agreed(*calls)
         # It plays as it says: then a recording of the same start and actions has the same sums.
@@ -92,10 +88,10 @@ def replays(folder: Path) -> tuple[Source, Attempt]:
     return source, attempt
 
 
-def _names(replay: Replay, step: int) -> None:
+def _names(replay: Replay, step: int, backends: tuple[str, ...]) -> None:
     """The first wrong step is the one that was changed."""
     where = f"after step {step} of" if step else "at its start"
-    for backend in BACKENDS:
+    for backend in backends:
         try:
             replay.verify(backend)
         except Mismatch as error:
@@ -108,10 +104,14 @@ def _names(replay: Replay, step: int) -> None:
 # Snapshots
 
 
-def snapshots(folder: Path) -> tuple[Source, Attempt]:
+def snapshots(folder: Path, games: Games) -> tuple[Source, Attempt]:
     """Snapshots with changed fields; what is accepted plays the same on all backends."""
-    groups = [[cogrid.make(id, backend=name, **options) for name in BACKENDS] for id, options in GAMES]
+    groups = [game.made() for game in games]
     bases = [_moments(group[0], number) for number, group in enumerate(groups)]
+    for group, moments in zip(groups, bases, strict=True):
+        for env in group:  # compiled before the first input, whose time is limited
+            env.set_state(moments[0])
+        played(group, Random(0), 1)
 
     def source(random: Random) -> Iterator[tuple[int, Any, int]]:
         while True:
@@ -142,7 +142,7 @@ def _moments(env: cogrid.CoGridEnv, seed: int) -> list[Any]:
     env.reset(seed=seed)
     random, found = Random(seed), [env.get_state()]
     while env.agents and len(found) < 9:
-        env.step({agent: random.randrange(7) for agent in env.agents})
+        env.step({agent: random.randrange(env.rules.n_actions) for agent in env.agents})
         found.append(env.get_state())
     return found
 
@@ -165,6 +165,13 @@ def _moved(rules: Rules, random: Random, document: Any) -> Any:
                 state[name] = changed
             case "time":
                 state[name] = random.randrange(rules.spec.max_steps + 1)
+            case "ended":
+                state[name] = [random.random() < 0.3 for _ in range(n)]
+            case "slots" if rules.slots is not None:
+                state[name] = [random.randrange(len(rules.slots.things)) for _ in state[name]]
+            case "places":
+                at = random.randrange(len(state[name]))
+                state[name] = [*state[name][:at], random.randrange(rules.n_cells), *state[name][at + 1 :]]
             case "rng_key":
                 state[name] = [random.randrange(2**32) for _ in range(2)]
             case "shaping_weight":
@@ -181,7 +188,7 @@ def _equal(env: cogrid.CoGridEnv, document: Any) -> bool:
 # Results and baselines of the benchmarks
 
 
-def results(folder: Path) -> tuple[Source, Attempt]:
+def results(folder: Path, games: Games) -> tuple[Source, Attempt]:
     """Files of bench/; what is accepted can be written again, judged and shown."""
     from bench.compare import findings
     from bench.records import Result
@@ -223,7 +230,7 @@ def results(folder: Path) -> tuple[Source, Attempt]:
 # Policies
 
 
-def policies(folder: Path) -> tuple[Source, Attempt]:
+def policies(folder: Path, games: Games) -> tuple[Source, Attempt]:
     """Files of trained policies, with other arrays, another origin or damaged bytes."""
     env = cogrid.make(ROOM)
     state, path = env.reset_fn(np.zeros(2, np.uint32))[0], folder / "policy.npz"
@@ -298,17 +305,17 @@ def _archive(random: Random, arrays: dict[str, Any]) -> bytes:
 # Checkpoints of rollouts
 
 
-def checkpoints(folder: Path) -> tuple[Source, Attempt]:
+def checkpoints(folder: Path, games: Games) -> tuple[Source, Attempt]:
     """Damaged folders: the rollout goes on to the same bits, or says that it cannot."""
-    from tests.distributed import games
+    from tests.distributed import games as rooms
 
-    env = games.room()
+    env = rooms.room()
 
     def play(place: Path | None, steps: int = 15) -> dict[str, Any]:
         saves = {} if place is None else {"checkpoint": place, "checkpoint_every": 5}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of a damaged save, where the older one is used
-            return games.whole(cogrid.rollout(env, None, 2, 3, steps, chunk=5, devices=1, **saves))
+            return rooms.whole(cogrid.rollout(env, None, 2, 3, steps, chunk=5, devices=1, **saves))
 
     wanted, good = play(None), folder / "good"
     play(good, 10)  # two saves

@@ -14,11 +14,13 @@ from hypothesis.strategies import SearchStrategy
 
 import cogrid
 from tests.episodes import record
+from tests.fuzz.games import EVERY, Played
 from tests.fuzz.judge import SECONDS, Tally, Wrong, judge
 
 #: Plain generators where throughput matters, Hypothesis for what people pass as arguments.
 Source = Callable[[Random], Iterator[Any]] | SearchStrategy[Any]
 Attempt = Callable[[Any], None]
+Games = Sequence[Played]
 
 
 class Target(NamedTuple):
@@ -26,7 +28,7 @@ class Target(NamedTuple):
 
     name: str
     share: int  # of 1,000 inputs, about so many are of this target
-    prepare: Callable[[Path], tuple[Source, Attempt]]  # takes a folder of its own
+    prepare: Callable[[Path, Games], tuple[Source, Attempt]]  # takes a folder of its own, and what to play
     needs: tuple[str, ...] = ()  # modules without which there is nothing to try
 
     @property
@@ -42,10 +44,11 @@ def run(
     folder: Path,
     seconds: float = SECONDS,
     progress: Callable[[Tally], None] = lambda tally: None,
+    games: Games = EVERY,
 ) -> Tally:
     """Try so many inputs, always the same ones for a seed."""
     tally = Tally(target.name)
-    source, attempt = target.prepare(folder)
+    source, attempt = target.prepare(folder, games)
 
     def one(given: Any) -> None:
         if tally.inputs < inputs:  # Hypothesis may try some more

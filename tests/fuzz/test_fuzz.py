@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 
+import cogrid
 from cogrid.core.game import checked_integer
+from cogrid.envs.registry import family_of
 from tests.fuzz import __main__ as command
 from tests.fuzz import calls, faults, files, tasks
+from tests.fuzz.games import EVERY, SHORT
 from tests.fuzz.judge import Tally, Wrong, agreed
-from tests.fuzz.target import Attempt, Source, Target, run
+from tests.fuzz.target import Attempt, Games, Source, Target, run
 
 #: Checkpoints of rollouts need Orbax, which the tests have only in `nox -s distributed` and `nox -s fuzz`.
 TARGETS = [target for target in (*files.TARGETS, *calls.TARGETS) if target.is_possible]
@@ -23,16 +26,21 @@ TARGETS = [target for target in (*files.TARGETS, *calls.TARGETS) if target.is_po
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_nothing_but_right_results_and_sentences(target: Target, tmp_path: Path) -> None:
-    tally = run(target, max(5, target.share // 4), 7, tmp_path)
+    tally = run(target, max(5, target.share // 4), 7, tmp_path, games=SHORT)
     assert tally.faults == 0, "\n".join(tally.examples)
     assert tally.inputs == tally.accepted + tally.refused
     assert tally.inputs >= max(5, target.share // 4) // 2  # Hypothesis may run out of new ones
     assert tally.refused > 0 or target.share < 25
 
 
+def test_every_family_is_met() -> None:
+    assert {family_of(game.id) for game in EVERY} == set(map(family_of, cogrid.registered()))
+    assert [game.id for game in SHORT] == [game.id for game in EVERY]
+
+
 def test_the_inputs_of_a_seed_are_always_the_same(tmp_path: Path) -> None:
     def given(seed: int) -> list[Any]:
-        source, _ = files.policies(tmp_path)
+        source, _ = files.policies(tmp_path, SHORT)
         inputs = source(Random(seed))
         return [next(inputs) for _ in range(20)]
 
@@ -48,7 +56,7 @@ def planted(attempt: Attempt) -> Target:
     def source(random: Random) -> Iterator[int]:
         yield from range(1000)
 
-    def prepare(folder: Path) -> tuple[Source, Attempt]:
+    def prepare(folder: Path, games: Games) -> tuple[Source, Attempt]:
         return source, attempt
 
     return Target("planted", 1, prepare)
@@ -113,7 +121,7 @@ def test_a_snapshot_that_is_quietly_wrong_is_found(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(snapshot, "check", lambda rules, state: None)
     target = next(target for target in TARGETS if target.name == "snapshots")
-    assert run(target, 150, 7, tmp_path).faults > 0
+    assert run(target, 150, 7, tmp_path, games=SHORT).faults > 0
 
 
 # Workers

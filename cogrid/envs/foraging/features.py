@@ -72,6 +72,8 @@ class Foods:
         xp, things, places = rules.xp, rules.n_things, _places(rules)
         where = rules.cells_where(lambda thing: level_of(thing) > 0)  # (k,)
         none = len(where)  # the number of no food
+        if not none:
+            raise ValueError("no cell of the layout can hold food: give it more floor, away from the walls.")
         cells = np.append(where, where[:1]).astype(rules.pos_dtype)  # (k + 1,)
         triples = np.tile(ABSENT, ((none + 1) * things, 1))  # by number and symbol
         triples[: none * things, :2] = np.repeat(places[where], things, axis=0)

@@ -116,6 +116,11 @@ class KitchenV2(AnyKitchen):
     def interact(self, held: Item, thing: Thing) -> Outcome | None:
         """As in the classic game, but any soup is delivered, and an empty hand presses buttons."""
         match held, thing:
+            case None, Pile(item) if item not in (*self.known, DISH):
+                raise ValueError(
+                    f"the layout has a pile of {item}, but ingredients={self.ingredients} are only "
+                    f"{', '.join(self.known)}: set ingredients={INGREDIENTS.index(item) + 1}."
+                )
             case None, Button():
                 return Outcome(None, Button(BUTTON_TIME), "press")
             case Soup(), Serving():
