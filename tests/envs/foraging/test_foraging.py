@@ -279,6 +279,10 @@ def test_wrong_options_are_named() -> None:
     ):
         with pytest.raises((ValueError, TypeError), match=words):
             cogrid.make("Foraging-8x8-2p-3f-V0", **options)
+    with pytest.raises(
+        ValueError, match=r"layout 'own-0' has no room for what reset places: .* 2 or more cells"
+    ):
+        cogrid.make("Foraging-8x8-2p-3f-V0", layout="#####\n#1 2#\n#   #\n#####")
     env = made(SMALL, "numpy")
     with pytest.raises(ValueError, match="no food of level 99: levels are"):
         env.replace(fresh(SMALL, "numpy"), field=np.full((5, 5), 99))
