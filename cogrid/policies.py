@@ -17,7 +17,6 @@ from cogrid.backend.env_state import EnvState
 from cogrid.core.game import Game
 from cogrid.core.observation import observer
 from cogrid.core.rules import Rules, compile_rules
-from cogrid.envs.commons.game import Commons
 from cogrid.envs.commons.policies import ScriptedPlayers
 from cogrid.envs.foraging.policies import ScriptedForagers
 from cogrid.envs.goals.policies import ScriptedWalkers
@@ -30,10 +29,10 @@ from cogrid.envs.search_rescue.policies import ScriptedRescuers
 #: A single state on NumPy -> actions by agent.
 Policy = Callable[[EnvState], dict[int, int]]
 POLICIES = ("scripted", "random")
-AnyScript = ScriptedCooks | ScriptedPlayers | Scripted
+AnyScript = ScriptedCooks | Scripted
 _SCRIPTS: Mapping[type[Game], type[AnyScript]] = MappingProxyType(
-    {Kitchen: ScriptedCooks, KitchenV2: ScriptedCooks, Commons: ScriptedPlayers}
-    | {script.game: script for script in (ScriptedForagers, ScriptedWalkers, ScriptedRescuers)}
+    {Kitchen: ScriptedCooks, KitchenV2: ScriptedCooks}
+    | {s.game: s for s in (ScriptedPlayers, ScriptedForagers, ScriptedWalkers, ScriptedRescuers)}
 )
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+
 import pytest
 
+import cogrid
 from cogrid.envs.registry import family_of
 from cogrid.replay import Replay
 from tests.golden.replays import FOLDER, IDS, file_of
@@ -23,3 +27,16 @@ def test_recorded_episodes_replay(id: str) -> None:
     assert rewards != 0
     if len(BACKENDS) > 1 and id == next(one for one in IDS if family_of(one) == family_of(id)):
         replay.verify("jax")  # one of each family: every one of them compiles
+
+
+@pytest.mark.parametrize("family", sorted({family_of(id) for id in IDS}))
+def test_recordings_meet_every_verb(family: str) -> None:
+    """What never happens in a recording could change without being noticed."""
+    seen, known = Counter[str](), set[str]()
+    for id in (id for id in IDS if family_of(id) == family):
+        env = cogrid.make(id, infos=True)
+        known |= {*env.verbs[1:]}
+        for before, after in itertools.pairwise(Replay.load(file_of(id)).play("numpy")):
+            infos = env.step_fn(before.state, after.actions)[4]
+            seen.update(env.verbs[verb] for verb in infos["verb"].tolist() if verb)
+    assert seen.keys() == known, seen

@@ -111,6 +111,13 @@ class Spec:
                 f"layout {layout.name!r} has too few spawn cells: "
                 f"{self.num_agents} agents, {floor} floor cells."
             )
+        edge = max((placed.margin for placed in self.game.placed() if placed.count), default=0)
+        inside = (row[edge : layout.width - edge] for row in layout.letters[edge : layout.height - edge])
+        if edge and not self.open and not any(FLOOR in row for row in inside):
+            raise ValueError(
+                f"layout {layout.name!r} has no room for what reset places: draw floor that is {edge} "
+                "or more cells from the edge."
+            )
 
     @property
     def height(self) -> int:
@@ -168,6 +175,12 @@ def override(spec: Spec, changes: Mapping[str, Any], name: str, also: tuple[str,
     game = dataclasses.replace(spec.game, **{key: value for key, value in changes.items() if key in games})
     if spec.layout == spec.game.default_layouts():  # the game draws its board from its own options
         own = {"layout": game.default_layouts()} | own
+    if own.get("window", spec.window) != spec.window and (view := game.view()) is not None:
+        rows, columns = view.shape
+        raise ValueError(
+            f"window={brief(own['window'])}: {name} has a window of its own, {rows} × {columns} cells "
+            "that turn with the agent, so leave `window` out."
+        )
     return dataclasses.replace(spec, game=game, **own)
 
 

@@ -47,7 +47,7 @@ def register(id: str, spec: Spec) -> None:
 
 
 def registered() -> list[str]:
-    """Every id, sorted."""
+    """Every id that is listed, sorted; `make` knows the other fields of `lbforaging` by name as well."""
     return sorted(_SPECS)
 
 
@@ -58,10 +58,11 @@ def family_of(id: str) -> str:
 
 
 def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...] = ()) -> Spec:
-    """The registered spec with overrides; `adapter` are the keywords that the caller takes for itself."""
+    """The spec of an id with overrides; `adapter` are the keywords that the caller takes for itself."""
     if not isinstance(id, str):
         raise TypeError(f"an environment id is text, not {brief(id)}.")
-    if id not in _SPECS:
+    spec = _SPECS.get(id) or foraging.named(id)
+    if spec is None:
         close = difflib.get_close_matches(id, _SPECS, 3, 0.5)
         families = dict.fromkeys(map(family_of, registered()))
         hint = (
@@ -72,7 +73,7 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...] = ()) -
         if is_own(id):
             hint = "cogrid.make imports a world of your own, and `python -m cogrid play` opens its replays."
         raise ValueError(f"unknown environment id {brief(id)}: {hint}")
-    return override(_SPECS[id], overrides, id, adapter)
+    return override(spec, overrides, id, adapter)
 
 
 def is_own(name: str) -> bool:

@@ -88,10 +88,7 @@ class Scripted:
 
     def act(self, state: EnvState) -> dict[int, int]:
         """The action of each played agent in a single state of either backend."""
-        if state.rules is not self.rules and state.rules.spec != self.rules.spec:
-            raise ValueError("this state belongs to another environment: make the script from its rules.")
-        if state.pos.ndim != 1:
-            raise ValueError(f"scripts act in a single state, and this is a batch of {state.time.shape}.")
+        self.check(state)
         symbols, n = self.rules.spec.symbols, self.rules.n_agents
         scene = Scene(
             self.rules.spec.game,
@@ -104,6 +101,13 @@ class Scripted:
         )
         plan = self.plan(scene)
         return {agent: self._noisy(agent, plan[agent]) for agent in self.agents}
+
+    def check(self, state: EnvState) -> None:
+        """Raise a ValueError unless this is a single state of the script's own environment."""
+        if state.rules is not self.rules and state.rules.spec != self.rules.spec:
+            raise ValueError("this state belongs to another environment: make the script from its rules.")
+        if state.pos.ndim != 1:
+            raise ValueError(f"scripts act in a single state, and this is a batch of {state.time.shape}.")
 
     def plan(self, scene: Scene) -> list[str]:
         """The names of all agents' actions."""

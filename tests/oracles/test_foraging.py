@@ -6,12 +6,16 @@ import itertools
 from collections import Counter
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
+from lbforaging import register_grid_envs
 
 import cogrid
 from cogrid.core.observation import observer
 from cogrid.core.rules import compile_rules
+from cogrid.envs.foraging.game import Foraging
+from cogrid.envs.foraging.specs import named
 from tests.oracles.lbforaging_oracle import Moment, Reference
 from tests.support import keys
 
@@ -118,6 +122,27 @@ def summary(id: str, options: dict[str, Any], what: str, seen: Counter[str]) -> 
     shared = f"{seen['shared cell']} shared cells"
     others = ", ".join(f"{times} {word}" for word, times in sorted(seen.items()) if word != "shared cell")
     return f"{name}: {what}, 0 mismatches, {shared}, {others}"
+
+
+def test_ids() -> None:
+    """Ids of theirs are made by name with their options."""
+    register_grid_envs()
+    theirs = {id: row.kwargs for id, row in gymnasium.registry.items() if id.startswith("Foraging-")}
+    assert len(theirs) > 1920
+    for id, options in [*theirs.items()][::13]:  # of every kind, and each of them takes a moment
+        spec = named(id.replace("-v3", "-V0"))
+        assert spec is not None, id
+        game, size = spec.game, options["field_size"][0]
+        assert isinstance(game, Foraging)
+        assert (game.sight or size) == options["sight"], id
+        assert (spec.observation == "window") == options["grid_observation"], id
+        ours = {"players": spec.num_agents, "max_episode_steps": spec.max_steps} | vars(game)
+        ours |= {
+            "field_size": (game.field_size,) * 2,
+            "sight": options["sight"],
+            "grid_observation": options["grid_observation"],
+        }
+        assert options.items() <= ours.items(), id
 
 
 @each_case

@@ -46,9 +46,12 @@ def _of_batch(infos: Mapping[Any, Any]) -> tuple[dict[str, Values], Values]:
 
 def _of_agents(infos: Mapping[Any, Any]) -> tuple[dict[str, Values], Values]:
     """Counts (n,) by name, and the length ()."""
-    ended = [info["episode"] for info in infos.values() if "episode" in info]
+    ended = [info["episode"] for info in infos.values() if isinstance(info, Mapping) and "episode" in info]
     if not ended:
-        raise ValueError("these infos end no episode: take those of its last step, made with infos=True.")
+        raise ValueError(
+            "these infos end no episode: take those of the last step of an environment of `make` or "
+            "`make_vec` with infos=True; the infos of a pure step are about that step alone."
+        )
     every = [_counts(episode) for episode in ended]
     counts = {name: np.array([one[name] for one in every], np.float64) for name in every[0]}
     return counts, np.asarray(ended[0]["l"], np.float64)
@@ -58,4 +61,6 @@ def _counts(episode: Mapping[str, Any]) -> Mapping[str, Any]:
     if "counts" not in episode:
         raise ValueError("these infos have no counts: make the environment with infos=True.")
     counts: Mapping[str, Any] = episode["counts"]
+    if EAT not in counts:
+        raise ValueError(f"these counts are of no commons, where players {EAT!r}: {', '.join(counts)}.")
     return counts

@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import DOWN, LEFT, RIGHT, STRIDES, UP
-from cogrid.core.answers import Near, checked_number
+from cogrid.core.answers import Near
+from cogrid.core.game import Game, checked_integer, checked_number
 from cogrid.core.report import action_mask
 from cogrid.core.rules import Rules, compile_rules
-from cogrid.envs.commons.game import APPLE, CLEAN, DIRT, ZAP
+from cogrid.envs.commons.game import APPLE, CLEAN, DIRT, ZAP, Commons
+from cogrid.envs.scripted import Scripted
 
 Mask = np.ndarray[Any, Any]
 
 FAR = 10_000
+#: The cells within distance 2.
+AROUND = Near(lambda thing: 1, most=1, radius=2).offsets
 #: Facings in the order of the actions up, down, left, right.
 _FACINGS = (UP, DOWN, LEFT, RIGHT)
 
 
-class ScriptedPlayers:
+class ScriptedPlayers(Scripted):
     """Everybody walks to the nearest apple worth eating; the first `cleaners` keep the river clean before.
 
     An apple is worth eating with `restraint` others within distance 2: 0 is greed, 3 leaves the patch able to
     grow as fast as it can. A player with another one in reach zaps it with probability `temper`; `noise`
     is the share of random actions.
     """
+
+    game: ClassVar[type[Game]] = Commons
 
     def __init__(
         self,
@@ -41,31 +47,32 @@ class ScriptedPlayers:
         seed: int = 0,
         noise: float = 0.0,
     ) -> None:
-        self._noise = checked_number("noise", noise, 0.0, 1.0)
-        self._rules = compile_rules(rules.spec, "numpy")
-        self._agents = tuple(range(rules.n_agents) if agents is None else agents)
-        self._restraint, self._cleaners, self._temper = restraint, cleaners, temper
+        super().__init__(rules, agents, seed=seed, noise=noise)
+        self._numpy = compile_rules(rules.spec, "numpy")
+        self._restraint = checked_integer("restraint", restraint, 0, len(AROUND))
+        self._cleaners = checked_integer("cleaners", cleaners, 0, rules.n_agents)
+        self._temper = checked_number("temper", temper, 0.0, 1.0)
         self._draw = np.random.default_rng(rng.seed(seed) % 2**64)
-        names = [action.name for action in rules.spec.actions]
-        self._zap, self._clean = names.index(ZAP), names.index(CLEAN) if CLEAN in names else None
-        self._walks = [names.index(name) for name in ("up", "down", "left", "right")]
+        self._zap = self.names.index(ZAP)
+        self._clean = self.names.index(CLEAN) if CLEAN in self.names else None
+        self._walks = [self.names.index(name) for name in ("up", "down", "left", "right")]
         things = rules.spec.symbols.things
         self._apple, self._dirt = (np.array([thing == kind for thing in things]) for kind in (APPLE, DIRT))
-        self._around = Near(lambda thing: 1, most=1, radius=2).offsets
 
     def act(self, state: EnvState) -> dict[int, int]:
         """The actions of the chosen agents in a single state."""
-        rules, state = self._rules, state.host().evolve(rules=self._rules)
+        self.check(state)
+        rules, state = self._numpy, state.host().evolve(rules=self._numpy)
         board = state.cells.reshape(rules.height, rules.width)
         apples, open_ = self._apple[board], board < rules.n_walkable
-        near = rules.backend.around(apples.astype(np.int32), self._around)
+        near = rules.backend.around(apples.astype(np.int32), AROUND)
         ripe = apples & (near >= self._restraint)
         to_apples = distances(ripe, open_ & ~(apples & ~ripe))  # unripe apples would be eaten on the way
         dirty = self._dirt[board]
         to_dirt = distances(dirty, open_ & ~apples)
         mask, positions = action_mask(rules, state), state.agent_pos.tolist()
         actions = {}
-        for agent in self._agents:
+        for agent in self.agents:
             wanted = [self._walks[k] for k in self._draw.permutation(4)]  # a stroll, where nothing is wanted
             row, column = positions[agent]
             if row < 0:
@@ -73,7 +80,7 @@ class ScriptedPlayers:
                 continue
             cleans = self._clean is not None and agent < self._cleaners and dirty.any()
             far = to_dirt if cleans else to_apples
-            if self._draw.random() < self._noise:
+            if self._draw.random() < self.noise:
                 actions[agent] = int(self._draw.integers(rules.n_actions))
             elif mask[agent, self._zap] and self._draw.random() < self._temper:
                 actions[agent] = self._zap
@@ -95,7 +102,7 @@ class ScriptedPlayers:
             down, right = STRIDES[_FACINGS[self._walks.index(walk)]]
             if free[row + down, column + right]:
                 return walk
-        return self._rules.noop
+        return self._numpy.noop
 
 
 def distances(targets: Mask, open_: Mask) -> Mask:

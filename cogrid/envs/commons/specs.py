@@ -12,7 +12,15 @@ from cogrid.envs.commons.game import CleanUp, Harvest
 
 def _spec(game: Game, layout: str) -> Spec:
     """Seven players, a thousand steps, a window that turns."""
-    return Spec(game, (game.layouts[layout],), num_agents=7, max_steps=1000, observation="window", window=11)
+    return Spec(
+        game,
+        (game.layouts[layout],),
+        num_agents=7,
+        max_steps=1000,
+        action_set="moves",
+        observation="window",
+        window=11,
+    )
 
 
 SPECS: Mapping[str, Spec] = MappingProxyType(

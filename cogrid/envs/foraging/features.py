@@ -16,6 +16,7 @@ from cogrid.core.rules import Rules
 from cogrid.envs.foraging.objects import level_of
 
 ABSENT = np.array([-1, -1, 0], np.int32)  # row, column and level of what is not seen
+MOST_WORDS = 8  # that `Bits` go through one by one; more take long to compile
 
 
 def features(foods: int, sight: int | None, levels: bool) -> tuple[Feature, ...]:
@@ -68,7 +69,7 @@ class Foods:
         return _bounds(rules)
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
-        """Where there is food is a set of bits, of which the lowest is taken again and again."""
+        """Tables over the cells where food can be, by what is there."""
         xp, things, places = rules.xp, rules.n_things, _places(rules)
         where = rules.cells_where(lambda thing: level_of(thing) > 0)  # (k,)
         none = len(where)  # the number of no food
@@ -78,20 +79,17 @@ class Foods:
         triples = np.tile(ABSENT, ((none + 1) * things, 1))  # by number and symbol
         triples[: none * things, :2] = np.repeat(places[where], things, axis=0)
         triples[: none * things, 2] = np.tile(rules.symbols(level_of), none)
-        packed = _packed(triples)
-        bits, corners = Bits(rules, where), _corners(rules, self.sight)
-        in_sight = bits.words(abs(places[:, None] - places[where]).max(axis=-1) <= (self.sight or 0))
+        packed, corners = _packed(triples), _corners(rules, self.sight)
+        sight = None if corners is None else self.sight
+        bits = Bits(rules, where)
+        first = (
+            bits.first(self.count, sight)
+            if bits.n_words <= MOST_WORDS
+            else _ranked(rules, where, self.count, sight)
+        )
 
         def foods(state: EnvState) -> Array:
-            left = bits.of(state.cells)  # (*B, 1) each
-            if corners is not None:  # every forager has a list of its own
-                seen = rules.lookup(in_sight, state.pos)  # (*B, n, words)
-                left = [word & seen[..., k] for k, word in enumerate(left)]
-            found = []
-            for _ in range(self.count):
-                number, left = bits.lowest(left)
-                found.append(number)
-            taken = xp.stack(found, axis=-1)  # (*B, 1 or n, count)
+            taken = first(state)  # (*B, 1 or n, count)
             flat = rules.lookup(cells, taken).reshape(*state.pos.shape[:-1], -1)
             symbol = rules.at(state.cells, flat).reshape(taken.shape)
             numbers = _triples(rules, packed, taken * np.int32(things) + symbol.astype(np.int32))
@@ -104,19 +102,59 @@ class Foods:
         return foods
 
 
+#: State -> (*B, 1 or n, count) int32 which of the cells where food can be have it, in reading order.
+First = Callable[[EnvState], Array]
+
+
+def _ranked(rules: Rules, where: np.ndarray[Any, Any], count: int, sight: int | None) -> First:
+    """For large fields: the number of food k is that of the cells before it, where at most k have any."""
+    xp, is_food, places = rules.xp, rules.symbols(lambda thing: level_of(thing) > 0, bool), _places(rules)
+
+    def first(state: EnvState) -> Array:
+        food = marked(rules, is_food, rules.pick(state.cells, where))[..., None, :]  # (*B, 1, k)
+        if sight is not None:
+            for axis in range(2):
+                own = rules.lookup(places[:, axis], state.pos)[..., None]  # (*B, n, 1)
+                food = food & (abs(own - lift(places[where, axis], own.ndim)) <= np.int32(sight))
+        rank = xp.cumsum(food, axis=-1, dtype=np.int32)
+        return xp.stack([(rank <= k).sum(axis=-1, dtype=np.int32) for k in range(count)], axis=-1)
+
+    return first
+
+
 class Bits:
-    """Sets of cells as words of 32 bits, in reading order."""
+    """Sets of cells as words of 32 bits, in reading order: for small fields, where a few words hold all."""
 
     def __init__(self, rules: Rules, where: np.ndarray[Any, Any]) -> None:
         self.rules, self.where = rules, where
         self.is_food = rules.symbols(lambda thing: level_of(thing) > 0, bool)
         part = rectangle(rules, where)
-        #: How many cells a word has: whole rows, if there are any.
-        self.rows = None if part is None else max(1, 32 // (part[1].stop - part[1].start))
-        self.part = part if part is not None and part[1].stop - part[1].start <= 32 else None
-        width = 0 if self.part is None else self.part[1].stop - self.part[1].start
-        self.size = 32 if self.part is None else (self.rows or 1) * width
+        width = 33 if part is None else part[1].stop - part[1].start
+        self.part = part if width <= 32 else None
+        #: How many rows a word has, if it has whole ones, and how many cells.
+        self.rows = 32 // width
+        self.size = self.rows * width or 32
         self.n_words = -(-len(where) // self.size)
+
+    def first(self, count: int, sight: int | None) -> First:
+        """The lowest bit is taken again and again."""
+        rules, places = self.rules, _places(self.rules)
+        in_sight = None
+        if sight is not None:  # every forager has a list of its own
+            in_sight = self.words(abs(places[:, None] - places[self.where]).max(axis=-1) <= sight)
+
+        def first(state: EnvState) -> Array:
+            left = self.of(state.cells)  # (*B, 1) each
+            if in_sight is not None:
+                seen = rules.lookup(in_sight, state.pos)  # (*B, n, words)
+                left = [word & seen[..., k] for k, word in enumerate(left)]
+            found = []
+            for _ in range(count):
+                number, left = self.lowest(left)
+                found.append(number)
+            return rules.xp.stack(found, axis=-1)
+
+        return first
 
     def words(self, marks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """(…, words) uint32 of marks (…, k)."""
@@ -140,9 +178,9 @@ class Bits:
             values = values[: seen.shape[-1]]
         else:
             rows, columns = self.part
-            first = rows.start + k * (self.rows or 1)
+            first = rows.start + k * self.rows
             board = cells.reshape(*cells.shape[:-1], rules.height, rules.width)
-            seen = board[..., first : min(first + (self.rows or 1), rows.stop), columns]
+            seen = board[..., first : min(first + self.rows, rows.stop), columns]
             values = values[: seen.shape[-2] * seen.shape[-1]].reshape(seen.shape[-2:])
             axes = (-2, -1)
         food = marked(rules, self.is_food, seen)

@@ -31,6 +31,8 @@ from cogrid.envs.foraging.rewards import FAIL, LOAD, SPAWNED, rewards
 from cogrid.envs.foraging.state import ForagingState
 
 MOST_LEVEL = 10
+MOST_FOOD = 25  # reset places one after the other, and a compiled one grows with each
+SIDES = 4  # so many foragers fit around food
 TEAM = 3  # food is never beyond the weakest of so many
 
 
@@ -42,7 +44,7 @@ class Foraging(Game):
     """
 
     field_size: int = 8  # cells a side; the board has a wall around them
-    max_num_food: int = 3  # fewer where there is no room: food is three steps or more apart
+    max_num_food: int = 3  # at most 25; fewer where there is no room: food is three steps or more apart
     force_coop: bool = False  # all food takes the three weakest foragers together
     sight: int | None = None  # cells that a forager sees in each direction, None for the whole field
     min_player_level: int = 1  # levels are drawn at reset, each as likely
@@ -55,7 +57,6 @@ class Foraging(Game):
 
     actions: ClassVar[tuple[str, ...]] = (LOAD,)
     joint: ClassVar[str] = LOAD
-    most_strength: ClassVar[int] = 4 * MOST_LEVEL
     moves_first: ClassVar[bool] = True
     swaps: ClassVar[bool] = True
     planes: ClassVar[tuple[str, ...]] = ("agents", "foods", "access")
@@ -64,14 +65,14 @@ class Foraging(Game):
     def __post_init__(self) -> None:
         """Check the options."""
         checked_integer("field_size", self.field_size, 3, 100)
-        checked_integer("max_num_food", self.max_num_food, 1, 50)
+        checked_integer("max_num_food", self.max_num_food, 1, MOST_FOOD)
         if self.sight is not None:
             checked_integer("sight", self.sight, 1, 100)
         checked_integer("max_player_level", self.max_player_level, 1, MOST_LEVEL)
         checked_integer("min_player_level", self.min_player_level, 1, self.max_player_level)
         if self.max_food_level is not None:
-            checked_integer("max_food_level", self.max_food_level, 1, 4 * MOST_LEVEL)
-        checked_integer("min_food_level", self.min_food_level, 1, self.max_food_level or 4 * MOST_LEVEL)
+            checked_integer("max_food_level", self.max_food_level, 1, SIDES * MOST_LEVEL)
+        checked_integer("min_food_level", self.min_food_level, 1, self.max_food_level or SIDES * MOST_LEVEL)
         object.__setattr__(self, "penalty", checked_number("penalty", self.penalty, 0.0, 100.0))
         for name in ("force_coop", "normalize_reward", "observe_agent_levels"):
             checked_flag(name, getattr(self, name))
@@ -99,6 +100,11 @@ class Foraging(Game):
         """All food of the episode, which the normalised reward is a share of."""
         most = self.max_food_level or TEAM * self.max_player_level
         return {SPAWNED: Counted(level_of, self.max_num_food * most)} if self.normalize_reward else {}
+
+    @property
+    def most_strength(self) -> int:  # type: ignore[override]  # the fewer sums there are, the smaller the tables
+        """The strongest foragers on all sides."""
+        return SIDES * self.max_player_level
 
     def strength(self, held: Item) -> int:
         """The level."""
@@ -133,8 +139,8 @@ class Foraging(Game):
         return f"level {level_of(item)}"
 
     def glyph(self, thing: Thing) -> str:
-        """Food shows its level."""
-        return f"f{level_of(thing)}" if isinstance(thing, Food) else _GLYPHS[str(thing)]
+        """Food shows its level, from ten on without the f."""
+        return f"f{level_of(thing)}"[-2:] if isinstance(thing, Food) else _GLYPHS[str(thing)]
 
     def look(self, thing: Thing) -> Look:
         """An apple with its level."""

@@ -1,36 +1,50 @@
-"""The registered fields: those that papers report on, under the names of `lbforaging`."""
+"""Fields by the ids of `lbforaging`: those that papers report on are listed, all others made by name."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from cogrid.core.spec import Spec
 from cogrid.envs.foraging.game import Foraging
 
+_NUMBER = "([1-9][0-9]{0,2})"
+_ID = re.compile(
+    f"Foraging(-grid)?(?:-{_NUMBER}s)?-{_NUMBER}x{_NUMBER}-{_NUMBER}p-{_NUMBER}f(-coop)?-V0", re.ASCII
+)
 
-def foraging(size: int, players: int, foods: int, sight: int | None = None, coop: bool = False) -> Spec:
-    """A field as `lbforaging` registers it; a window shows what a forager sees."""
-    game = Foraging(field_size=size, max_num_food=foods, sight=sight, force_coop=coop)
+
+def named(id: str) -> Spec | None:
+    """The field that `lbforaging` has under this id; None if it is none of its ids.
+
+    The numbers are sight, rows, columns, players and foods; `-grid` sees the window, which shows as much as a
+    forager sees.
+    """
+    if (found := _ID.fullmatch(id)) is None or found[3] != found[4]:
+        return None
+    size, sight = int(found[3]), int(found[2]) if found[2] else None
+    game = Foraging(field_size=size, max_num_food=int(found[6]), sight=sight, force_coop=found[7] is not None)
     return Spec(
         game,
-        num_agents=players,
+        num_agents=int(found[5]),
         max_steps=50,
         action_set="moves",
+        observation="window" if found[1] else "features",
         window=2 * (sight or size) + 1,
         random_start=True,
     )
 
 
-SPECS: Mapping[str, Spec] = MappingProxyType(
-    {
-        "Foraging-8x8-2p-3f-V0": foraging(8, 2, 3),
-        "Foraging-8x8-2p-2f-coop-V0": foraging(8, 2, 2, coop=True),
-        "Foraging-2s-8x8-2p-2f-coop-V0": foraging(8, 2, 2, sight=2, coop=True),
-        "Foraging-10x10-3p-3f-V0": foraging(10, 3, 3),
-        "Foraging-2s-10x10-3p-3f-V0": foraging(10, 3, 3, sight=2),
-        "Foraging-15x15-3p-5f-V0": foraging(15, 3, 5),
-        "Foraging-15x15-4p-3f-V0": foraging(15, 4, 3),
-        "Foraging-15x15-4p-5f-V0": foraging(15, 4, 5),
-    }
+_LISTED = (
+    "Foraging-8x8-2p-3f-V0",
+    "Foraging-8x8-2p-2f-coop-V0",
+    "Foraging-2s-8x8-2p-2f-coop-V0",
+    "Foraging-10x10-3p-3f-V0",
+    "Foraging-2s-10x10-3p-3f-V0",
+    "Foraging-15x15-3p-5f-V0",
+    "Foraging-15x15-4p-3f-V0",
+    "Foraging-15x15-4p-5f-V0",
 )
+
+SPECS: Mapping[str, Spec] = MappingProxyType({id: spec for id in _LISTED if (spec := named(id)) is not None})

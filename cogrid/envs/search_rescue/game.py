@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar
 
+from cogrid.backend.array import brief
 from cogrid.core.features import Agents, Feature
 from cogrid.core.game import (
     AnyReward,
@@ -57,7 +58,7 @@ class SearchRescue(Game):
     """
 
     wait: int = 30  # steps that a treated red victim waits for another agent
-    victims: tuple[int, int, int] = (0, 0, 0)  # green, yellow and red ones that reset places on the floor
+    victims: tuple[int, int, int] = (0, 0, 0)  # green, yellow and red ones that reset adds on the floor
     rubble: float = 0.5  # probability that a `?` of the layout is rubble
 
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType(
@@ -77,11 +78,11 @@ class SearchRescue(Game):
     def __post_init__(self) -> None:
         """Check the options."""
         checked_integer("wait", self.wait, 1, 200)
-        object.__setattr__(self, "victims", tuple(self.victims))
-        if len(self.victims) != len(COLOURS):
+        if not isinstance(self.victims, Sequence) or len(self.victims) != len(COLOURS):
             raise ValueError(
-                f"victims={self.victims} has {len(self.victims)} numbers: give green, yellow and red."
+                f"victims={brief(self.victims)} are not three numbers: give green, yellow and red ones."
             )
+        object.__setattr__(self, "victims", tuple(self.victims))
         for colour, count in zip(COLOURS, self.victims, strict=True):
             checked_integer(f"the number of {colour} victims", count, 0, 20)
         object.__setattr__(self, "rubble", checked_number("rubble", self.rubble, 0.0, 1.0))

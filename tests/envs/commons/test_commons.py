@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -284,8 +285,11 @@ def test_figures() -> None:
     found = figures({"episode": {"l": np.array([4, 8, 4]), "counts": batch}})  # nobody eats; one of two does
     assert found.equality.tolist() == pytest.approx([1 - 2 / 12, 1.0, 0.5])
     assert found.sustainability.tolist() == [1.0, 0.0, 2.0]
-    with pytest.raises(ValueError, match="made with infos=True"):
-        figures({0: {}, 1: {}})
+    for unended in ({0: {}, 1: {}}, {"counts": np.zeros((2, 5)), "verb": np.zeros(2)}):
+        with pytest.raises(ValueError, match=r"these infos end no episode: .* the infos of a pure step"):
+            figures(unended)
+    with pytest.raises(ValueError, match="no commons, where players 'eat': reach"):
+        figures({"episode": {"l": 4, "counts": {"reach": [0, 0]}}})
     with pytest.raises(ValueError, match="no counts: make the environment with infos=True"):
         figures({"episode": {"l": 4, "r": [0, 0]}})
 
@@ -313,15 +317,15 @@ def test_figures_of_episodes_are_those_of_their_steps(backend: str) -> None:
     np.testing.assert_allclose(found.peace, 2 - away / 60)
 
 
-def episode(id: str, steps: int, seed: int = 0, **options: Any) -> tuple[Figures, int, set[str]]:
+def episode(id: str, steps: int, seed: int = 0, **options: Any) -> tuple[Figures, int, Counter[str]]:
     """The figures, the apples that are left and the verbs of an episode of scripted players."""
     env = made(SPECS[id].override(observation="none", max_steps=steps), "numpy")
     players = ScriptedPlayers(env.rules, seed=seed, **options)
     env.reset(seed=seed)
-    verbs = set()
+    verbs = Counter[str]()
     while env.agents:
         *_, infos = env.step(players.act(env.env_state))
-        verbs |= {info["event"]["verb"] for info in infos.values()}
+        verbs.update(info["event"]["verb"] for info in infos.values())
     return figures(infos), int(_things(env.spec, env.env_state.cells, "apple").sum()), verbs
 
 
@@ -332,7 +336,7 @@ def test_greed_empties_the_commons_and_restraint_keeps_them() -> None:
         found[name] = episode("CommonsHarvest-Open-V0", 500, restraint=restraint)
         print(f"{name}: {500 * found[name][0].efficiency:g} apples eaten, {found[name]}")
     (early, none_left, verbs), (late, left, _) = found["greedy"], found["restrained"]
-    assert {"eat", "zap"} <= verbs
+    assert min(verbs["eat"], verbs["zap"]) >= 10, verbs
     assert none_left == 0
     assert left > 40
     assert late.efficiency > 2 * early.efficiency
@@ -347,7 +351,7 @@ def test_cleaners_make_the_orchard_grow() -> None:
     print(f"apples eaten: {250 * lazy.efficiency:g}, with two cleaners {250 * clean.efficiency:g}")
     assert lazy.efficiency == 0
     assert clean.efficiency > 0.2
-    assert {"eat", "zap", "clean"} <= verbs
+    assert min(verbs["eat"], verbs["zap"], verbs["clean"]) >= 5, verbs
 
 
 def test_the_policy_by_name() -> None:
@@ -355,6 +359,18 @@ def test_the_policy_by_name() -> None:
     env.reset(seed=0)
     actions = policy_of("scripted", env.rules, [0, 3], seed=1)(env.env_state)
     assert set(actions) == {0, 3}
+
+
+def test_scripted_players_say_what_they_cannot_play() -> None:
+    env = made(SPECS["CleanUp-V0"], "numpy")
+    with pytest.raises(TypeError, match="ScriptedPlayers plays Commons, not Goals"):
+        ScriptedPlayers(cogrid.make("Goals-V0").rules)
+    with pytest.raises(ValueError, match="agent 7 is none of this game's"):
+        ScriptedPlayers(env.rules, [7])
+    with pytest.raises(ValueError, match="restraint=13 is out of range: it must be from 0 to 12"):
+        ScriptedPlayers(env.rules, restraint=13)
+    with pytest.raises(ValueError, match="scripts act in a single state"):
+        ScriptedPlayers(env.rules).act(env.reset_fn(keys(0, 2))[0])
 
 
 #: With apples to begin with, since a dirty river lets none grow.
@@ -385,3 +401,6 @@ def test_options_out_of_range() -> None:
         Harvest(common=1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="river=0 is out of range"):
         CleanUp(river=0)
+    with pytest.raises(ValueError, match="window=15: CleanUp-V0 has a window of its own, 11 × 11 cells"):
+        cogrid.make("CleanUp-V0", window=15)
+    assert cogrid.make("CleanUp-V0", window=11).spec == SPECS["CleanUp-V0"]

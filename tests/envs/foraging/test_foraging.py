@@ -185,6 +185,58 @@ def test_what_is_seen(backend: str) -> None:
     assert vectors[2].tolist() == [1, 2, 1, 3, 1, 3, -1, -1, 0, 3, 4, 3, 1, 1, 1, 3, 2, 2]
 
 
+def listed(env: Any, state: Any, agent: int) -> list[float]:
+    """The food in an agent's sight in reading order, by a plain search."""
+    game, (row, column) = env.spec.game, np.asarray(state.agent_pos)[agent] - 1
+    sight = game.field_size if game.sight is None else game.sight
+    corner = max(row - sight, 0), max(column - sight, 0)
+    found = []
+    for r, c in np.argwhere(np.asarray(state.field)):
+        if max(abs(r - row), abs(c - column)) <= sight:
+            found += [r - corner[0], c - corner[1], int(state.field[r, c])]
+    return (found + [-1, -1, 0] * game.max_num_food)[: 3 * game.max_num_food]
+
+
+SMALLER = (
+    {"field_size": 12, "max_num_food": 6},  # a few words of bits hold where food is
+    {"field_size": 20, "max_num_food": 10, "sight": 6},
+)
+#: The same text as on the smaller ones, and long to compile.
+LARGER = (
+    {"field_size": 100, "max_num_food": 5, "num_agents": 3, "sight": 40},
+    {"field_size": 100, "max_num_food": 25, "num_agents": 127},
+)
+
+
+@pytest.mark.parametrize(
+    ("backend", "options"),
+    [*((backend, options) for backend in BACKENDS for options in SMALLER), *(("numpy", o) for o in LARGER)],
+)
+def test_food_is_listed_on_fields_of_every_size(backend: str, options: dict[str, Any]) -> None:
+    env = cogrid.make("Foraging-8x8-2p-3f-V0", backend, **options)
+    obs, _ = env.reset(seed=1)
+    foods = options["max_num_food"]
+    assert (np.asarray(env.env_state.field) > 0).sum() == foods
+    for agent in env.agents[:5]:
+        assert np.asarray(obs[agent])[: 3 * foods].tolist() == listed(env, env.env_state, agent)
+
+
+def test_strong_foragers_and_their_food() -> None:
+    """Levels of two digits fit into a cell of the drawing, and four of the strongest add up."""
+    spec = BASE.override(field_size=5, num_agents=4, max_player_level=4, max_food_level=16)
+    env, state = made(spec, "numpy"), fresh(spec, "numpy")
+    field = np.zeros((5, 5), int)
+    field[2, 2] = 16
+    held = np.full(4, env.spec.symbols.item_number[Skill(4)])
+    state = env.replace(state, field=np.zeros_like(field), agent_pos=[(2, 3), (3, 2), (3, 4), (4, 3)])
+    state = env.replace(state, field=field, held=held)
+    assert "16" in drawn(spec, "numpy", state)
+    _, paid, done, infos = after(spec, "numpy", state, "load", "load", "load", "load")
+    assert infos["verbs"] == ["load"] * 4
+    assert done
+    assert paid.min() > 0
+
+
 @pytest.mark.parametrize("id", FIELDS)
 def test_scripted_foragers_load_nearly_all(id: str) -> None:
     env = cogrid.make(id, infos=True)
@@ -201,6 +253,22 @@ def test_scripted_foragers_load_nearly_all(id: str) -> None:
     assert min(verbs["load"], verbs["fail"]) > 0, verbs
 
 
+def test_every_id_of_lbforaging_is_made_by_name() -> None:
+    env = cogrid.make("Foraging-grid-4s-12x12-5p-6f-coop-V0", penalty=0.1)
+    game = env.spec.game
+    assert (game.field_size, env.spec.num_agents, game.max_num_food, game.sight) == (12, 5, 6, 4)
+    assert game.force_coop
+    assert game.penalty == 0.1
+    assert env.reset(seed=0)[0][0].shape == (9, 9, 3)
+    assert cogrid.options("Foraging-5x5-4p-1f-V0")["observation"] == "features"
+    assert "Foraging-5x5-4p-1f-V0" not in cogrid.registered()
+    for id in ("Foraging-5x6-4p-1f-V0", "Foraging-5x5-4p-1f-V1", "Foraging-05x05-4p-1f-V0"):
+        with pytest.raises(ValueError, match=f"unknown environment id '{id}': did you mean"):
+            cogrid.make(id)
+    with pytest.raises(ValueError, match="field_size=200 is out of range: it must be from 3 to 100"):
+        cogrid.make("Foraging-200x200-2p-3f-V0")
+
+
 def test_wrong_options_are_named() -> None:
     for options, words in (
         ({"field_size": 2}, "field_size=2 is out of range"),
@@ -211,6 +279,10 @@ def test_wrong_options_are_named() -> None:
     ):
         with pytest.raises((ValueError, TypeError), match=words):
             cogrid.make("Foraging-8x8-2p-3f-V0", **options)
+    with pytest.raises(
+        ValueError, match=r"layout 'own-0' has no room for what reset places: .* 2 or more cells"
+    ):
+        cogrid.make("Foraging-8x8-2p-3f-V0", layout="#####\n#1 2#\n#   #\n#####")
     env = made(SMALL, "numpy")
     with pytest.raises(ValueError, match="no food of level 99: levels are"):
         env.replace(fresh(SMALL, "numpy"), field=np.full((5, 5), 99))

@@ -158,13 +158,14 @@ def test_scripted_rescuers_save_all(id: str) -> None:
             _, _, terminated, _, infos = env.step(script.act(env.env_state))
             verbs.update(info["event"]["verb"] for info in infos.values())
         assert all(terminated.values()), f"somebody is left with seed {seed}"
-    wanted = {"rescue", "treat", "clear", "take", "drop"} | ({"unlock"} if "Ruins" not in id else set())
-    assert wanted <= verbs.keys(), verbs
+    wanted = ["rescue", "treat", "clear", "take", "drop"] + ["unlock"] * ("Ruins" not in id)
+    assert min(verbs[verb] for verb in wanted) >= 2, verbs
 
 
 def test_wrong_options_are_named() -> None:
     for options, words in (
-        ({"victims": (1, 2)}, "has 2 numbers"),
+        ({"victims": (1, 2)}, r"victims=\(1, 2\) are not three numbers"),
+        ({"victims": 5}, "victims=5 are not three numbers: give green, yellow and red ones"),
         ({"victims": (1, 2, 99)}, "the number of red victims=99"),
         ({"wait": 0}, "wait=0"),
         ({"rubble": 2.0}, "rubble=2"),
