@@ -254,6 +254,8 @@ TRAINING, HELD_OUT = range(80), range(80, 100)
 
 def boards(spec: Spec, seeds: Iterable[int]) -> np.ndarray[Any, Any]:
     """(k, H, W) codes of the boards that resets with these seeds draw: a pool, or boards for `reset_fn`."""
+    if not isinstance(spec.game, GeneratedKitchen):
+        raise TypeError(f"{type(spec.game).__name__} draws no boards: give the spec of a generated kitchen.")
     keys = np.stack([rng.key(seed) for seed in seeds])
     codes: np.ndarray[Any, Any] = boards_of(compile_rules(spec, "numpy"), keys).astype(np.int8)
     return codes

@@ -242,6 +242,16 @@ def test_a_soup_counts_its_steps() -> None:
     assert steps("XOXPX\nX1#2S\nXDXXX") == FAR
 
 
+def test_questions_about_something_else() -> None:
+    env, fixed = cogrid.make(ID), cogrid.make("Overcooked-CrampedRoom-V0")
+    with pytest.raises(ValueError, match=r"a single state, and this is a batch of shape \(5,\)"):
+        soup_steps(env.rules, env.reset_fn(keys(0, 5))[0])
+    with pytest.raises(TypeError, match="soups are cooked in kitchens, not in Arena"):
+        soup_steps(cogrid.make("Arena-V0").rules, cogrid.make("Arena-V0").reset_fn(rng.key(0))[0])
+    with pytest.raises(TypeError, match="Kitchen draws no boards: give the spec of a generated kitchen"):
+        boards(fixed.spec, [1])
+
+
 @pytest.mark.parametrize(
     "seeds", [range(0, 100, 10), pytest.param((*TRAINING, *HELD_OUT), marks=pytest.mark.slow)]
 )
