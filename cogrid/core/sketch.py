@@ -24,6 +24,7 @@ class Sketch:
     def __init__(self, rules: Rules, words: Array) -> None:
         self.xp = rules.xp
         self.height, self.width, self.n_agents = rules.height, rules.width, rules.n_agents
+        self.layouts = rules.spec.layout  # the bounds of what can be drawn
         self.batch: tuple[int, ...] = words.shape[:-1]
         rows, columns = np.divmod(np.arange(rules.n_cells, dtype=np.int32), rules.width)
         self.rows, self.columns = (lift(each, words.ndim) for each in (rows, columns))  # (1…, cells)

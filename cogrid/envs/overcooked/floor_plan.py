@@ -153,7 +153,12 @@ def soup_steps(rules: Rules, state: EnvState) -> int:
     handed over at counters where rooms have to be crossed, and put down. Cooks are where they are needed.
     """
     game = rules.spec.game
-    assert isinstance(game, Cuisine)
+    if not isinstance(game, Cuisine):
+        raise TypeError(f"soups are cooked in kitchens, not in {type(game).__name__}.")
+    if state.pos.ndim != 1:
+        raise ValueError(
+            f"steps are told of a single state, and this is a batch of shape {state.time.shape}."
+        )
     floor = floor_plan(rules, state, game)
 
     def carried(source: int, targets: Sequence[int]) -> int:

@@ -20,7 +20,9 @@ from cogrid.core.rules import compile_rules
 from cogrid.core.sketch import Sketch
 from cogrid.core.spec import Spec
 from cogrid.envs.overcooked.game import Kitchen
+from cogrid.envs.overcooked.objects import ONION
 
+MAX_COOKS = 6
 ROOMS = ("mixed", "open", "divided")
 _AROUND = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))  # in a ring
 
@@ -54,17 +56,38 @@ class GeneratedKitchen(Kitchen):
         checked_integer("clutter", self.clutter, 0, 64)
         if not is_choice(self.rooms, ROOMS):
             raise ValueError(f"rooms={brief(self.rooms)} is unknown: choose one of {', '.join(ROOMS)}.")
+        sizes = (1, 2, 3) if self.cook_start == "interact" else (3,)
+        if self.orders and {(ONION,) * n for n in sizes}.isdisjoint(self.orders + self.bonus_orders):
+            raise ValueError(
+                "none of these orders can be cooked: generated kitchens have only onions, and a soup takes "
+                f"{' or '.join(map(str, sizes))} of them."
+            )
+
+    @property
+    def _most(self) -> dict[str, int]:
+        """How many there can be of each letter; of each there is at least one."""
+        return {"P": self.pots, "O": self.onion_piles, "D": self.dish_piles, "S": self.servings}
 
     def default_layouts(self) -> tuple[Layout, ...]:
-        """The bounds: the largest size, and as many of everything as there can be."""
-        wanted = "P" * self.pots + "O" * self.onion_piles + "D" * self.dish_piles + "S" * self.servings
-        inner = self.max_width - 2
-        rows = ["X" * self.max_width]
-        rows += [f"X{wanted[k * inner : (k + 1) * inner].ljust(inner)}X" for k in range(self.max_height - 2)]
-        return (Layout(f"generated-{self.max_height}x{self.max_width}", "\n".join([*rows, rows[0]])),)
+        """The bounds: the largest size, as many of everything as there can be, and floor for all cooks."""
+        height, width = self.max_height, self.max_width
+        wanted = "".join(letter * number for letter, number in self._most.items())
+        inner = [(r, c) for r in range(1, height - 1) for c in range(1, width - 1)]
+        sides = [(r, c) for r in range(1, height - 1) for c in (0, width - 1)]
+        sides += [(r, c) for r in (0, height - 1) for c in range(1, width - 1)]
+        cells = inner[:-MAX_COOKS] + sides
+        if len(wanted) > len(cells):
+            raise ValueError(
+                f"{len(wanted)} pots, piles and servings are too many for kitchens of {height} × {width} "
+                f"cells: they have room for {len(cells)}."
+            )
+        letters = dict.fromkeys(inner, FLOOR) | dict(zip(cells, wanted, strict=False))
+        rows = ("".join(letters.get((r, c), "X") for c in range(width)) for r in range(height))
+        return (Layout(f"generated-{height}x{width}", "\n".join(rows)),)
 
     def generate(self, sketch: Sketch) -> Array:
         """Walls, cooks, clutter, things: in this order, so that no step undoes an earlier one."""
+        self._check_bounds(sketch)
         self._check_cooks(sketch.n_agents)
         xp = sketch.xp
         site = self._site(sketch)
@@ -80,10 +103,23 @@ class GeneratedKitchen(Kitchen):
             board = xp.where(start, sketch.code(digit), board)
         return board
 
+    def _check_bounds(self, sketch: Sketch) -> None:
+        """What the layouts do not admit would become wall."""
+        if sketch.height < self.max_height or sketch.width < self.max_width:
+            raise ValueError(
+                f"layout leaves no room for kitchens of up to {self.max_height} × {self.max_width} cells: "
+                "leave it out, or give boards to reset."
+            )
+        for letter, number in self._most.items():
+            if max(layout.text.count(letter) for layout in sketch.layouts) < number:
+                raise ValueError(f"layout leaves no room for {number} of {letter!r}: leave it out.")
+
     def _check_cooks(self, n: int) -> None:
         """There is always room for the four things only if some counters have no cook in front of them."""
-        if n > 6:
-            raise ValueError(f"num_agents={n} is too many for a generated kitchen: it has room for 6 cooks.")
+        if n > MAX_COOKS:
+            raise ValueError(
+                f"num_agents={n} is too many for a generated kitchen: it has room for {MAX_COOKS} cooks."
+            )
         if n == 6 and self.min_height + self.min_width < 11:
             raise ValueError(
                 f"6 cooks need more room than {self.min_height} × {self.min_width} cells: "
@@ -144,7 +180,7 @@ class GeneratedKitchen(Kitchen):
         either = site.rooms[0] | site.rooms[1]
         here = xp.where(site.divided, xp.where(flip, site.rooms[0], site.rooms[1]), either)
         there = xp.where(site.divided, xp.where(flip, site.rooms[1], site.rooms[0]), either)
-        most = {"P": self.pots, "O": self.onion_piles, "D": self.dish_piles, "S": self.servings}
+        most = self._most
         count = {letter: sketch.below(number) for letter, number in most.items()}  # beside the first
         wanted: list[tuple[str, Array, Array]] = [("P", here, True), ("O", there, True)]
         wanted += [("D", either, True), ("S", either, True)]
@@ -218,6 +254,8 @@ TRAINING, HELD_OUT = range(80), range(80, 100)
 
 def boards(spec: Spec, seeds: Iterable[int]) -> np.ndarray[Any, Any]:
     """(k, H, W) codes of the boards that resets with these seeds draw: a pool, or boards for `reset_fn`."""
+    if not isinstance(spec.game, GeneratedKitchen):
+        raise TypeError(f"{type(spec.game).__name__} draws no boards: give the spec of a generated kitchen.")
     keys = np.stack([rng.key(seed) for seed in seeds])
     codes: np.ndarray[Any, Any] = boards_of(compile_rules(spec, "numpy"), keys).astype(np.int8)
     return codes

@@ -8,11 +8,12 @@ from itertools import combinations_with_replacement
 from types import MappingProxyType
 from typing import ClassVar
 
+from cogrid.backend.array import brief, is_choice
 from cogrid.core.game import Item, Thing
 from cogrid.core.layout import Layout
 from cogrid.envs.overcooked.game import Kitchen, Recipe
 from cogrid.envs.overcooked.lineage_layouts import BEGUN_LAYOUTS
-from cogrid.envs.overcooked.objects import INGREDIENTS, ONION, TOMATO, Pot
+from cogrid.envs.overcooked.objects import DISH, INGREDIENTS, ONION, TOMATO, Pot
 
 Worth = tuple[int, int]  # value and cook time
 
@@ -39,6 +40,19 @@ class BegunKitchen(Kitchen):
         {**Kitchen.legend, "p": Pot((ONION,), -1), "q": Pot((ONION, ONION), -1)}
     )
     layouts: ClassVar[Mapping[str, Layout]] = BEGUN_LAYOUTS
+
+    def __post_init__(self) -> None:
+        """Check the hands."""
+        super().__post_init__()
+        if not isinstance(self.hands, (list, tuple)):
+            raise TypeError(f"hands={brief(self.hands)} is not a list.")
+        items = (*INGREDIENTS, DISH)
+        for item in self.hands:
+            if item is not None and not is_choice(item, items):
+                raise ValueError(
+                    f"hands hold {brief(item)}: an agent begins with {', '.join(items)} or None."
+                )
+        object.__setattr__(self, "hands", tuple(self.hands))
 
     def hand(self, agent: int) -> Item:
         """As the file says."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
+from cogrid.core.actions import UP
 from cogrid.core.game import Thing, checked_integer, checked_number
 from cogrid.core.rules import Rules
 from cogrid.envs.overcooked.floor_plan import Cuisine, floor_plan
@@ -24,9 +25,9 @@ class ScriptedCooks:
     They count on the others to play as they would. Who surprises them is worked and walked around until its
     hands do something again. All that they remember of an episode is forgotten when another one begins.
 
-    With `sight`, every cook acts only on what it has seen: no more than so many cells to each side, as in a
-    window of 2 · sight + 1. What is out of sight it takes to be as it was; a recipe that no indicator has
-    shown it may be any.
+    With `sight`, every cook knows the layout and who is in which room, and else acts only on what it has seen
+    itself: no more than so many cells to each side, as in a window of 2 · sight + 1. What is out of sight it
+    takes to be as it was; a recipe that it has not read may be any, and it presses no button to find out.
     """
 
     def __init__(
@@ -117,7 +118,8 @@ class _Mind:
         visible = self._visible(pos)
         if visible is not None:
             floor = floor_plan(self.rules, state, self._game)
-            old = self._known or Scene(floor, floor.things, list(pos), list(facing), [None] * n)
+            rooms = [floor.room[cell] for cell in pos]  # all that is known of those who were never seen
+            old = self._known or Scene(floor, floor.things, rooms, [UP] * n, [None] * n)
             pairs = enumerate(zip(things, old.things, strict=True))
             things = [now if cell in visible else then for cell, (now, then) in pairs]
             for agent in (a for a in range(n) if pos[a] not in visible):

@@ -31,9 +31,12 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"num_agents": 3, "rooms": "open", "clutter": 20},
     {"num_agents": 4, "rooms": "divided", "min_width": 7},
     {"num_agents": 5, "pots": 4, "onion_piles": 3, "dish_piles": 3, "servings": 3, "clutter": 30},
+    {"num_agents": 5, "max_height": 5, "max_width": 5, "pots": 3, "onion_piles": 3, "dish_piles": 2},
     {"num_agents": 6, "min_height": 6, "max_height": 6, "max_width": 6, "clutter": 9},
     {"num_agents": 6, "rooms": "divided", "min_height": 7, "max_height": 9, "min_width": 5, "max_width": 5},
 )
+#: As large as a generated kitchen can be, and without a pot.
+NO_POT = "\n".join(["XXXXXXXXX", "XOODS   X", *["X       X"] * 4, "XXXXXXXXX"])
 
 
 def texts(spec: Spec, codes: Any) -> list[list[str]]:
@@ -239,6 +242,16 @@ def test_a_soup_counts_its_steps() -> None:
     assert steps("XOXPX\nX1#2S\nXDXXX") == FAR
 
 
+def test_questions_about_something_else() -> None:
+    env, fixed = cogrid.make(ID), cogrid.make("Overcooked-CrampedRoom-V0")
+    with pytest.raises(ValueError, match=r"a single state, and this is a batch of shape \(5,\)"):
+        soup_steps(env.rules, env.reset_fn(keys(0, 5))[0])
+    with pytest.raises(TypeError, match="soups are cooked in kitchens, not in Arena"):
+        soup_steps(cogrid.make("Arena-V0").rules, cogrid.make("Arena-V0").reset_fn(rng.key(0))[0])
+    with pytest.raises(TypeError, match="Kitchen draws no boards: give the spec of a generated kitchen"):
+        boards(fixed.spec, [1])
+
+
 @pytest.mark.parametrize(
     "seeds", [range(0, 100, 10), pytest.param((*TRAINING, *HELD_OUT), marks=pytest.mark.slow)]
 )
@@ -264,6 +277,12 @@ def test_cooks_deliver(seeds: Sequence[int]) -> None:
         ({"max_width": 4}, "max_width=4 is out of range: it must be from 5 to 32"),
         ({"pots": 0}, "pots=0 is out of range"),
         ({"clutter": -1}, "clutter=-1 is out of range"),
+        (
+            {"max_height": 5, "max_width": 5, "pots": 9, "onion_piles": 5},
+            "16 pots, piles and servings are too many for kitchens of 5 × 5 cells: they have room for 15",
+        ),
+        ({"orders": ["tomato,tomato,tomato"]}, "none of these orders can be cooked: generated kitchens have"),
+        ({"orders": ["onion"]}, "none of these orders can be cooked"),
     ],
 )
 def test_wrong_options(options: dict[str, Any], match: str) -> None:
@@ -278,12 +297,24 @@ def test_wrong_options(options: dict[str, Any], match: str) -> None:
         ({"num_agents": 6}, "6 cooks need more room than 5 × 5 cells: raise min_height or min_width to 6"),
         ({"rooms": "divided"}, "rooms='divided' needs two cooks and a side of at least 7 cells"),
         ({"rooms": "divided", "min_width": 7, "num_agents": 1}, "rooms='divided' needs two cooks"),
+        ({"layout": "CrampedRoom"}, "layout leaves no room for kitchens of up to 7 × 9 cells: leave it out"),
+        ({"layout": "CrampedRoom", "max_height": 5, "max_width": 5}, "layout leaves no room for kitchens of"),
+        ({"layout": NO_POT}, "layout leaves no room for 2 of 'P': leave it out"),
     ],
 )
 def test_options_that_leave_no_room(options: dict[str, Any], match: str) -> None:
     env = cogrid.make(ID, **options)
     with pytest.raises(ValueError, match=match):
         env.reset(seed=0)
+
+
+def test_orders_of_onions_are_cooked() -> None:
+    """Others may be on the list, and a larger layout bounds what is drawn as well as the game's own."""
+    larger = "\n".join(["XXXXXXXXXX", "XPPOODS  X", *["X        X"] * 6, "XXXXXXXXXX"])
+    env = cogrid.make(ID, orders=["onion,tomato", "onion"], cook_start="interact", layout=larger)
+    env.reset(seed=0)
+    assert env.env_state.cells.size == 90
+    assert not env.env_state.repaired
 
 
 if HAS_JAX:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -197,3 +199,22 @@ def test_replace_leaves_absent_pots_alone(backend) -> None:
     contents = read(env, state).pot_contents
     assert (contents[lacks] == [[onion, -1, -1], [-1, -1, -1]]).all()
     assert (contents[~lacks] == [[onion, -1, -1], [onion, onion, -1]]).all()
+
+
+@pytest.mark.parametrize(
+    ("hands", "words"),
+    [
+        ("onion", "hands='onion' is not a list"),
+        (["leek"], "hands hold 'leek': an agent begins with onion, tomato, dish or None"),
+        ([["onion"]], "an agent begins with onion, tomato, dish or None"),
+    ],
+)
+def test_first_hands_are_checked(hands: Any, words: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        cogrid.make("OvercookedAI-Tutorial1-V0", hands=hands)
+
+
+def test_first_hands_may_be_a_list() -> None:
+    env = cogrid.make("OvercookedAI-Tutorial1-V0", hands=["dish", None])
+    env.reset(seed=0)
+    assert env.env_state.held[0] == env.spec.symbols.item_number["dish"]

@@ -324,6 +324,10 @@ def test_the_recipe_can_be_read() -> None:
         ({"permuted_ingredients": [0, 0]}, r"are not some of onion, tomato"),
         ({"negative_rewards": 1}, r"negative_rewards=1 is neither True nor False"),
         ({"cook_start": "never"}, r"cook_start='never' is unknown"),
+        (
+            {"ingredients": 1},
+            r"a pile of tomato is in the layout, but ingredients=1 are onion: give ingredients=2",
+        ),
     ],
 )
 def test_wrong_options_are_refused(options: Any, words: str) -> None:
