@@ -44,6 +44,15 @@ def size(value: float) -> str:
     return f"{value:.0f} B"
 
 
+def with_unit(value: float, unit: str) -> str:
+    """What a target is about, with its unit: 4.13×, 3.1 GiB, 0.98, 169."""
+    if unit == "B":
+        return size(value)
+    if unit.endswith("/s"):
+        return engineering(value, unit)
+    return f"{value:.3g}{unit if unit == '×' else ''}"
+
+
 def percent(share: float) -> str:
     """Without decimals from 10 % on, and never 0.0 for what is more."""
     if 0 < abs(share) < 0.0005:

@@ -73,6 +73,22 @@ def test_render_writes_films_and_pictures(tmp_path, capsys) -> None:
     assert "a picture of" in capsys.readouterr().out
 
 
+def test_a_world_of_ones_own_goes_by_its_file(monkeypatch, tmp_path, capsys) -> None:
+    own, served = str(ROOT / "examples/own_environment.py"), []
+
+    async def run(server, ready) -> None:
+        server._socket.close()
+        served.append(server.session)
+
+    monkeypatch.setattr(Server, "run", run)
+    assert main(["info", own]) == 0
+    assert capsys.readouterr().out.startswith(f"{own}: ")
+    assert main(["render", f"{own}:SPEC", "--out", str(tmp_path / "a.png")]) == 0
+    assert main(["crossplay", own, "--players", "random", "--episodes", "1"]) == 0
+    assert main(["play", own, "--no-open"]) == 0
+    assert served[0].id == own
+
+
 def test_render_plays_replays_again(tmp_path, capsys) -> None:
     file, gif = tmp_path / "a.json", str(tmp_path / "a.gif")
     record(shared(ROOM, "numpy"), np.zeros((5, 2), int), 0).save(file)

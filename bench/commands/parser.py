@@ -1,52 +1,41 @@
 """The parser: the commands in groups, each module of this folder one of them.
 
 A command is a module whose docstring is its description, with an EXAMPLE, `add_arguments(parser)` and
-`run(options)`, which returns the exit code, or nothing where it is 0.
+`run(options)`, which returns the exit code, or nothing where it is 0. Only the command that was asked for is
+imported: all of them together take seconds.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import importlib
 import textwrap
+from pathlib import Path
 from types import ModuleType
 
-from bench.commands import (
-    baseline,
-    compare,
-    diff,
-    export,
-    gpu,
-    peers,
-    plot,
-    profile,
-    report,
-    run,
-    scaling,
-    selfcheck,
-    validate,
-)
-from bench.commands import list as list_
 from bench.exit_codes import described
 
-GROUPS: dict[str, tuple[ModuleType, ...]] = {
-    "Measure": (run, list_, profile, peers, scaling, gpu),
-    "Read results": (diff, compare, report, plot, export),
-    "Baselines": (baseline,),
-    "Check the checks": (selfcheck, validate),
+GROUPS = {
+    "Measure": ("run", "list", "profile", "peers", "scaling", "gpu"),
+    "Read results": ("diff", "compare", "report", "plot", "export", "publish"),
+    "Baselines": ("baseline",),
+    "Check the checks": ("selfcheck", "validate"),
 }
 
 
 def parse(arguments: list[str] | None) -> tuple[ModuleType, argparse.Namespace]:
-    options = parser().parse_args(arguments)
-    return options.command, options
+    asked = parser().parse_args(arguments)
+    module = importlib.import_module(f"bench.commands.{asked.command}")
+    return module, command_parser(asked.command, module).parse_args(asked.options)
 
 
 def parser() -> argparse.ArgumentParser:
-    """With the commands in groups, which argparse itself cannot show."""
+    """Of the command's name; with the commands in groups, which argparse itself cannot show."""
     lines = ["Measure cogrid, and read the results.\n"]
-    for title, modules in GROUPS.items():
+    for title, names in GROUPS.items():
         lines.append(f"{title}:")
-        lines += [f"  {name(one):10} {summary(one)}" for one in modules]
+        lines += [f"  {name:10} {summary(name)}" for name in names]
     lines.append("\nEach command has --help with its options and an example.")
     whole = argparse.ArgumentParser(
         prog="python -m bench",
@@ -55,26 +44,26 @@ def parser() -> argparse.ArgumentParser:
         epilog=textwrap.fill(f"Exit codes: {described()}.", 100),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = whole.add_subparsers(
-        required=True, metavar="COMMAND", prog="python -m bench", help=argparse.SUPPRESS
-    )
-    for module in (one for modules in GROUPS.values() for one in modules):
-        added = commands.add_parser(
-            name(module),
-            description=module.__doc__,
-            epilog=f"example:\n  {module.EXAMPLE}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.add_arguments(added)
-        added.set_defaults(command=module)
+    choices = [name for names in GROUPS.values() for name in names]
+    whole.add_argument("command", choices=choices, metavar="COMMAND", help=argparse.SUPPRESS)
+    rest = whole.add_argument("options", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    rest.required = False  # nor told to be
     return whole
 
 
-def name(module: ModuleType) -> str:
-    return module.__name__.rpartition(".")[2]
+def command_parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
+    found = argparse.ArgumentParser(
+        prog=f"python -m bench {name}",
+        description=module.__doc__,
+        epilog=f"example:\n  {module.EXAMPLE}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(found)
+    return found
 
 
-def summary(module: ModuleType) -> str:
-    """The first line of its docstring, as a clause."""
-    first = str(module.__doc__).splitlines()[0].rstrip(".")
+def summary(name: str) -> str:
+    """The first line of its docstring, as a clause; read without an import."""
+    source = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
+    first = str(ast.get_docstring(ast.parse(source))).splitlines()[0].rstrip(".")
     return first[0].lower() + first[1:]

@@ -211,7 +211,9 @@ def verdict_of(ratio: Interval) -> str:
 
 def _text(verdict: str, ratio: Interval) -> str:
     seen = pace(ratio.median)
-    return {"same": "the same", "inconclusive": f"inconclusive: {seen}"}.get(verdict, seen)
+    if verdict == "inconclusive":
+        return verdict if seen == "the same" else f"{verdict}: {seen}"
+    return "the same" if verdict == "same" else seen
 
 
 # A/B, and all rows together

@@ -12,7 +12,7 @@ import numpy as np
 
 from bench.peers.start import Launch, ReadyPeer, Resources, python_module
 from bench.records import Parameters
-from bench.units import engineering
+from bench.units import with_unit
 from cogrid.benchmarks.case import Case
 
 GIB = 2.0**30
@@ -117,12 +117,7 @@ class Target:
         return limit is not None and (value <= limit if self.at_most else value >= limit)
 
     def shown(self, value: float) -> str:
-        """A figure with its unit: 4.13×, 3.1 GiB, 0.98."""
-        if self.unit == "B":
-            return f"{value / GIB:.3g} GiB"
-        if self.unit.endswith("/s"):
-            return engineering(value, self.unit)
-        return f"{value:.3g}{self.unit if self.unit == '×' else ''}"
+        return with_unit(value, self.unit)
 
     def goal(self) -> str:
         sign = "≤" if self.at_most else "≥"

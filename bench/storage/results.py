@@ -6,12 +6,10 @@ import datetime
 import json
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec.structs import replace
 
 from bench import ROOT
 from bench.exit_codes import UsageError
@@ -61,19 +59,6 @@ def file_name(result: Result) -> str:
 def path_of(kind: str) -> Path:
     """Of what is no benchmark, in a folder of its kind."""
     return RESULTS / kind / f"{kind}_{datetime.datetime.now():%Y%m%d_%H%M%S_%f}.json"
-
-
-def merged(found: Sequence[Result]) -> list[Result]:
-    """One result for each platform, with the rows of all; of a row that was measured twice, the newest."""
-    platforms: dict[str, list[Result]] = {}
-    for result in sorted(found, key=lambda one: one.when):
-        platforms.setdefault(result.system.platform, []).append(result)
-    together = []
-    for some in platforms.values():
-        rows = {(row.library, row.name): row for result in some for row in result.rows}
-        targets = {(one.what, one.against): one for result in some for one in result.targets}
-        together.append(replace(some[-1], rows=list(rows.values()), targets=list(targets.values())))
-    return together
 
 
 def encoded(record: Any) -> bytes:

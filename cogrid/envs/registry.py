@@ -199,6 +199,11 @@ def make(
     "window" or "none"), `window`, `shaping`, `random_start` and `action_set`; each game has more, such as
     `cook_time` and `orders` in kitchens. `cogrid.options(id)` and `python -m cogrid info ID` list them with
     their values.
+
+    `backend` is "numpy" or "jax". `render_mode` is "ansi", "rgb_array" or "human", with `tile_size` pixels a
+    cell. `infos` counts what each agent did. `shadow` plays on the other backend too and compares.
+    `agent_names` replaces the agents' numbers: "agent_0" names the first and the others count on, a list
+    names each.
     """
     spec = spec_of(find(id), overrides, _keywords(make))
     return CoGridEnv(
@@ -225,7 +230,10 @@ def make_vec(
     pool: Any = None,
     **overrides: Any,
 ) -> VectorEnv:
-    """A batch of environments that reset themselves, from a pool if given; ids and overrides as in `make`."""
+    """A batch of environments that reset themselves, from a pool if given; ids and overrides as in `make`.
+
+    A finished environment is reset in the step that ends it, or with `autoreset="next-step"` in the next one.
+    """
     spec = spec_of(find(id), overrides, _keywords(make_vec))
     return VectorEnv(
         spec,

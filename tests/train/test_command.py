@@ -458,6 +458,15 @@ def test_any_world_can_be_learned(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert list(policy_of(str(tmp_path / "policy-0.npz"), env.rules)(env.env_state)) == [0, 1, 2, 3]
 
 
+def test_a_world_of_ones_own_is_learned_by_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = str(Path(cogrid.__file__).parents[1] / "examples/own_environment.py")
+    assert main([own, *SMALL, "--seeds", "1", "--out", str(tmp_path)]) == 0
+    assert f"{own}: mean return " in capsys.readouterr().out
+    policy_of(str(tmp_path / "policy-0.npz"), cogrid.make(own).rules)
+
+
 def test_a_world_is_seen_as_it_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
     cogrid.register("Dark-V0", cogrid.make("Arena-V0", observation="none").spec)

@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator
 
 from bench.compare.intervals import Interval
 from bench.compare.sweeps import grouped, speed_rows
-from bench.records import Result, Row
+from bench.records import Parameters, Result, Row
 from bench.show.figures.style import (
     COLOURS,
     GUIDE,
@@ -30,6 +30,7 @@ from bench.show.figures.style import (
     spread,
     with_heading,
 )
+from bench.show.together import run_of, without_run
 from bench.units import engineering
 
 
@@ -88,7 +89,8 @@ def speeds(results: Iterable[Result]) -> Figure | None:
     low = min(middles) / 2
     high = max(middles) * (max(middles) / low) ** 0.3  # room for the text, a share of the axis
     for axis, (panel, group) in zip(axes, groups, strict=True):
-        axis.set_title(f"{group[0].case.environment}, {panel.title}", loc="left", fontsize=9)
+        environment = without_run(group[0].case).environment
+        axis.set_title(f"{environment}, {panel.title}", loc="left", fontsize=9)
         for y, row in enumerate(group):
             if not row.is_ok:
                 failed_bar(axis, y, row)
@@ -104,16 +106,24 @@ def speeds(results: Iterable[Result]) -> Figure | None:
 
 
 def by_environment(rows: Sequence[Row]) -> list[list[Row]]:
-    """The speeds of cogrid, those of one environment together; one speed alone needs no picture."""
-    groups: dict[str, list[Row]] = {}
+    """The speeds of cogrid, those of one environment together; one speed alone needs no picture.
+
+    The same case of several runs stands side by side.
+    """
+    groups: dict[str, dict[str, list[Row]]] = {}
     for row in speed_rows(rows):
         if row.ab is None:
-            groups.setdefault(row.case.environment, []).append(row)
-    return list(groups.values()) if sum(map(len, groups.values())) > 1 else []
+            group = groups.setdefault(without_run(row.case).environment, {})
+            group.setdefault(_mode(row.case), []).append(row)
+    found = [[row for same in group.values() for row in same] for group in groups.values()]
+    return found if sum(map(len, found)) > 1 else []
 
 
 def mode_of(row: Row) -> str:
-    case = row.case
+    return ", ".join(filter(None, [_mode(row.case), run_of(row.case)]))
+
+
+def _mode(case: Parameters) -> str:
     steps = f" ×{case.steps}" if case.mode == "jax-scan" else ""
     return f"{case.mode}{f'@{case.batch}' if case.batch > 1 else ''}{steps}, {case.workload}"
 

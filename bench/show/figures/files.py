@@ -41,20 +41,31 @@ def svg(figure: Figure, name: str, transparent: bool = False) -> str:
     return text.getvalue()
 
 
-def drawn(results: Sequence[Result]) -> dict[str, Figure]:
+def drawn(results: Sequence[Result], names: Sequence[str] = tuple(FIGURES)) -> dict[str, Figure]:
     """Every figure that the results have data for, by name."""
     # A person's own matplotlibrc must not change the pictures.
     with matplotlib.style.context("default"):
-        return {name: figure for name, draw in FIGURES.items() if (figure := draw(results))}
+        return {name: figure for name in names if (figure := FIGURES[name](results))}
 
 
 def draw_all(results: Sequence[Result], folder: Path) -> list[Path]:
+    return draw(results, tuple(FIGURES), folder)
+
+
+def draw(
+    results: Sequence[Result], names: Sequence[str], folder: Path, endings: Sequence[str] = ("png", "svg")
+) -> list[Path]:
+    """The files of those figures that the results have data for."""
     written: list[Path] = []
-    for name, figure in drawn(results).items():
-        written += [folder / f"{name}.png", folder / f"{name}.svg"]
+    for name, figure in drawn(results, names).items():
         with matplotlib.style.context("default"):
-            png = io.BytesIO()
-            figure.savefig(png, dpi=300)
-            write_bytes(written[-2], png.getvalue())
-            write_bytes(written[-1], svg(figure, name).encode())
+            for ending in endings:
+                written.append(folder / f"{name}.{ending}")
+                write_bytes(written[-1], svg(figure, name).encode() if ending == "svg" else _png(figure))
     return written
+
+
+def _png(figure: Figure) -> bytes:
+    data = io.BytesIO()
+    figure.savefig(data, dpi=300)
+    return data.getvalue()

@@ -56,9 +56,14 @@ def panel_of(campaign: Sequence[Result]) -> Panel:
     rows = {row.name: row for result in reversed(campaign) for row in result.rows}
     system, git = campaign[0].system, campaign[0].git
     device = "" if system.device == system.platform else f" ({system.device})"
-    revision = f"git {git.short}" if git else "no git"
-    jax = f"JAX {system.jax}" if system.jax else "no JAX"
-    machine = f"{system.cpu}, {system.cores} cores, Python {system.python}, {jax}, {revision}"
+    facts = [
+        system.cpu,
+        f"{system.cores} cores",
+        f"Python {system.python}",
+        f"JAX {system.jax}" if system.jax else "no JAX",
+        f"git {git.short}" if git else "",
+    ]
+    machine = ", ".join(filter(None, facts))
     return Panel(system.platform, f"{system.platform.upper()}{device}", machine, list(rows.values()))
 
 

@@ -13,7 +13,7 @@ import pytest
 from bench import ROOT, suites
 from bench.commands import profile
 from bench.commands.options import overrides_of
-from bench.commands.parser import GROUPS, name, parse
+from bench.commands.parser import GROUPS, parse
 from bench.measure import training
 from bench.storage import results
 from tests.bench.commands.support import Measured, bench
@@ -29,11 +29,14 @@ def test_a_file_without_sweeps_is_not_plotted_in_silence(
     assert "no plot has enough rows" in capsys.readouterr().err
 
 
-def test_a_plot_names_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for file, batches in (("before", (1, 10)), ("after", (10, 100))):
-        results.write(tmp_path / file, result([row(batch=n) for n in batches]))
+def test_two_files_are_drawn_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for file in ("before", "after"):
+        results.write(tmp_path / file, result([row(batch=n) for n in (1, 10)]))
     assert bench("plot", tmp_path / "before", tmp_path / "after", "--folder", tmp_path / "plots") == 0
-    assert "the newest is drawn; `python -m bench compare` shows all (1 left out)" in capsys.readouterr().err
+    drawn = (tmp_path / "plots" / "throughput.svg").read_text()
+    assert "run=before" in drawn
+    assert "run=after" in drawn
+    assert capsys.readouterr().err == ""
 
 
 def test_an_export_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,14 +86,28 @@ def test_a_report_is_written_again_and_again(tmp_path: Path, capsys: pytest.Capt
         assert "holds no results" in capsys.readouterr().err
 
 
-def test_help_does_not_wait_for_what_only_one_command_needs() -> None:
+@pytest.mark.parametrize(
+    ("words", "unneeded"),
+    [("--help", ("numpy", "cogrid", "msgspec", "scipy")), ("list", ("scipy", "matplotlib", "rich"))],
+)
+def test_a_command_does_not_wait_for_what_only_others_need(words: str, unneeded: tuple[str, ...]) -> None:
     program = (
-        "import sys, bench.commands.parser; print('scipy.stats' in sys.modules, 'matplotlib' in sys.modules)"
+        "import sys\nfrom bench.__main__ import main\n"
+        f"try: main([{words!r}])\nexcept SystemExit: pass\n"
+        f"print([name for name in {unneeded} if name in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    assert done.stdout == "False False\n"
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("words", [(), ("nothing",), ("--strict", "run")])
+def test_a_command_is_needed(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        bench(*words)
+    assert ended.value.code == 2
+    assert "python -m bench: error: " in capsys.readouterr().err
 
 
 def configurations(*arguments: str) -> list[tuple[str, dict[str, object]]]:
@@ -141,7 +158,7 @@ def test_training_is_left_out_in_words_where_its_packages_are_missing(
     assert ("without optax training is left out: pip install '.[train]'." in err) is bool(missing)
 
 
-COMMANDS = [name(module) for modules in GROUPS.values() for module in modules]
+COMMANDS = [name for names in GROUPS.values() for name in names]
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -155,9 +172,9 @@ def test_help_fits_one_screen_and_groups_the_commands(capsys: pytest.CaptureFixt
     out = shown(capsys)
     assert len(out.splitlines()) <= 32
     assert max(map(len, out.splitlines())) <= 110
-    for title, modules in GROUPS.items():
+    for title, names in GROUPS.items():
         assert f"\n{title}:\n" in out
-        assert all(f"\n  {name(module)} " in out for module in modules)
+        assert all(f"\n  {name} " in out for name in names)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -168,7 +185,7 @@ def test_every_command_has_help_with_an_example_that_can_be_parsed(
     example = out[out.index("example:") :].splitlines()[1].strip()
     assert example.startswith(f"python -m bench {command} ")
     module, _ = parse(shlex.split(example)[3:])
-    assert name(module) == command
+    assert module.__name__ == f"bench.commands.{command}"
 
 
 def test_every_command_module_is_in_a_group() -> None:

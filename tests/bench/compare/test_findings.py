@@ -165,6 +165,7 @@ def test_a_counter_that_vanished_is_a_doubt() -> None:
         (paired(1.12, "slower"), "12 % slower, confirmed", 20, 20),
         (paired(1.12, "slower", confirmed=False), "12 % slower", 0, 21),
         (paired(1.02, "inconclusive"), "inconclusive: 2 % slower", 0, 21),
+        (paired(1.0, "inconclusive"), "inconclusive", 0, 21),
         (paired(1 / 1.12, "faster"), "12 % faster", 0, 0),
         (paired(1.01), "the same", 0, 0),
         (paired(verdict="mismatch", ratio=1.0), "mismatch", 22, 22),

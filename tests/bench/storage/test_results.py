@@ -136,16 +136,6 @@ def test_default_names_hold_the_tag_and_the_time() -> None:
     assert later.name == results.file_name(again), "the record knows its name"
 
 
-def test_results_are_merged_by_platform() -> None:
-    old = result([row(name="a", speed=1e6), row(name="b")], created="2026-11-01T00:00:00+00:00")
-    new = result([row(name="a", speed=2e6), row(name="c")], created="2026-11-02T00:00:00+00:00")
-    gpu = result([row(name="a")], platform="gpu")
-    both, other = results.merged([new, gpu, old])
-    assert [found.name for found in both.rows] == ["a", "b", "c"]
-    assert both.rows[0].numbers.median == pytest.approx(2e6, rel=0.1)
-    assert other.system.platform == "gpu"
-
-
 def test_the_readable_results_of_a_folder_in_time_order(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

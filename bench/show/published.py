@@ -1,0 +1,176 @@
+"""What the docs publish of recorded runs: their pictures, and blocks of text that are written from the files.
+
+A block stands between two comments of a page, so that nobody copies a number by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from bench import ROOT
+from bench.compare.sweeps import batch_sweeps, speed_rows
+from bench.exit_codes import UsageError
+from bench.records import Result, Row, TargetResult
+from bench.storage import results
+from bench.suites import CRAMPED
+from bench.units import engineering, size, with_unit
+
+EVIDENCE = ROOT / "bench" / "evidence"
+IMAGES = ROOT / "docs" / "images"
+#: The published figures, by the run that each is drawn from.
+FIGURES = {"throughput": ("throughput", "memory"), "peers": ("ratios",)}
+LARGE = 100_000  # environments whose speed the README tells
+PLANES, STEP_ENV = "JAX scan@1024, lossless, CrampedRoom", "JaxMARL V1 step_env, actions given"
+BLOCK = re.compile(r"(<!-- bench publish: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+class Evidence(NamedTuple):
+    """The recorded runs."""
+
+    throughput: Result
+    peers: Result
+
+
+def recorded(folder: Path = EVIDENCE) -> Evidence:
+    return Evidence(*(results.load(folder / f"{name}.json") for name in Evidence._fields))
+
+
+def place_of(result: Result, folder: Path = EVIDENCE) -> Path:
+    """The file of the evidence that a new run takes the place of."""
+    kinds = {"full": "throughput", "peers": "peers"}
+    suite = result.configuration.suite
+    if suite not in kinds:
+        raise UsageError(f"published are runs of the full suite and of the peers, and this is a {suite} run.")
+    return folder / f"{kinds[suite]}.json"
+
+
+def shown_part(result: Result) -> Result:
+    """Of a run of the full suite its sweeps of CrampedRoom, of any other everything."""
+    if result.configuration.suite != "full":
+        return result
+    rows = [row for row in speed_rows(result.rows) if _is_swept(row)]
+    if not batch_sweeps(rows):
+        raise UsageError("this run has no sweep of CrampedRoom over the batch: measure with --full alone.")
+    planned = [row.case for row in rows]
+    return replace(result, rows=rows, configuration=replace(result.configuration, planned=planned))
+
+
+def _is_swept(row: Row) -> bool:
+    case = row.case
+    return (case.id, case.workload, case.options) == (CRAMPED, "random", {})
+
+
+# Blocks
+
+
+def pages(found: Evidence, root: Path = ROOT) -> dict[Path, str]:
+    """The texts of all pages that have a block, with blocks that say what the evidence says."""
+
+    def written(match: re.Match[str]) -> str:
+        return f"{match[1]}{BLOCKS[match[2]](found)}\n\n{match[3]}"
+
+    paths = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    return {path: BLOCK.sub(written, text) for path, text in texts.items() if BLOCK.search(text)}
+
+
+def speed(found: Evidence) -> str:
+    """For the README: a large batch, and the ratio to JaxMARL."""
+    rows = [row for sweep in batch_sweeps(found.throughput.rows) for row in sweep]
+    large = next(row for row in rows if (row.case.mode, row.case.batch) == ("jax-scan", LARGE))
+    beside = next(one for one in found.peers.targets if (one.what, one.against) == (PLANES, STEP_ENV))
+    system = found.throughput.system
+    return (
+        f"{LARGE:,} kitchens in one process made {large.numbers.median / 1e6:.1f} million steps a second on "
+        f"{system.cores} shared cores ({system.cpu}, revision\n{_revision(found.throughput)}). "
+        f"In one run of `nox -s bench-peers` (revision {_revision(found.peers)}) cogrid was "
+        f"{beside.median or 0:.1f} times as\nfast as JaxMARL with the same planes of the same kitchen."
+    )
+
+
+def throughput(found: Evidence) -> str:
+    result = found.throughput
+    swept = {(row.case.mode, row.case.batch): row for sweep in batch_sweeps(result.rows) for row in sweep}
+    lines = [
+        {
+            "environments": f"{batch:,}",
+            "JAX, steps/s": _speed(swept.get(("jax-scan", batch))),
+            "NumPy, steps/s": _speed(swept.get(("numpy-batch", batch))),
+            "peak memory of the JAX process": _memory(swept.get(("jax-scan", batch))),
+        }
+        for batch in sorted({batch for _, batch in swept})
+    ]
+    samples = result.configuration.samples
+    how = f"Medians of {samples} samples; the bars in the picture reach from the least to the greatest."
+    return f"{_origin(result)}\n{how}\n\n{_table(lines)}"
+
+
+def peers(found: Evidence) -> str:
+    aimed = [one for one in found.peers.targets if one.enough is not None]
+    met = sum("missed" not in one.verdict and one.median is not None for one in aimed)
+    lines = [
+        {
+            "what": one.what,
+            "against": one.against,
+            "measured": _measured(one),
+            "target": _limit(one.enough, one),
+            "stretch goal": _limit(one.stretch, one),
+        }
+        for one in found.peers.targets
+        if one.enough is not None or one.stretch is not None
+    ]
+    told = f"{met} of {len(aimed)} targets are met; the 95 % interval is in brackets."
+    return f"{_origin(found.peers)}\n{told}\n\n{_table(lines)}"
+
+
+BLOCKS: Mapping[str, Callable[[Evidence], str]] = {"speed": speed, "throughput": throughput, "peers": peers}
+
+
+def _table(lines: list[dict[str, str]]) -> str:
+    """Markdown without padding, so that another number changes one line."""
+    rows = [list(lines[0]), ["---"] * len(lines[0]), *(list(line.values()) for line in lines)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _origin(result: Result) -> str:
+    system = result.system
+    machine = f"{system.cpu}, {system.cores} cores, Python {system.python}, JAX {system.jax}"
+    return f"One run of {result.when:%Y-%m-%d} at revision {_revision(result)}: {machine}."
+
+
+def _revision(result: Result) -> str:
+    return result.git.short if result.git else "unknown"
+
+
+def _speed(row: Row | None) -> str:
+    if row is None:
+        return ""
+    return engineering(row.numbers.median) if row.is_ok else row.status
+
+
+def _memory(row: Row | None) -> str:
+    peak = row.memory.get("peak_rss_bytes") if row else None
+    return size(peak) if peak else ""
+
+
+def _measured(one: TargetResult) -> str:
+    if one.median is None:
+        return one.verdict
+    middle = with_unit(one.median, one.unit)
+    if one.low is None or one.high is None or one.low == one.high:
+        return middle
+    return f"{middle} ({with_unit(one.low, one.unit)} … {with_unit(one.high, one.unit)})"
+
+
+def _limit(limit: float | None, one: TargetResult) -> str:
+    return f"{'≤' if one.at_most else '≥'} {with_unit(limit, one.unit)}" if limit is not None else ""
+
+
+def doubtful(found: Evidence) -> list[str]:
+    """The published speeds that are too noisy; a ratio to a peer has its interval beside it."""
+    return [f"{row.name}: {row.doubt}" for row in found.throughput.rows if row.doubt]
