@@ -30,7 +30,9 @@ from cogrid.play.session import Session
 from cogrid.policies import POLICIES, usual_policy
 from cogrid.render.film import LEAST_FPS, MOST_FPS, SUFFIXES, Film, check_pixels
 from cogrid.render.picture import RENDER_FPS, TILE, checked_tile
+from cogrid.reading import setting
 from cogrid.replay import Replay
+from cogrid.testing import check_env
 
 MOST_STEPS = 400  # of a film, unless told otherwise
 MAX_STEPS, MAX_BATCH = 100_000, 1000  # of a film, whatever is told: all states are kept
@@ -75,7 +77,19 @@ def _parser(command: str) -> argparse.ArgumentParser:
     listing.set_defaults(run=_list)
     info = commands.add_parser("info", help="print what an environment is like")
     info.add_argument("id", metavar="ID", help=f"{AN_ID}; see `python -m cogrid list`")
+    _add_settings(info)
     info.set_defaults(run=_info)
+    check = commands.add_parser("check", help="hold an environment to what all of them promise")
+    check.description = (
+        "Play random episodes on every installed backend and check what every environment promises; then "
+        "print how often each verb and hook came into play, and draws beside their odds."
+    )
+    check.add_argument("id", metavar="ID", help=AN_ID)
+    check.add_argument(
+        "--steps", type=_count(1, MAX_STEPS), default=200, metavar="N", help="of random play (%(default)s)"
+    )
+    check.add_argument("--seed", type=_count(0), default=0, metavar="N", help="of it (%(default)s)")
+    check.set_defaults(run=_check)
     _add_render(commands.add_parser("render", help="write a picture or a film of an episode"))
     _add_play(commands.add_parser("play", help="play in the browser, or look at a replay there"))
     train = commands.add_parser("train", help="train agents, and leave scores and policies that can play")
@@ -90,6 +104,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
     bench = commands.add_parser("bench", help="print how speed is measured")
     bench.set_defaults(run=lambda options: print(BENCH))
     return parser
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    text = "an option of the environment, such as cook_time=5; repeatable"
+    parser.add_argument("--set", type=setting, action="append", default=[], metavar="NAME=VALUE", help=text)
 
 
 def _add_render(render: argparse.ArgumentParser) -> None:
@@ -121,6 +140,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
         metavar="N",
         help="environments side by side, of further seeds (1)",
     )
+    _add_settings(render)
     render.set_defaults(run=_render)
 
 
@@ -136,6 +156,7 @@ def _add_play(play: argparse.ArgumentParser) -> None:
     play.add_argument("--participant", metavar="NAME", help="kept in the replays that are saved")
     play.add_argument("--port", type=_count(0), default=0, metavar="N", help="of this machine (a free one)")
     play.add_argument("--no-open", action="store_true", help="only print the address")
+    _add_settings(play)
     play.set_defaults(run=_play)
 
 
@@ -145,6 +166,14 @@ def _add_train(train: argparse.ArgumentParser) -> None:
     except ModuleNotFoundError as error:
         train.error(f"it needs {error.name}: pip install '.[train]' from the checkout.")
     command.add_arguments(train)
+
+
+def _replay(options: argparse.Namespace) -> Path | None:
+    """The file of the replay that is meant, where no id is."""
+    file = _file(options.what)
+    if file and options.set:
+        raise ValueError(f"{file} is a replay, with its own options: leave --set out.")
+    return file
 
 
 def _file(what: str) -> Path | None:
@@ -162,10 +191,16 @@ def _file(what: str) -> Path | None:
 
 
 def _play(options: argparse.Namespace) -> None:
-    file = _file(options.what)
+    file = _replay(options)
     replay = Replay.load(file) if file else None
     id = find(options.what) if replay is None else replay.id or registered()[0]
-    session = Session(id, partner=options.partner, seed=options.seed, participant=options.participant)
+    session = Session(
+        id,
+        partner=options.partner,
+        seed=options.seed,
+        participant=options.participant,
+        overrides=dict(options.set),
+    )
     if replay is not None:
         session.show(replay)
     server = Server(session, options.port)
@@ -250,15 +285,25 @@ def _list(options: argparse.Namespace) -> None:
             print(f"  {id:<{width}}  {what}")
 
 
+def _check(options: argparse.Namespace) -> int:
+    try:
+        print(check_env(options.id, steps=options.steps, seed=options.seed))
+    except AssertionError as error:
+        print(f"python -m cogrid check: {error}.", file=sys.stderr)
+        return 1
+    print(f"{options.id} keeps every promise.")
+    return 0
+
+
 def _info(options: argparse.Namespace) -> None:
-    env = make(options.id)
+    env = make(options.id, **dict(options.set))
     spec, game = env.spec, env.spec.game
     letters = {letter for layout in spec.layout for row in layout.letters for letter in row}
     seen = env.observation_space(0)
     print(f"{options.id}: {(type(game).__doc__ or type(game).__name__).strip().splitlines()[0]}\n")
     for layout in spec.layout:
         print("\n".join(f"    {row}" for row in layout.rows))
-    choices, idle = registry.options(options.id), never_paid(env.rules)
+    choices, idle = registry.options(options.id) | dict(options.set), never_paid(env.rules)
     known = (f"{letter} {game.kind(game.legend[letter])}" for letter in sorted(letters - {FLOOR}))
     starts = [f"{DIGITS[0]}… where agents start"] if any(layout.starts for layout in spec.layout) else []
     rows = {
@@ -279,7 +324,7 @@ def _info(options: argparse.Namespace) -> None:
 def _render(options: argparse.Namespace) -> None:
     still = options.out.lower().endswith(".png")
     checked_number("fps", options.fps, LEAST_FPS, MOST_FPS)
-    if file := _file(options.what):
+    if file := _replay(options):
         if given := [name for name in ("seed", "policy", "batch") if getattr(options, name) is not None]:
             raise ValueError(f"{file} is a replay, with its own seed and actions: leave --{given[0]} out.")
         episode, name = replayed(Replay.load(file), options.steps), f"replay {file}"
@@ -293,7 +338,7 @@ def _render(options: argparse.Namespace) -> None:
 
 
 def _played(options: argparse.Namespace, still: bool) -> Episode:
-    env = make(options.what)
+    env = make(options.what, **dict(options.set))
     steps, batch = options.steps, options.batch or 1
     check_pixels(env.rules, batch, checked_tile(options.tile))  # before it is played
     if steps is None:

@@ -50,15 +50,29 @@ class Draws:
             self.note(hook, about, (("first half", SCALE // 2), ("second half", SCALE)), half)
 
     def all(self) -> Iterable[Drawn]:
-        """Every value of every `Chance` that was drawn."""
+        """Every value of every `Chance` that was drawn; then cases that share their odds, added up.
+
+        A clock in a thing makes a case of every moment, each drawn too seldom to show anything by itself.
+        """
+        alike: dict[tuple[str, tuple[int, ...]], list[list[int]]] = {}
         for (hook, about), (answer, counts) in self._cases.items():
             shares = Counter[Any]()
             for branch, (value, _) in enumerate(answer):
                 shares[value] += probability(branch, answer)
-            draws = sum(counts.values())
-            for value, share in shares.items():
-                hits = counts[value]
-                yield Drawn(hook, about, value, hits, draws, share, tail_of(draws, share, hits))
+            hits = [counts[value] for value in shares]
+            alike.setdefault((hook, tuple(shares.values())), []).append(hits)
+            for value, share, hit in zip(shares, shares.values(), hits, strict=True):
+                yield _drawn(hook, about, value, hit, sum(hits), share)
+        for (hook, odds), cases in alike.items():
+            if len(cases) > 1:
+                totals = np.sum(cases, axis=0).tolist()
+                for number, (share, hit) in enumerate(zip(odds, totals, strict=True), 1):
+                    about = f"all {len(cases)} cases with these odds"
+                    yield _drawn(hook, about, f"answer {number}", hit, sum(totals), share)
+
+
+def _drawn(hook: str, about: str, value: Any, hits: int, draws: int, share: int) -> Drawn:
+    return Drawn(hook, about, value, hits, draws, share, tail_of(draws, share, hits))
 
 
 def cases_of(odds: Odds) -> list[tuple[Branch, ...]]:

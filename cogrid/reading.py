@@ -1,7 +1,8 @@
-"""Reading files that somebody else may have written: limited in bytes and depth, and strict about JSON."""
+"""Reading what people give: files, limited in bytes and depth and strict about JSON, and settings."""
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import math
@@ -54,6 +55,18 @@ def check_depth(value: Any) -> None:
         if not (layer := list(inside.values())):
             return
     raise ValueError(_TOO_DEEP)
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """NAME=VALUE, as a command line gives it; the value is JSON, or text where it is none."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        found = value
+    return name, tuple(found) if isinstance(found, list) else found
 
 
 _TOO_DEEP = f"lists and objects are nested more than {MAX_DEPTH} deep"

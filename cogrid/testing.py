@@ -18,19 +18,24 @@ from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.game import Game
 from cogrid.core.spec import Spec
 from cogrid.core.symbols import Symbols, close
+from cogrid.envs.registry import find, spec_of
 from cogrid.exercise import Exercise, exercise
 
 
 def check_env(
-    spec: Spec, backends: Sequence[str] | None = None, *, steps: int = 60, seed: int = 0
+    spec: Spec | str, backends: Sequence[str] | None = None, *, steps: int = 60, seed: int = 0
 ) -> Checked:
     """Play random episodes of a spec and raise an AssertionError at the first broken promise.
+
+    Instead of a spec it takes any name that `cogrid.make` does.
 
     Checked on every installed backend (or those named): shapes and spaces, the PettingZoo adapter, equal bits
     for equal seeds, a batch equal to its environments alone, backends equal to each other, silence after the
     end, actions out of range, snapshots, rules that depend on their arguments alone, draws that are as likely
     as they should be. Returns how often each verb occurred in these episodes, and what else was exercised.
     """
+    if isinstance(spec, str):
+        spec = spec_of(find(spec), {})
     _check_rules(spec)
     if backends is None:
         backends = ("numpy", "jax") if importlib.util.find_spec("jax") else ("numpy",)

@@ -59,6 +59,31 @@ def test_hooks_and_draws_of_a_lamp() -> None:
     assert "drawn tick('lit') -> 'lamp':" in str(report)
 
 
+class Wick(Lamp):
+    """A lamp with a clock, whose every moment is a case of its own with the same odds."""
+
+    legend: ClassVar = {" ": "floor", "#": "wall", "l": 0}
+
+    def interact(self, held: Any, thing: Any) -> Any:
+        if isinstance(thing, int):
+            return Chance((Outcome(held, 0, "light"), 1), (Outcome(held, 0, "fail"), 3))
+
+    def tick(self, thing: Any) -> Any:
+        return (thing + 1) % 40 if isinstance(thing, int) else thing
+
+    def kind(self, thing: Any) -> str:
+        return "wick" if isinstance(thing, int) else thing
+
+
+def test_cases_with_the_same_odds_are_added_up() -> None:
+    wick = Spec(Wick(), "#####\n#1l2#\n#####", observation="none", max_steps=200)
+    drawn = exercise(wick, 300, 0).draws
+    together = [one for one in drawn if one.about.startswith("all ")]
+    assert [one.share for one in together] == [2**22, 3 * 2**22]
+    assert {one.draws for one in together} == {sum(one.hits for one in drawn if one not in together)}
+    assert together[0].draws > 3 * max(one.draws for one in drawn if one not in together)
+
+
 def test_every_hook_of_a_world_that_has_them_all() -> None:
     for spec in (EVERYTHING, LEAVING):
         tried = exercise(spec, 120, 0).hooks

@@ -85,8 +85,49 @@ def test_a_world_of_ones_own_goes_by_its_file(monkeypatch, tmp_path, capsys) -> 
     assert capsys.readouterr().out.startswith(f"{own}: ")
     assert main(["render", f"{own}:SPEC", "--out", str(tmp_path / "a.png")]) == 0
     assert main(["crossplay", own, "--players", "random", "--episodes", "1"]) == 0
-    assert main(["play", own, "--no-open"]) == 0
+    assert main(["play", own, "--no-open", "--set", "growth=9"]) == 0
     assert served[0].id == own
+    assert served[0].env.spec.game.growth == 9
+
+
+def test_check_tells_what_came_into_play(capsys) -> None:
+    assert main(["check", "Goals-V0", "--steps", "40"]) == 0
+    out = capsys.readouterr().out
+    assert "hook enter: " in out
+    assert "Goals-V0 keeps every promise." in out
+
+
+def test_check_names_the_promise_that_is_broken(tmp_path, capsys) -> None:
+    own = (ROOT / "examples/own_environment.py").read_text()
+    file = tmp_path / "impure_world.py"
+    rule = "    def tick(self, thing):\n"
+    assert rule in own
+    file.write_text(own.replace(rule, f"{rule}        import random; random.random()\n"))
+    assert main(["check", str(file)]) == 1
+    assert "calls Random.random" in capsys.readouterr().err
+
+
+def test_options_of_the_environment(tmp_path, capsys) -> None:
+    assert main(["info", ROOM, "--set", "cook_time=5", "--set", "observation=lossless"]) == 0
+    out = capsys.readouterr().out
+    assert "cook_time=5" in out
+    assert "lossless: (4, 5, 26)" in out
+    png = str(tmp_path / "a.png")
+    assert main(["render", ROOM, "--out", png, "--set", "layout=CounterCircuit", "--tile", "8"]) == 0
+    with Image.open(png) as image:
+        assert image.size[0] == 8 * 8
+    assert main(["info", ROOM, "--set", "cook_tim=5"]) == 2
+    assert "cook_time" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["info", ROOM, "--set", "cook_time"])
+    assert "is not of the form NAME=VALUE" in capsys.readouterr().err
+
+
+def test_a_replay_has_its_own_options(tmp_path, capsys) -> None:
+    file = tmp_path / "a.json"
+    record(shared(ROOM, "numpy"), np.zeros((2, 2), int), 0).save(file)
+    assert main(["render", str(file), "--out", str(tmp_path / "a.png"), "--set", "cook_time=5"]) == 2
+    assert "leave --set out" in capsys.readouterr().err
 
 
 def test_render_plays_replays_again(tmp_path, capsys) -> None:

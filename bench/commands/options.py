@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import re
 import sys
@@ -24,6 +23,7 @@ from bench.storage.machine import version_of
 from cogrid.benchmarks.case import Case
 from cogrid.core.spec import OBSERVATIONS
 from cogrid.envs.registry import adopt, is_own
+from cogrid.reading import setting
 from cogrid.shadow import VARIABLE as SHADOW
 
 LARGEST = 2**63 - 1  # what a result file holds
@@ -89,18 +89,6 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
 
 def plan_of(options: argparse.Namespace) -> Plan:
     return Plan(options.rounds, iterations=options.iterations, warmup_iterations=options.warmup)
-
-
-def setting(text: str) -> tuple[str, Any]:
-    """NAME=VALUE; the value is JSON, or text where it is none."""
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
-    try:
-        found = json.loads(value)
-    except (ValueError, RecursionError):
-        found = value
-    return name, tuple(found) if isinstance(found, list) else found
 
 
 def arena_of(options: argparse.Namespace) -> dict[str, Any]:

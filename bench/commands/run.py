@@ -23,7 +23,6 @@ from bench.commands.options import (
     plan_of,
     refuse_shadow,
     selected,
-    setting,
     short,
 )
 from bench.compare import findings
@@ -39,6 +38,7 @@ from bench.storage import baselines, machine, results
 from bench.storage.baselines import Baselines
 from cogrid.benchmarks.case import Case
 from cogrid.envs.registry import is_own
+from cogrid.reading import setting
 from cogrid.shadow import VARIABLE as SHADOW
 from cogrid.shadow import wanted
 

@@ -172,24 +172,33 @@ def keys(case: Case) -> Array:
 
 def _numpy_single(case: Case, env: CoGridEnv) -> Ready:
     """Through `env.step`, as a user of PettingZoo's API calls it."""
-    start = env.reset_fn(keys(case))[0]
+    start, n = env.reset_fn(keys(case))[0], env.spec.num_agents
     joint = [dict(enumerate(actions.tolist())) for actions in _tape(case)]
+
+    def pure(state: EnvState, actions: dict[int, int]) -> Any:
+        """The step that goes on when agents have ended, of which the adapter knows no more."""
+        return env.step_fn(state, np.array(list(actions.values())))
 
     def run() -> Any:
         kept = []
         for actions in joint:
-            obs, rewards, _, _, _ = env.step(actions)
-            kept.append(rewards)
-        return obs, kept
+            if len(env.agents) < n:
+                break
+            kept.append(env.step(actions)[1])
+        state = env.env_state
+        for actions in joint[len(kept) :]:
+            state, _, rewards, _, _ = pure(state, actions)
+            kept.append(dict(enumerate(rewards)))
+        return state, kept
 
     def end(output: Any) -> End:
-        obs, kept = output
+        state, kept = output
         total = np.sum([list(rewards.values()) for rewards in kept], axis=0, dtype=np.float32)
-        return env.env_state, np.stack(list(obs.values())), total
+        return state, env.observe(state), total
 
     def step(state: EnvState, actions: dict[int, int]) -> tuple[Any, ...]:
-        if not env.agents:  # only the pure step goes on after the end
-            return env.step_fn(state, np.array(list(actions.values())))
+        if len(env.agents) < n:
+            return tuple(pure(state, actions))
         obs, rewards, _, _, _ = env.step(actions)
         seen, points = np.stack(list(obs.values())), np.array(list(rewards.values()), np.float32)
         return env.env_state, seen, points, env.env_state.done, {}

@@ -48,8 +48,10 @@ class Session:
         speed: int = USUAL_SPEED,
         seed: int | None = None,
         participant: str | None = None,
+        overrides: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.participant = participant
+        self._made = (id, overrides)  # other games that the page asks for are as registered
         self._checkpoint = partner if partner not in (None, "scripted", "random") else None
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
         self.speed, self.paused = speed, True
@@ -69,7 +71,8 @@ class Session:
         A partner that this game does not have gives way to the usual one.
         """
         spec_of(id, {})  # registered: what a page names is never imported
-        env = make(id, infos=True)
+        overrides = self._made[1] if id == self._made[0] else {}
+        env = make(id, infos=True, **overrides)
         if unknown := [person for person in people if person not in env.possible_agents]:
             raise ValueError(f"agent {unknown[0]!r} is none of {id}: they are {env.possible_agents}.")
         if len(set(people)) < len(people):

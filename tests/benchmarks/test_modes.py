@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from bench import suites
 from cogrid.benchmarks import modes
 from cogrid.benchmarks.case import MODES, Case
 from cogrid.benchmarks.modes import Mismatch, bytes_per_environment, check, ready, verbs_met
+from cogrid.core.game import Game, Outcome
+from cogrid.envs import registry
 from tests.support import BACKENDS
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
@@ -98,6 +101,34 @@ def test_what_is_compared_step_by_step_meets_every_verb_of_the_game() -> None:
     rewards = prepared.path()["rewards"]  # (steps, lanes, n)
     assert len(rewards) == modes.WATCHED
     assert (rewards > 0).any(), "deliveries are among them"
+
+
+class Doors(Game):
+    """Whoever walks onto a door has left, and the others go on."""
+
+    legend: ClassVar = {" ": "floor", "#": "wall", "d": "door"}
+    final_verbs: ClassVar = ("leave",)
+
+    def walkable(self, thing: object) -> bool:
+        return thing != "wall"
+
+    def enter(self, held: object, thing: object) -> Outcome | None:
+        return Outcome(held, "floor", "leave", 1.0) if thing == "door" else None
+
+
+def test_episodes_that_end_while_the_clock_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = cogrid.Spec(Doors(), "######\n#1d  #\n#2  d#\n######", observation="lossless")
+    monkeypatch.setitem(registry._SPECS, "Doors-V0", spec)
+    sums = set()
+    for mode in HERE:
+        case = Case("Doors-V0", mode, steps=120)
+        made = ready(case)
+        end = made.end(made.work.once())
+        found = check(case, made, end)
+        assert np.all(end[0].done), "no episode ended"
+        if mode.endswith("single"):
+            sums.add(found)
+    assert len(sums) == 1
 
 
 def test_every_mode_is_made_and_named() -> None:
