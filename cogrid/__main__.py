@@ -28,9 +28,9 @@ from cogrid.humans import command as humans
 from cogrid.play.server import Server
 from cogrid.play.session import Session
 from cogrid.policies import POLICIES, usual_policy
+from cogrid.reading import setting
 from cogrid.render.film import LEAST_FPS, MOST_FPS, SUFFIXES, Film, check_pixels
 from cogrid.render.picture import RENDER_FPS, TILE, checked_tile
-from cogrid.reading import setting
 from cogrid.replay import Replay
 from cogrid.testing import check_env
 

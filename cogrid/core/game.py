@@ -222,7 +222,7 @@ class Game:
         return str(item)
 
     def glyph(self, thing: Thing) -> str:
-        """Two characters for text pictures: a letter, the legend's or the kind's first, and what lies there."""
+        """Two characters of text: the letter of the legend, or the first of the kind, and what lies there."""
         kind, item = self.kind(thing), self.lying(thing)
         letter = next((c for c, t in self.legend.items() if self.kind(t) == kind), kind[:1] or "?")
         return letter + (" " if item is None else self.item_name(item)[0])
