@@ -276,7 +276,8 @@ class _Seen:
             for purpose, odds in (("reply", slots.replies), ("tick slot", slots.ticks))
         )
         for agent, row in enumerate(rows.tolist()):
-            verb, answers = rules.spec.symbols.lines[row][2].verb, []
+            verb = rules.spec.symbols.lines[row][2].verb
+            answers: list[tuple[int, int, int]] = []  # rank, slot, what it becomes
             for k, thing in enumerate(held):
                 answer = self._replies[(int(slots.kinds[row]) * n + k) * size + thing]
                 value = _taken(answer, 0 if replies is None else int(replies[agent * n + k]))

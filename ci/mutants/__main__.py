@@ -7,7 +7,7 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from ci.mutants import (
+from . import (
     backends,
     chance,
     ends,
@@ -19,7 +19,7 @@ from ci.mutants import (
     sights,
     starts,
 )
-from ci.mutants.planting import run_tests, wrong_text
+from .planting import run_tests, wrong_text
 
 MODULES = (kitchens, kitchens_v2, families, starts, moving, chance, ends, meeting, sights, backends)
 TOPICS = tuple(topic for module in MODULES for topic in module.TOPICS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ci.mutants.planting import Mutant, Topic
+from .planting import Mutant, Topic
 
 NUMPY = "cogrid/backend/_numpy.py"
 JAX = "cogrid/backend/_jax.py"

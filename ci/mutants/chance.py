@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ci.mutants.planting import Mutant, Topic
+from .planting import Mutant, Topic
 
 CHANCE_FILE = "cogrid/core/chance.py"
 RESET = "cogrid/core/reset.py"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ci.mutants.planting import Mutant, Topic
+from .planting import Mutant, Topic
 
 GAME = "cogrid/envs/commons/game.py"
 FIGURES = "cogrid/envs/commons/figures.py"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ci.mutants.planting import Mutant, Topic
+from .planting import Mutant, Topic
 
 GAME = "cogrid/envs/overcooked_v2/game.py"
 REWARDS = "cogrid/envs/overcooked_v2/rewards.py"

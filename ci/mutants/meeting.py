@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ci.mutants.planting import Mutant, Topic
+from .planting import Mutant, Topic
 
 AIMING = "cogrid/core/aiming.py"
 INTERACTION = "cogrid/core/interaction.py"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ci.mutants.planting import Mutant, Topic
+from .planting import Mutant, Topic
 
 MOVEMENT_FILE = "cogrid/core/movement.py"
 ENTERING_FILE = "cogrid/core/entering.py"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ci.mutants.planting import Mutant, Topic
+from .planting import Mutant, Topic
 
 PLACING_FILE = "cogrid/core/placing.py"
 RESET = "cogrid/core/reset.py"

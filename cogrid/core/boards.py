@@ -188,10 +188,12 @@ def _tenants(rules: Rules) -> tuple[np.ndarray[Any, Any], ...]:
     opens = rules.symbols(lambda thing: any(map(game.walkable, symbols.reachable(thing))), bool)
     can = np.zeros((len(rules.places.counts), rules.n_things), bool)
     only = can.copy()
+    becomes = {begun: set(rules.reachable(symbols.number[begun])) for begun in symbols.begins}
+    becomes.setdefault(game.legend[FLOOR], set()).update(symbols.placed_things)
     for row, kind in enumerate(rules.places.counts):
         for own in (True, False):
-            begins = [thing for thing in symbols.begins if (game.kind(thing) == kind) is own]
-            reached = [symbols.number[thing] for begun in begins for thing in symbols.reachable(begun)]
+            begins = [thing for thing in becomes if (game.kind(thing) == kind) is own]
+            reached = [symbols.number[thing] for begun in begins for thing in becomes[begun]]
             if own:
                 can[row, reached] = only[row, reached] = True
             else:

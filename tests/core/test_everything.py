@@ -16,17 +16,21 @@ from cogrid.core.features import Agents, Faced, Place
 from cogrid.core.game import (
     Aim,
     BySlot,
+    Counted,
     Game,
     Meeting,
     Near,
     OneCell,
     Outcome,
+    Placed,
     Price,
     Replies,
     Reply,
     Reward,
     Tally,
+    View,
 )
+from cogrid.core.hooks import written
 from cogrid.core.slots import SlotFeature
 from cogrid.core.spec import Spec
 from cogrid.testing import check_env
@@ -36,21 +40,24 @@ from tests.support import BACKENDS, HAS_JAX, assert_same, keys
 BOARD = """
 ##########
 #1a.a..a2#
-#...BB.w.#
+# ..BB.w.#
 #.a..3.wE#
-#a.....w.#
+#a.   .w.#
 ##########
 """
 
 
 @dataclass(frozen=True)
 class Everything(Game):
-    """Apples, boulders for two, a river that gets dirty, snowballs, an exit and a customer."""
+    """Apples, boulders for two, a river that gets dirty, snowballs, an exit, customers and odd glasses."""
 
     legend: ClassVar[Any] = {
         **{" ": "floor", "#": "wall", "a": "apple", ".": "grass", "B": "boulder", "w": "water", "E": "exit"}
     }
-    planes: ClassVar[tuple[str, ...]] = ("apple", "agent", "cold", "customer")
+    planes: ClassVar[tuple[str, ...]] = ("apple", "agent", "cold", "customer", "late")
+    countdown: ClassVar[Any] = ("late", 20)
+    timed: ClassVar[tuple[str, ...]] = ("eat",)
+    final_verbs: ClassVar[frozenset[str]] = frozenset({"retire"})
     actions: ClassVar[tuple[str, ...]] = ("throw", "push")
     joint: ClassVar[str] = "push"
     most_strength: ClassVar[int] = 3
@@ -69,6 +76,12 @@ class Everything(Game):
         for letter in "BBa":
             board = xp.where(sketch.pick(board == grass), sketch.code(letter), board)
         return board
+
+    def placed(self) -> Any:
+        return (Placed(2, lambda strength: Chance(("apple", 1), ("rubble", 1)), apart=2),)
+
+    def scattered(self) -> Any:
+        return "rubble", 0.1
 
     def near(self) -> Any:
         return Near(lambda thing: thing == "apple", most=3, radius=2)
@@ -115,6 +128,11 @@ class Everything(Game):
             return Chance((Outcome(held, "water", "clean"), 3), (None, 1))
         return Outcome("out", thing, "leave") if thing == "exit" else None
 
+    def toggle(self, held: Any, thing: Any) -> Any:
+        if thing != "exit":
+            return None
+        return Outcome(held, thing, "retire" if held == "strong" else "ring", 0.125)
+
     def aim(self, action: str) -> Aim:
         return Aim(reach=3, width=1) if action == "throw" else Aim(adjacent=True)
 
@@ -133,12 +151,26 @@ class Everything(Game):
         return Outcome(held, "rubble", "push", 2.0 / total) if total >= 2 else Outcome(held, thing, "strain")
 
     def slots(self) -> Mapping[str, Any]:
-        return {"customer": Chance((("eat", 9), 1), (("clean", 9), 1))}
+        customer = Chance((("eat", 9), 1), (("clean", 9), 1))
+        return {"crop": Counted(lambda t: int(t == "apple"), 6), "customer": customer, "guest": customer}
+
+    def own_slots(self) -> Mapping[str, Any]:
+        return {"glasses": Chance(("clear", 1), ("swapped", 1))}
+
+    def sees(self, thing: Any) -> Mapping[str, str]:
+        return {"apple": "cold", "cold": "apple"} if thing == "swapped" else {}
 
     def reply(self, slot: str, thing: Any, event: Any) -> Any:
-        return Reply(("wait", 5), 3.0) if event.verb == thing[0] else None
+        if slot == "crop":
+            return Reply(max(0, thing - 1)) if event.verb == "eat" else None
+        return Reply(("wait", 5), 3.0) if event.verb == thing[0] else None  # no glasses are called so
+
+    def rank(self, slot: str, thing: Any) -> int:
+        return thing[1] if slot in ("customer", "guest") else 99
 
     def tick_slot(self, slot: str, thing: Any) -> Any:
+        if slot not in ("customer", "guest"):
+            return thing
         wish, steps = thing
         if steps:
             return wish, steps - 1
@@ -179,15 +211,28 @@ class Everything(Game):
         return bool(thing == "exit")
 
     def paint_slot(self, slot: str, thing: Any) -> Mapping[str, int]:
-        return {"customer": 1 + thing[1]}
+        return {"customer": 1 + thing[1]} if slot == "customer" else {}
+
+    def view(self) -> View:
+        return View(ahead=3, behind=1, side=2)
 
     def item_name(self, item: Any) -> str:
         return item if isinstance(item, str) else f"cold {item[0]} {item[1]}"
 
 
 SPEC = Spec(Everything(), BOARD, num_agents=3, observation="window", window=5, shaping=0.5, max_steps=STEPS)
-OFTEN = ("interact", "throw", "push")
-VERBS = ("eat", "clean", "splash", "hit", "miss", "send off", "push", "strain", "leave")
+OFTEN = ("interact", "toggle", "throw", "push")
+VERBS = ("eat", "clean", "splash", "hit", "miss", "send off", "push", "strain", "leave", "ring", "retire")
+#: Hooks of names, looks and layouts, and the one whose place `tick_near` takes.
+OTHERS = {
+    *("kind", "lying", "glyph", "look", "look_slot", "look_item", "look_agent"),
+    *("layouts", "default_layouts", "state_type", "tick"),
+}
+
+
+def test_it_writes_every_hook() -> None:
+    every = {name for name in vars(Game) if not name.startswith("_")}
+    assert every - set(written(SPEC.game)) == OTHERS
 
 
 def test_both_backends_alone_and_in_a_batch() -> None:
@@ -198,7 +243,7 @@ def test_both_backends_alone_and_in_a_batch() -> None:
     assert seen["ended"].any(axis=-1).sum() > 20
     away = seen["away"]
     assert min((away[1:] & ~away[:-1]).sum(), (away[:-1] & ~away[1:]).sum()) >= 5
-    assert len(np.unique(seen["places"][0], axis=0)) == BATCH  # everyone a board of its own
+    assert len(np.unique(seen["cells"][0], axis=0)) == BATCH  # everyone a board of its own
 
 
 def test_features() -> None:
@@ -245,7 +290,7 @@ def test_vectors(backend: str) -> None:
     obs, _ = vec.reset(seed=4)
     for joint in busy(SPEC, OFTEN)[:20, :3].clip(0, 8):
         obs, *_ = vec.step(joint)
-    assert np.asarray(obs).shape == (3, 3, 5, 5, 4)
+    assert np.asarray(obs).shape == (3, 3, 5, 5, 5)
     vec.reset(options={"pool": pool})
     known = {bytes(one) for one in np.asarray(pool.places)}
     for joint in busy(SPEC, OFTEN)[:20, :3].clip(0, 8):
