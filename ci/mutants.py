@@ -311,6 +311,13 @@ WRONG_FAMILIES = (
         "_places(rules) - sight",
     ),
     Mutant(
+        "large fields list the next food",
+        "cogrid/envs/foraging/features.py",
+        "(rank <= k)",
+        "(rank <= k + 1)",
+    ),
+    Mutant("levels of two digits do not fit", FIELD, '"[-2:]', '"'),
+    Mutant(
         "things pile up in the first cell",
         PLACING,
         "one_of(which, ranks[..., -1:]) + np.uint32(1)",
