@@ -65,6 +65,13 @@ FORAGING = Topic(
             "np.maximum(_places(rules) - sight, 0)",
             "_places(rules) - sight",
         ),
+        Mutant(
+            "large fields list the next food",
+            "cogrid/envs/foraging/features.py",
+            "(rank <= k)",
+            "(rank <= k + 1)",
+        ),
+        Mutant("levels of two digits do not fit", GAME_FILE, '"[-2:]', '"'),
     ),
 )
 

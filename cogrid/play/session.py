@@ -218,7 +218,7 @@ class Session:
             "kind": "game",
             **_board(env.rules),
             "id": self.id,
-            "ids": registered(),
+            "ids": sorted({*registered(), self.id}),
             "people": list(self.people),
             "partner": self.partner,
             "partners": self._partners(env.rules),

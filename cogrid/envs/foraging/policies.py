@@ -27,7 +27,7 @@ class ScriptedForagers(Scripted):
         around, level = scene.beside(food), level_of(scene.things[food])
         there = [agent for agent, cell in enumerate(scene.pos) if cell in around]
         enough = sum(level_of(scene.held[agent]) for agent in there) >= level
-        hurry = not getattr(scene.game, "penalty", 0.0)
+        hurry = not (isinstance(scene.game, Foraging) and scene.game.penalty)
         for agent, cell in enumerate(scene.pos):
             if agent in there:
                 actions[agent] = LOAD if enough or hurry else "noop"

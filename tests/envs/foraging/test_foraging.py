@@ -12,6 +12,8 @@ import cogrid
 from cogrid.core.spec import Spec
 from cogrid.envs.foraging.objects import Skill
 from cogrid.envs.foraging.policies import ScriptedForagers
+from cogrid.play.session import Session
+from cogrid.replay import Recorder
 from tests.core.worlds import after, bounds, drawn, fresh, made
 from tests.support import BACKENDS, EVERY_ID, keys
 
@@ -262,6 +264,12 @@ def test_every_id_of_lbforaging_is_made_by_name() -> None:
     assert env.reset(seed=0)[0][0].shape == (9, 9, 3)
     assert cogrid.options("Foraging-5x5-4p-1f-V0")["observation"] == "features"
     assert "Foraging-5x5-4p-1f-V0" not in cogrid.registered()
+    recorder = Recorder(cogrid.make("Foraging-2s-5x5-4p-1f-V0"))
+    recorder.reset(seed=0)
+    recorder.step(dict.fromkeys(range(4), 5))
+    recorder.replay().verify("numpy")
+    session = Session("Foraging-5x5-4p-1f-V0")
+    assert session.id in session.greet()[0]["ids"]
     for id in ("Foraging-5x6-4p-1f-V0", "Foraging-5x5-4p-1f-V1", "Foraging-05x05-4p-1f-V0"):
         with pytest.raises(ValueError, match=f"unknown environment id '{id}': did you mean"):
             cogrid.make(id)
