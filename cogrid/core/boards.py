@@ -136,8 +136,9 @@ def encode(spec: Spec, given: str | Layout | list[str | Layout]) -> np.ndarray[A
 def fitting(rules: Rules, name: str, codes: Array) -> Array:
     """The codes as an array (*B, H, W); raises an error where type or shape cannot be."""
     if not rules.open:
+        instead = ", or give a pool of states" if name == "pool" else ""
         raise ValueError(
-            f"{name} was given, but the boards of this spec are fixed: make it with any_board=True."
+            f"{name} was given, but the boards of this spec are fixed: make it with any_board=True{instead}."
         )
     codes = as_array(name, codes)
     if codes.dtype.kind not in "iu":

@@ -247,6 +247,8 @@ def test_wrong_codes_are_an_error(backend: str) -> None:
     fixed = made(Spec(Orchard(), BOUNDS), backend)
     with pytest.raises(ValueError, match="the boards of this spec are fixed: make it with any_board=True"):
         fixed.reset_fn(rng.key(0), good[0])
+    with pytest.raises(ValueError, match=r"fixed: make it with any_board=True, or give a pool of states\."):
+        fixed.reset_fn(rng.key(0), pool=good)
     with pytest.raises(ValueError, match="a board and a pool: leave one of them out"):
         env.reset(options={"board": good[0], "pool": good})
     with pytest.raises(TypeError, match="any_board=1 is neither True nor False"):

@@ -71,6 +71,9 @@ class Plan:
         self.clogged: set[int] = set()  # counters that are waited for
         self.errands: dict[int, Errand] = {}
         self._share_out()
+        self.corners: dict[int, int] = {}  # cooks who must get out of a corner, and how many cells it has
+        self.aside: dict[int, int] = {}  # those of them without an errand, and the goal that they shut off
+        self._find_corners()
         self.taken = set(self.standing)  # cells after this step
         self.next: dict[int, int] = {}  # the cell that each cook wants to be in then
         for agent in sorted(self.cooks, key=self._rank):
@@ -265,16 +268,51 @@ class Plan:
     def _can_act(self, agent: int) -> bool:
         return self._is_there(agent) and self._takes(self.scene.held[agent], self.errands[agent].goal)
 
+    def _find_corners(self) -> None:
+        """Who is shut in where another must walk, and cannot step aside as that one can, gets out first."""
+        beside = self.floor.beside
+        ways = {a: self._way(a) for a in self.errands if any(len(beside[c]) > 2 for c in self._space(a))}
+        for agent in self.cooks:
+            space, errand = self._space(agent), self.errands.get(agent)
+            if errand is not None and not space.isdisjoint(beside[errand.goal]):
+                continue
+            goals = [self.errands[a].goal for a, way in ways.items() if a != agent and space <= way]
+            if goals:
+                self.corners[agent] = len(space)
+            if goals and errand is None:
+                self.aside[agent] = goals[0]
+
+    def _way(self, agent: int) -> set[int]:
+        """The cells that the agent walks through to its goal if nobody is in the way."""
+        steps, cell = steps_to(self.floor, self.errands[agent].goal), self.scene.pos[agent]
+        way = set()
+        while 0 < steps[cell] < FAR:
+            cell = min(self.floor.beside[cell], key=steps.__getitem__)
+            way.add(cell)
+        return way
+
+    def _space(self, agent: int) -> set[int]:
+        """The cells that the agent can get to if nobody else moves."""
+        others, todo = {*self.scene.pos} - {self.scene.pos[agent]}, [self.scene.pos[agent]]
+        found = {*todo}
+        while todo:
+            new = {*self.floor.beside[todo.pop()]} - found - others
+            found |= new
+            todo += new
+        return found
+
     def _rank(self, agent: int) -> tuple[int, int, int]:
         when = self.errands[agent].when if agent in self.errands else FAR
         if self._can_act(agent):
             return 0, when, agent
-        return 3 if when >= LATER else 2 if self._is_there(agent) else 1, when, agent
+        if agent in self.corners:
+            return 1, self.corners[agent], agent
+        return 4 if when >= LATER else 3 if self._is_there(agent) else 2, when, agent
 
     def _place(self, agent: int, pusher: int | None) -> bool:
         """Choose the agent's next cell; whether the one where it stands becomes free."""
         pos, here = self.scene.pos, self.scene.pos[agent]
-        for cell in self._choices(agent):
+        for cell in self._choices(agent, pusher):
             if cell in self.taken or (pusher is not None and cell == pos[pusher]):
                 continue
             self.next[agent] = cell
@@ -288,15 +326,21 @@ class Plan:
         self.taken.add(here)
         return False
 
-    def _choices(self, agent: int) -> list[int]:
-        """Cells to be in next, the best first."""
-        here, goal = self.scene.pos[agent], self.errands[agent].goal if agent in self.errands else None
+    def _choices(self, agent: int, pusher: int | None) -> list[int]:
+        """Cells to be in next, the best first; without an errand, rather not towards the pusher's goal."""
+        here, errands = self.scene.pos[agent], self.errands
         if self._can_act(agent):
             return [here]
-        steps = steps_to(self.floor, goal, self.avoid) if goal is not None else [0] * len(self.floor.beside)
+        steps = off = [0] * len(self.floor.beside)
+        if agent in errands:
+            steps = steps_to(self.floor, errands[agent].goal, self.avoid)
+        elif agent in self.aside:
+            steps = [-far for far in steps_to(self.floor, self.aside[agent])]
+        elif pusher is not None and pusher in errands:
+            off = steps_to(self.floor, errands[pusher].goal)
         ahead = here + self.floor.strides[self.scene.facing[agent]]
         cells = [here, *self.floor.beside[here]]
-        return sorted(cells, key=lambda c: (steps[c], c != here, c in self.scene.pos, c != ahead))
+        return sorted(cells, key=lambda c: (steps[c], c != here, c in self.scene.pos, -off[c], c != ahead))
 
     def _action(self, agent: int) -> int:
         here, noop = self.scene.pos[agent], len(self.floor.actions) - 1

@@ -21,11 +21,13 @@ def _plated(event: Event) -> float:
     return 5.0 * (event.verb == "plate")
 
 
-def _dish_taken(event: Event) -> float:
+def dish_taken(event: Event) -> float:
+    """What a dish from the pile is worth, where one is of use."""
     return 3.0 * (event.verb == "take dish")
 
 
-def _dishes(thing: Thing, held: Item) -> int:
+def dishes(thing: Thing, held: Item) -> int:
+    """The dishes there are for the pots."""
     return _PLENTY * (thing == Counter(DISH)) + (held == DISH)
 
 
@@ -38,5 +40,5 @@ REWARDS = (
     Reward("delivery", _delivered, team=True),
     Reward("ingredient", _potted, shaping=True),
     Reward("soup", _plated, shaping=True),
-    Reward("dish", _dish_taken, shaping=True, supply=_dishes, demand=_pots_in_use),
+    Reward("dish", dish_taken, shaping=True, supply=dishes, demand=_pots_in_use),
 )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from cogrid.core.game import AnyReward, BySlot, Event, Item, Reward, Thing
-from cogrid.envs.overcooked.objects import DISH, Counter, Pot, Soup
+from cogrid.core.game import AnyReward, BySlot, Event, Reward, Thing
+from cogrid.envs.overcooked.objects import Pot, Soup
+from cogrid.envs.overcooked.rewards import dish_taken, dishes
 from cogrid.envs.overcooked_v2.objects import Recipe
 
 BUTTON_COST = 5.0
-#: A dish that lies on a counter is supply enough for any number of pots.
-_PLENTY = 1000
 
 
 def rewards(soup_value: float, wrong_value: float) -> tuple[AnyReward, ...]:
@@ -26,9 +25,9 @@ def rewards(soup_value: float, wrong_value: float) -> tuple[AnyReward, ...]:
         BySlot("soup", "recipe", _plated_or_started, shaping=True),
         Reward(
             "dish",
-            _dish_taken,
+            dish_taken,
             shaping=True,
-            supply=_dishes,
+            supply=dishes,
             demand=_pots_in_use,
             hands_at_start=True,
             demand_at_start=False,
@@ -57,14 +56,6 @@ def _plated_or_started(event: Event, recipe: Thing) -> float:
     if event.verb not in ("plate", "start") or not isinstance(event.thing, Pot):
         return 0.0
     return 5.0 * (event.thing.items == _items(recipe))
-
-
-def _dish_taken(event: Event) -> float:
-    return 3.0 * (event.verb == "take dish")
-
-
-def _dishes(thing: Thing, held: Item) -> int:
-    return _PLENTY * (thing == Counter(DISH)) + (held == DISH)
 
 
 def _pots_in_use(thing: Thing) -> int:

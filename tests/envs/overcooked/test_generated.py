@@ -253,20 +253,20 @@ def test_questions_about_something_else() -> None:
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(0, 100, 10), pytest.param((*TRAINING, *HELD_OUT), marks=pytest.mark.slow)]
+    "seeds",
+    [(0, 33, 46, 52, 65, 84), pytest.param((*TRAINING, *HELD_OUT), marks=pytest.mark.slow)],
+    ids=["narrow", "all"],
 )
 def test_cooks_deliver(seeds: Sequence[int]) -> None:
-    """Within 400 steps, in every published kitchen."""
-    env, first = cogrid.make(ID, observation="none"), {}
+    """At least five soups in 400 steps, in published kitchens: six, most of them with a dead end, and all."""
+    env, soups = cogrid.make(ID, observation="none"), dict.fromkeys(seeds, 0)
     for seed in seeds:
         env.reset(seed=seed)
         cooks = ScriptedCooks(env.rules)
-        for step in range(400):
+        while env.agents:
             _, rewards, *_ = env.step(cooks.act(env.env_state))
-            if rewards[0] > 0:
-                first[seed] = step
-                break
-    assert sorted(first) == [*seeds]
+            soups[seed] += rewards[0] > 0
+    assert min(soups.values()) >= 5, soups
 
 
 @pytest.mark.parametrize(

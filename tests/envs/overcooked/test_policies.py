@@ -232,6 +232,15 @@ CORNER = """
     XXXDPX X
     XXXXXXXX
 """
+#: The pot is at a dead end: who is in there must get out before another can get in.
+DEAD_END = """
+    XXXXPXX
+    XO 12XX
+    X   DXX
+    X     X
+    S     O
+    XXXXXXX
+"""
 #: Tomatoes are where nobody is.
 SEALED = """
     XXPXXXX
@@ -243,8 +252,8 @@ SEALED = """
 
 @pytest.mark.parametrize(
     ("layout", "agents", "least"),
-    [(SPICY, 2, 10), (CHAIN, 3, 8), (CORRIDOR, 2, 9), (CORNER, 2, 5)],
-    ids=["spicy", "chain", "corridor", "corner"],
+    [(SPICY, 2, 10), (CHAIN, 3, 8), (CORRIDOR, 2, 9), (CORNER, 2, 5), (DEAD_END, 2, 8), (DEAD_END, 3, 8)],
+    ids=["spicy", "chain", "corridor", "corner", "dead end", "dead end for three"],
 )
 def test_soups_in_other_kitchens(layout, agents, least) -> None:
     env = make("CrampedRoom", layout=layout, num_agents=agents)
@@ -365,7 +374,7 @@ def test_soups_in_the_kitchens_of_overcooked_ai(id) -> None:
 
 @pytest.mark.parametrize(
     ("id", "least"),
-    [("CounterCircuit", (8, 11, 13)), ("SchellingS", (11, 18, 22)), ("MdpTest", (13, 25, 33))],
+    [("CounterCircuit", (8, 11, 13)), ("SchellingS", (11, 18, 22)), ("MdpTest", (13, 25, 32))],
 )
 def test_soups_of_one_two_and_three_cooks(id, least) -> None:
     for n, soups_at_least in enumerate(least, 1):
