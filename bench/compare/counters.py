@@ -12,6 +12,7 @@ from bench.units import percent
 
 # Counters have no noise: the limit only lets a trifle pass.
 GROWTH = 2  # %
+NOT_COUNTED = "no earlier counters"
 
 
 class Change(NamedTuple):
@@ -82,7 +83,7 @@ def compare(head: Result, row: Row, earlier: Sequence[CounterSet]) -> Counted:
             return Counted(changes(old.counters, row.counters))
     if current:
         return Counted(refused=f"no counters for {describe_key(key)}")
-    return Counted(refused="counted in another way" if named else "no earlier counters")
+    return Counted(refused="counted in another way" if named else NOT_COUNTED)
 
 
 def other_results(before: Row | CountedRow, after: Row) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
+from bench.compare.counters import NOT_COUNTED
 from bench.compare.findings import COMPARED, MARGIN, VERDICTS, Finding, codes, means
 from bench.compare.intervals import Interval
 from bench.exit_codes import worst
@@ -77,6 +78,8 @@ def counters(findings: Sequence[Finding]) -> str:
         return f"counters grew in {grown} of {len(findings)} cases"
     refused = sum(bool(finding.uncounted) for finding in findings)
     if refused and refused == len(findings):
+        if all(finding.uncounted == NOT_COUNTED for finding in findings):
+            return "no baseline has counters of these cases"
         return "no counter was compared, see `python -m bench baseline check`"
     return "no counter grew" + (
         f", those of {refused} of {len(findings)} cases are not compared" if refused else ""

@@ -53,6 +53,8 @@ def test_the_headline_of_a_quiet_day() -> None:
     assert diff.headline(found) == (
         "Nothing slower, 1 not comparable; no counter was compared, see `python -m bench baseline check`."
     )
+    found = judge(result([row(name="own sweep")]), Baselines.of(result([row()])))
+    assert diff.headline(found) == "Nothing slower, 1 new; no baseline has counters of these cases."
 
 
 def test_a_confirmed_regression_needs_no_advice() -> None:
