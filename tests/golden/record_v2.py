@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 
@@ -10,37 +11,39 @@ from cogrid.envs.overcooked.policies import ScriptedCooks
 from tests.golden.v2 import BATCH, FOLDER, LAYOUTS, STEPS, file_of, lane
 from tests.oracles.canonical import ACTION_LETTERS
 from tests.oracles.jaxmarl_v2_oracle import Pair
-from tests.oracles.test_overcooked_v2 import rules_of
 from tests.oracles.v2_encoding import digest
+from tests.oracles.v2_options import varied
 
 
 def recorded(layout: str) -> dict[str, object]:
     """Some games that noisy cooks play, as JaxMARL answers them."""
-    pair = Pair(layout, rules_of(layout))
-    state, _ = pair.reset(BATCH, len(layout))
-    theirs = pair.to_theirs(state)
+    pair = Pair(layout, varied(layout))
+    state, theirs = begun(pair)
     cooks = [ScriptedCooks(pair.env.rules, seed=seed, noise=0.1) for seed in range(BATCH)]
     lines = []
     for _ in range(STEPS):
         moves = [cook.act(lane(state, k)) for k, cook in enumerate(cooks)]
         actions = np.array([[move[a] for a in range(pair.n)] for move in moves], np.int32)
-        state, theirs, found, _ = pair.step(state, theirs, actions)
-        assert not found, found
-        seen, score, shaped = (np.asarray(value) for value in pair.given)
-        agents = theirs.agents
-        told = (
-            agents.pos.x,
-            agents.pos.y,
-            agents.dir,
-            agents.inventory,
-            theirs.grid,
-            theirs.recipe,
-            theirs.step,
-        )
         letters = " ".join("".join(ACTION_LETTERS[a] for a in joint) for joint in actions)
-        points = [score[:, 0].tolist(), shaped.tolist()]
-        lines.append([letters, digest(*told), digest(seen), *points])
+        state, theirs, answer = answered(pair, state, theirs, actions)
+        lines.append([letters, *answer])
     return {"layout": layout, "options": pair.rules.ours, "seed": len(layout), "steps": lines}
+
+
+def begun(pair: Pair) -> tuple[Any, Any]:
+    """The first states of the recorded games, ours and theirs."""
+    state, _ = pair.reset(BATCH, len(pair.layout))
+    return state, pair.to_theirs(state)
+
+
+def answered(pair: Pair, state: Any, theirs: Any, actions: Any) -> tuple[Any, Any, list[Any]]:
+    """One step of both, and what JaxMARL says: its state and what is seen, as digests, score and shaping."""
+    state, theirs, found, _ = pair.step(state, theirs, actions)
+    assert not found, found
+    seen, score, shaped = (np.asarray(value) for value in pair.given)
+    pos, facing, held = theirs.agents.pos, theirs.agents.dir, theirs.agents.inventory
+    told = digest(pos.x, pos.y, facing, held, theirs.grid, theirs.recipe, theirs.step)
+    return state, theirs, [told, digest(seen), score[:, 0].tolist(), shaped.tolist()]
 
 
 def main() -> None:

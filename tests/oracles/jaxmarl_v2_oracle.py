@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -16,15 +15,7 @@ from jaxmarl.environments.overcooked_v2.overcooked import OvercookedV2, State
 import cogrid
 from cogrid.backend import rng
 from tests.oracles.v2_encoding import ACTIONS, FACINGS, Encoding
-
-
-@dataclass(frozen=True)
-class Rules:
-    """One set of options, in our words and in theirs."""
-
-    name: str
-    ours: dict[str, Any] = field(default_factory=dict)
-    theirs: dict[str, Any] = field(default_factory=dict)
+from tests.oracles.v2_options import Rules
 
 
 def their_name(name: str) -> str:

@@ -14,7 +14,8 @@ from jaxmarl.wrappers.baselines import CTRolloutManager, LogWrapper
 import cogrid
 from cogrid.adapters.jaxmarl import OVERCOOKED_V2, JaxMARLEnv
 from tests.episodes import shared
-from tests.oracles.jaxmarl_v2_oracle import Pair, Rules
+from tests.oracles.jaxmarl_v2_oracle import Pair
+from tests.oracles.v2_options import PLAIN
 
 pytestmark = pytest.mark.xdist_group("adapter")
 ROOM = "Overcooked-CrampedRoom-V0"
@@ -95,7 +96,7 @@ def test_same_form_as_jaxmarls_own() -> None:
 
 def test_overcooked_v2_step_by_step() -> None:
     """JaxMARL's own environment and ours behind the adapter, with the same actions in the same order."""
-    pair = Pair("CrampedRoomV2", Rules("plain"))
+    pair = Pair("CrampedRoomV2", PLAIN)
     theirs, batch = pair.game, 8
     made = cogrid.make("OvercookedV2-CrampedRoomV2-V0", "jax", observation="lossless", shaping=1.0)
     ours = JaxMARLEnv(made, shaped_reward=True, actions=OVERCOOKED_V2)

@@ -16,11 +16,15 @@ import jax
 from jaxmarl.environments.overcooked_v2.overcooked import OvercookedV2
 
 from cogrid.backend import rng
-from cogrid.envs.overcooked.objects import Soup
+from cogrid.core.chance import branches, probability
+from cogrid.envs.overcooked.objects import Counter as CounterTop
+from cogrid.envs.overcooked.objects import Pot, Soup
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.envs.overcooked_v2.layouts import PLANS
+from tests.core.worlds import bounds
 from tests.golden.v2 import lane
-from tests.oracles.jaxmarl_v2_oracle import Pair, Rules, their_name
+from tests.oracles.jaxmarl_v2_oracle import Pair, their_name
+from tests.oracles.v2_options import PLAIN, Rules, varied
 from tests.oracles.v2_states import busy_actions, random_states
 
 pytestmark = pytest.mark.usefixtures("as_jaxmarl_wants_it")
@@ -30,11 +34,9 @@ BATCH = 32
 KNOWN_DIFFERENCES = {
     "observation_type": "their vector of features is defined for one ingredient only; ours has its own",
     "force_path_planning": "prepares that vector and changes nothing else",
-    "initial_state_buffer": "their reset prints to the screen and sets the time of the drawn state to 0; "
-    "ours begins with the state as it is given",
+    "initial_state_buffer": "their reset prints to the screen, sets the time of the drawn state to 0 and "
+    "draws its permutations anew; ours begins with the state as it is given",
 }
-
-PLAIN = Rules("plain")
 
 
 @pytest.fixture
@@ -44,31 +46,7 @@ def as_jaxmarl_wants_it() -> Iterator[None]:
         yield
 
 
-def rules_of(layout: str) -> Rules:
-    """All options together for a layout."""
-    return varied([*PLANS].index(layout))
-
-
-def varied(number: int) -> Rules:
-    """All other options together; pots start by themselves in every other layout, and views differ."""
-    interact, reach = number % 2 == 0, 1 + number % 3
-    ingredients = [*PLANS.values()][number].ingredients
-    flags = dict.fromkeys(
-        ("sample_recipe_on_delivery", "indicate_successful_delivery", "negative_rewards", "random_reset"),
-        True,
-    )
-    permuted = [i for i in range(ingredients) if i != 1 or number % 4]
-    ours = flags | {"random_start": True, "cook_start": "interact" if interact else "auto"}
-    theirs = flags | {"start_cooking_interaction": interact, "op_ingredient_permutations": permuted}
-    ours["max_steps"] = theirs["max_steps"] = 380 + number
-    ours["permuted_ingredients"] = permuted
-    if number % 4 < 3:
-        ours |= {"observation": "window", "window": 2 * reach + 1}
-        theirs["agent_view_size"] = reach
-    return Rules("varied", ours, theirs)
-
-
-CASES = [(name, rules) for k, name in enumerate(PLANS) for rules in (PLAIN, varied(k))]
+CASES = [(name, rules) for name in PLANS for rules in (PLAIN, varied(name))]
 cases = pytest.mark.parametrize(("layout", "rules"), CASES, ids=[f"{n}-{r.name}" for n, r in CASES])
 
 
@@ -108,7 +86,7 @@ def test_steps_as_jaxmarls(layout: str, rules: Rules, full: bool, record_propert
 @pytest.mark.parametrize("layout", ["CrampedRoomV2", "FunCoordination", "GroundedCoordSimple", "LongRoom"])
 def test_their_random_resets_are_states_of_ours(layout: str, record_property: Any) -> None:
     """Their states after a random reset, permutations included, step alike; places and hands vary."""
-    pair = Pair(layout, rules_of(layout))
+    pair = Pair(layout, varied(layout))
     _, theirs = jax.jit(jax.vmap(pair.game.reset))(jax.random.split(jax.random.key(3), BATCH))
     state = pair.from_theirs(theirs)
     assert not pair.differences(state, theirs)
@@ -117,6 +95,27 @@ def test_their_random_resets_are_states_of_ours(layout: str, record_property: An
     assert len({cells.tobytes() for cells in np.asarray(state.cells)}) > BATCH // 2
     assert len({pos.tobytes() for pos in np.asarray(state.pos)}) > 5
     record_property("met OvercookedV2", {"option random_reset: states drawn by JaxMARL": BATCH})
+
+
+@pytest.mark.parametrize("cook_start", ["auto", "interact"])
+def test_a_random_reset_has_their_odds(cook_start: str, record_property: Any) -> None:
+    """What theirs draws is in pots, on counters and in hands as often as our chances say, by exact bounds."""
+    theirs_too = {"random_reset": True, "start_cooking_interaction": cook_start == "interact"}
+    pair = Pair("CrampedRoomV2", Rules("odds", {"random_reset": True, "cook_start": cook_start}, theirs_too))
+    _, theirs = jax.jit(jax.vmap(pair.game.reset))(jax.random.split(jax.random.key(3), 3000))
+    state, symbols, game = pair.from_theirs(theirs), pair.env.spec.symbols, pair.env.spec.game
+    board = pair.env.rules.boards[0]
+    chances = [(game.hand(0), symbols.items, np.asarray(state.held))]
+    for thing in (Pot((), -1), CounterTop(None)):
+        places = board == symbols.number[thing]
+        chances.append((game.start(thing), symbols.things, np.asarray(state.cells)[:, places]))
+    for chance, values, numbers in chances:
+        found, odds = Counter(values[number] for number in numbers.ravel().tolist()), branches(chance)
+        assert {*found} <= {value for value, _ in odds}
+        for branch, (value, _) in enumerate(odds):
+            low, high = bounds(numbers.size, probability(branch, odds))
+            assert low <= found[value] <= high, f"{value}: {found[value]} of {numbers.size}"
+    record_property("met OvercookedV2", {"option random_reset: states whose odds were compared": 3000})
 
 
 @pytest.mark.parametrize("layout", ["CrampedRoom", "TwoRooms", "GroundedCoordSimple"])
