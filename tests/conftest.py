@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
@@ -11,6 +12,9 @@ from tests.support import HAS_JAX
 
 # A shell that runs the tests in the background makes them, and the commands they start, ignore it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Measuring and fuzzing end processes, limit their memory and pin them to cores by means that Windows lacks.
+collect_ignore = ["bench", "fuzz", "test_interrupt.py"] if os.name == "nt" else []
 
 if HAS_JAX:
     import jax

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib.util
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,9 @@ from cogrid.envs.registry import spec_of
 from cogrid.testing import state_fields
 
 HAS_JAX = importlib.util.find_spec("jax") is not None
+#: For tests of signals that end a process, and of modes, links and pipes in the file system.
+posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals, modes, links or pipes")
+with_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
 #: Backends whose libraries are installed; the NumPy session proves that the suite needs no JAX.
 BACKENDS = ("numpy", "jax") if HAS_JAX else ("numpy",)
 EVERY_ID = tuple(cogrid.registered())

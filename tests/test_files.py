@@ -20,7 +20,7 @@ from cogrid.episode import play
 from cogrid.render.film import Film
 from cogrid.replay import record
 from tests.episodes import shared
-from tests.support import full_disk
+from tests.support import full_disk, posix, with_dev_full
 
 ROOM = "Overcooked-CrampedRoom-V0"
 BEFORE, LIMIT = b"before", 64
@@ -68,6 +68,7 @@ def test_a_full_disk_leaves_the_old_file(name, save, tmp_path) -> None:
     assert len(path.read_bytes()) > LIMIT
 
 
+@posix
 @each_writer
 def test_modes_and_links_stay(name, save, tmp_path) -> None:
     real, link = tmp_path / "real", tmp_path / name
@@ -80,6 +81,7 @@ def test_modes_and_links_stay(name, save, tmp_path) -> None:
     assert sorted(os.listdir(tmp_path)) == sorted([name, "real"])
 
 
+@with_dev_full
 @each_writer
 def test_a_device_stays_and_says_that_it_is_full(name, save, tmp_path) -> None:
     path = tmp_path / name
@@ -96,6 +98,7 @@ def test_a_device_stays_and_says_that_it_is_full(name, save, tmp_path) -> None:
     assert os.listdir(tmp_path) == [name]
 
 
+@posix
 @each_writer
 def test_a_pipe_gets_all_of_it(name, save, tmp_path) -> None:
     path, plain, read = tmp_path / name, tmp_path / f"plain-{name}", []
@@ -109,6 +112,7 @@ def test_a_pipe_gets_all_of_it(name, save, tmp_path) -> None:
     assert read == [plain.read_bytes()]
 
 
+@posix
 def test_a_new_file_has_the_mode_that_others_have(tmp_path) -> None:
     (tmp_path / "plain").write_bytes(b"")
     files.write(tmp_path / "ours", "text — as UTF-8")
@@ -116,6 +120,7 @@ def test_a_new_file_has_the_mode_that_others_have(tmp_path) -> None:
     assert (tmp_path / "ours").read_text(encoding="utf-8") == "text — as UTF-8"
 
 
+@posix
 def test_a_private_file_is_never_readable_by_others(tmp_path) -> None:
     path = tmp_path / "secret"
     path.touch(0o600)
@@ -157,6 +162,7 @@ def test_writers_at_once_do_not_share_a_temporary_file(tmp_path) -> None:
     assert os.listdir(tmp_path) == ["a"]
 
 
+@posix
 def test_a_link_that_leads_nowhere_gets_its_file(tmp_path) -> None:
     (tmp_path / "link").symlink_to("later")
     files.write(tmp_path / "link", b"new")
@@ -170,6 +176,7 @@ def test_a_long_name_is_no_obstacle(tmp_path) -> None:
     assert path.read_bytes() == b"new"
 
 
+@posix
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
@@ -200,6 +207,7 @@ except PermissionError as error:
 """
 
 
+@posix
 def test_a_read_only_file_is_refused_although_its_folder_is_not() -> None:
     with tempfile.TemporaryDirectory() as folder:  # pytest's own are for one user
         os.chmod(folder, 0o777)
@@ -221,6 +229,7 @@ with files.replacing(sys.argv[1]) as file:
 """
 
 
+@posix
 def test_a_kill_leaves_the_old_file(tmp_path) -> None:
     path = tmp_path / "a"
     path.write_bytes(BEFORE)

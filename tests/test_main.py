@@ -24,7 +24,7 @@ from cogrid.play.server import Server
 from cogrid.replay import record
 from tests.episodes import ROOT, shared
 from tests.play.support import frozen_page
-from tests.support import EVERY_ID, IDS
+from tests.support import EVERY_ID, IDS, posix
 
 ROOM = "Overcooked-CrampedRoom-V0"
 
@@ -189,6 +189,7 @@ runpy.run_module("cogrid", run_name="__main__")
 """
 
 
+@posix
 @pytest.mark.parametrize("kind", ["nobody", "idle", "frozen"])
 @pytest.mark.parametrize(
     ("number", "code", "told"), [(signal.SIGINT, 130, "\nInterrupted.\n"), (signal.SIGTERM, 143, "")]

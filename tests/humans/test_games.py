@@ -126,6 +126,7 @@ def test_odd_states_are_one_sentence(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no pipes in the file system")
 def test_a_pipe_is_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / "a.pickle")
     assert main(["humans", str(tmp_path / "a.pickle")]) == 2

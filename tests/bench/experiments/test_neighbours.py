@@ -31,6 +31,7 @@ def test_they_run_until_the_end_of_the_block(started: list[subprocess.Popen[byte
         assert len(started) == 1
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux pins a process to a core")
 def test_one_for_each_core(started: list[subprocess.Popen[bytes]]) -> None:
     cores = sorted(os.sched_getaffinity(0))
     with neighbours(0.5, cores):
