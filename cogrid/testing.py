@@ -7,7 +7,7 @@ import itertools
 import json
 import sys
 from collections.abc import Sequence
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -124,6 +124,10 @@ class _Watch:
 
     def __init__(self, game: Game) -> None:
         self.game = game
+        classes = type(game).__mro__[: type(game).__mro__.index(Game) + 1]
+        named = [(name, f) for one in classes for name, f in vars(one).items() if isinstance(f, FunctionType)]
+        hooks = ((name, f) for name, f in named if hasattr(Game, name) and not name.startswith("_"))
+        self.hooks = {function.__code__: name for name, function in hooks}  # a lambda has no name of its own
 
     def __call__(self, frame: FrameType, event: str, called: Any) -> None:
         if event != "c_call":
@@ -134,12 +138,12 @@ class _Watch:
         homes.add(getattr(owner, "__name__", ""))  # of a module's own functions
         if homes & self.forbidden:
             hook: FrameType | None = frame
-            while hook is not None and not hasattr(Game, hook.f_code.co_name):
+            while hook is not None and hook.f_code not in self.hooks:
                 hook = hook.f_back
             if hook is not None:
                 raise AssertionError(
-                    f"{type(self.game).__name__}.{hook.f_code.co_name} calls {called.__qualname__}: a rule "
-                    "depends on its arguments alone; for chance, return a Chance"
+                    f"{type(self.game).__name__}.{self.hooks[hook.f_code]} calls {called.__qualname__}: "
+                    "a rule depends on its arguments alone; for chance, return a Chance"
                 )
 
 

@@ -260,7 +260,9 @@ class Near:
     shape: str = "circle"
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Check the function and the numbers."""
+        if not callable(self.mark):
+            raise TypeError(f"Near's mark={self.mark!r} is no function of a thing.")
         checked_integer("Near's most", self.most, 1, 2**15)
         if self.radius is not None:
             checked_number("Near's radius", self.radius, 1, 90)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from cogrid.backend.array import brief
 from cogrid.core.actions import ENTER, FURTHER, INTERACT, NOTHING, TOGGLE
 from cogrid.core.chance import Branch, branches
@@ -26,11 +28,12 @@ def asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, .
 def things_asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
     """The same of a hook whose answers are things, which None is not."""
     found = asked(game, hook, **about)
-    if any(thing is None for thing, _ in found):
-        raise TypeError(
-            f"{type(game).__name__}.{hook.__name__} answers None for {question(about)}: "
-            "return a thing, the same one where nothing changes."
-        )
+    for thing, _ in found:
+        if thing is None or isinstance(thing, (Outcome, Meeting)):
+            raise TypeError(
+                f"{type(game).__name__}.{hook.__name__} answers {brief(thing)} for {question(about)}: "
+                "return a thing, the same one where nothing changes."
+            )
     return found
 
 
@@ -123,7 +126,7 @@ def meetings_of(game: Game, intent: int, held: Item, other: Item) -> tuple[Branc
     name = {INTERACT: "interact", TOGGLE: "toggle"}.get(intent) or game.actions[intent - FURTHER]
     answers = asked(game, game.meet, action=name, hand=held, other=other)
     for answer, _ in answers:
-        valid = isinstance(answer, Meeting) and answer.verb and math.isfinite(answer.value)
+        valid = isinstance(answer, Meeting) and _tells(answer)
         if answer is not None and not valid:
             raise TypeError(
                 f"{type(game).__name__}.meet answers {answer!r} for {name!r}, hand {held!r} and other "
@@ -132,11 +135,18 @@ def meetings_of(game: Game, intent: int, held: Item, other: Item) -> tuple[Branc
     return tuple((nothing if answer is None else answer, below) for answer, below in answers)
 
 
+def _tells(answer: Outcome | Meeting) -> bool:
+    """Whether it has a verb and a value that can be paid."""
+    value: Any = answer.value
+    is_number = isinstance(value, (int, float, np.number)) and math.isfinite(value)
+    return isinstance(answer.verb, str) and bool(answer.verb) and is_number
+
+
 def _checked(game: Game, hook: Callable[..., Any], held: Item, thing: Thing, answer: Any) -> Outcome:
     if answer is None:
         return Outcome(held, thing, "")
     is_outcome = isinstance(answer, Outcome) and answer.thing is not None
-    if not is_outcome or not answer.verb or not math.isfinite(answer.value):
+    if not is_outcome or not _tells(answer):
         raise TypeError(
             f"{type(game).__name__}.{hook.__name__} answers {answer!r} for hand {held!r} and thing "
             f"{thing!r}: an interaction returns None or an Outcome with a verb, a thing and a finite value."

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cogrid.backend.array import brief
+from cogrid.backend.array import Array, brief
 from cogrid.core.answers import Aim, Near, OneCell, Placed, View
 from cogrid.core.asking import question
 from cogrid.core.game import AnyReward, Game
@@ -53,8 +53,12 @@ def _is_paint(answer: Any) -> bool:
     return isinstance(answer, Mapping) and all(_is_integer(v) and 0 <= v < 256 for v in answer.values())
 
 
-FLAG = Kind(lambda answer: answer is None or _is_integer(answer), "True or False")
-INTEGER = Kind(_is_integer, "a whole number")
+def _is_scattered(answer: Any) -> bool:
+    is_pair = isinstance(answer, tuple) and len(answer) == 2
+    return answer is None or (is_pair and isinstance(answer[1], (int, float)) and 0 <= answer[1] <= 1)
+
+
+FLAG = Kind(_is_integer, "True or False")
 COUNT = Kind(lambda answer: _is_integer(answer) and 0 <= answer < 2**31, "a whole number from 0 on")
 NAME = Kind(lambda answer: isinstance(answer, str) and bool(answer), "a name")
 PAINT = Kind(_is_paint, "a mapping of planes to whole numbers from 0 to 255")
@@ -71,6 +75,7 @@ PARTS: Mapping[str, Kind] = MappingProxyType(
         "view": _or_none(_a(View)),
         "one_cell": _several(OneCell, "OneCells"),
         "placed": _several(Placed, "Placed"),
+        "scattered": Kind(_is_scattered, "None or a thing and its density from 0 to 1"),
         "slots": _a(Mapping),
         "own_slots": _a(Mapping),
         "rewards": _several(AnyReward, "Reward, Price, Tally, Replies and BySlot"),
@@ -90,7 +95,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, ...], Kind]] = MappingProxyType(
         "item_name": (("item",), NAME),
         "walkable": (("thing",), FLAG),
         "spawn": (("thing",), FLAG),
-        "remaining": (("thing",), INTEGER),
+        "remaining": (("thing",), COUNT),
         "kind": (("thing",), NAME),
         "glyph": (("thing",), GLYPH),
         "shows": (("thing",), SHOWN),
@@ -125,6 +130,7 @@ def check_answers(spec: Spec) -> None:
         names = ("slot", "thing") if about == ("slot",) else about
         for several in itertools.product(*(known[name] for name in about)) if hook in mine else ():
             _check(game, hook, dict(zip(names, itertools.chain(*several), strict=True)), kind)
+    _check_names(spec)
 
 
 def _check(game: Game, hook: str, about: Mapping[str, Any], kind: Kind) -> None:
@@ -132,6 +138,37 @@ def _check(game: Game, hook: str, about: Mapping[str, Any], kind: Kind) -> None:
     if not kind.fits(answer):
         words = f" for {question(about)}" if about else ""
         raise TypeError(f"{type(game).__name__}.{hook} answers {brief(answer)}{words}: return {kind.words}.")
+
+
+def labelled(part: Any, table: Array) -> Array:
+    """(answers, labels) the numbers of a part of `features()`, which has a label for each of them."""
+    name, labels = type(part).__name__, part.labels
+    if table.shape[1:] != (len(labels),):
+        given = "one number and no tuple" if table.ndim == 1 else f"{table.shape[1]} numbers"
+        raise TypeError(f"{name} of features() has the labels {labels!r}, but its function returns {given}.")
+    if (beyond := table[~(np.abs(table) <= 1)]).size:
+        raise ValueError(f"{name} of features() returns {beyond[0]}: stay within -1 and 1.")
+    return table
+
+
+def _check_names(spec: Spec) -> None:
+    """Verbs that the game names are verbs of its rules, and no two terms of the reward have one name."""
+    game = spec.game
+    verbs = {line[2].verb for line in spec.symbols.lines} - {""}
+    for hook in ("final_verbs", "timed"):
+        named = getattr(game, hook)
+        if isinstance(named, str):
+            raise TypeError(
+                f"{type(game).__name__}.{hook} is the text {named!r}: write a tuple, also of one."
+            )
+        if unknown := [verb for verb in named if verb not in verbs]:
+            raise ValueError(
+                f"{type(game).__name__}.{hook} has {unknown[0]!r}, which no rule says: the verbs are "
+                f"{', '.join(sorted(map(repr, verbs))) or 'none'}."
+            )
+    terms = [term.name for term in game.rewards()]
+    if twice := [name for name in terms if terms.count(name) > 1]:
+        raise ValueError(f"{type(game).__name__}.rewards has two terms named {twice[0]!r}: rename one.")
 
 
 def naming_author(build: Callable[..., Built]) -> Callable[..., Built]:

@@ -12,6 +12,7 @@ import numpy as np
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import FACINGS, STRIDES
+from cogrid.core.checking import labelled
 from cogrid.core.game import Game, Item, Thing
 from cogrid.core.offsets import Offsets, closest, distance, offset_to, scaled
 from cogrid.core.rules import Rules
@@ -59,7 +60,7 @@ class Agents:
         """One table over facing and item, one over the offset between two cells."""
         n, xp = rules.n_agents, rules.xp
         who = (np.arange(n)[:, None] + np.arange(1, n)) % n  # (n, n − 1)
-        items = rules.items(self.of_item, np.float32)
+        items = labelled(self, rules.items(self.of_item, np.float32))
         facings = np.eye(4, dtype=np.float32)
         table = np.array([np.concatenate((facing, item)) for facing in facings for item in items], np.float32)
         offsets = Offsets(rules)
@@ -89,7 +90,7 @@ class Faced:
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """One table over the symbols."""
-        table = rules.symbols(self.of_thing, np.float32)
+        table = labelled(self, rules.symbols(self.of_thing, np.float32))
 
         def faced(state: EnvState) -> Array:
             ahead = state.pos + rules.lookup(rules.front, state.pose)
@@ -224,7 +225,7 @@ class Each:
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """A table over the symbols; one more row, of zeros, for things that a layout does not have."""
         xp, cells = rules.xp, rules.cells_of(self.kind)  # (layouts, k)
-        values = rules.symbols(self.of_thing, np.float32)  # (things, labels)
+        values = labelled(self, rules.symbols(self.of_thing, np.float32))  # (things, labels)
         table = np.concatenate((values, np.zeros_like(values[:1])))
         there = cells >= 0
         where = np.where(there, cells, 0).astype(rules.pos_dtype)

@@ -83,8 +83,10 @@ def slots_of(spec: Spec) -> Slots | None:
             found = [ticks[name, thing], *replies[name, thing].values()]
             todo += [reply.thing for some in found for reply, _ in some if reply is not None]
             if len(ticks) > MAX_SLOT_THINGS:
-                name_ = type(game).__name__
-                raise ValueError(f"the slots of {name_} can be more than {MAX_SLOT_THINGS:,} things.")
+                raise ValueError(
+                    f"the slots of {type(game).__name__} can be more than {MAX_SLOT_THINGS:,} things, and "
+                    f"slot {name!r} goes on with {brief(todo[-1])}: bound what it counts, or use a Counted."
+                )
     things = dict.fromkeys(thing for _, thing in ticks)
     nothing, pairs = branches(None), [(name, thing) for name in named for thing in things]
     kinds: dict[tuple[Any, ...], int] = {(nothing,) * len(pairs): 0}

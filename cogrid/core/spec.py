@@ -8,6 +8,8 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from cogrid.backend.array import brief, is_choice
 from cogrid.core.actions import ACTION_SETS, FURTHER, Action
 from cogrid.core.game import Game, checked_integer, checked_number
@@ -39,6 +41,9 @@ class Spec:
 
     def __post_init__(self) -> None:
         """Check every field, so that a spec that exists is a valid one."""
+        if not isinstance(self.game, Game):
+            given = f"the class {self.game.__name__}" if isinstance(self.game, type) else brief(self.game)
+            raise TypeError(f"the game of a spec is {given}: give a game, such as MyGame().")
         checked_integer("num_agents", self.num_agents, 1, 127)
         checked_integer("max_steps", self.max_steps, 1, MAX_TIME)
         checked_integer("window", self.window, 1, 127)
@@ -58,7 +63,7 @@ class Spec:
         given = self.game.default_layouts() if none else self.layout
         object.__setattr__(self, "layout", layouts_of(self.game, given))
         self._check_sizes()
-        walkable = {letter for letter, thing in self.game.legend.items() if self.game.walkable(thing)}
+        walkable = {letter for letter in self.game.legend if self._is_walkable(letter)}
         for layout in self.layout:
             layout.check(self.game.legend, walkable)
             self._check_room(layout)
@@ -69,6 +74,11 @@ class Spec:
             )
 
     def _check_actions(self) -> None:
+        if isinstance(self.game.actions, str):
+            raise TypeError(
+                f"{type(self.game).__name__}.actions is the text {self.game.actions!r}: write a tuple, "
+                "also of one."
+            )
         names = [action.name for action in self.actions]
         for name in self.game.actions:
             if not isinstance(name, str) or not name or names.count(name) > 1:
@@ -86,6 +96,21 @@ class Spec:
             raise ValueError(
                 f"{type(self.game).__name__} has {len(names)} actions: at most {MAX_ACTIONS} fit."
             )
+
+    def _is_walkable(self, letter: str) -> bool:
+        thing, name = self.game.legend[letter], type(self.game).__name__
+        try:
+            hash(thing)
+        except TypeError:
+            raise TypeError(
+                f"{name}.legend has {brief(thing)} for {letter!r}, which cannot be hashed: write a tuple."
+            ) from None
+        answer: Any = self.game.walkable(thing)
+        if not isinstance(answer, (bool, np.bool_, int)):
+            raise TypeError(
+                f"{name}.walkable answers {brief(answer)} for thing {brief(thing)}: return True or False."
+            )
+        return bool(answer)
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -111,7 +136,9 @@ class Spec:
                 f"layout {layout.name!r} has too few spawn cells: "
                 f"{self.num_agents} agents, {floor} floor cells."
             )
-        edge = max((placed.margin for placed in self.game.placed() if placed.count), default=0)
+        placed = self.game.placed()
+        known = placed if isinstance(placed, tuple) else ()  # what it answers is checked with all the others
+        edge = max((one.margin for one in known if one.count), default=0)
         inside = (row[edge : layout.width - edge] for row in layout.letters[edge : layout.height - edge])
         if edge and not self.open and not any(FLOOR in row for row in inside):
             raise ValueError(
@@ -224,9 +251,10 @@ def _layout(game: Game, given: str | Layout, number: int) -> Layout:
     if given not in game.layouts:
         close = difflib.get_close_matches(given[:80], game.layouts, 3, 0.5)
         known = sorted(game.layouts)
-        told = f"did you mean {' or '.join(map(repr, close))}" if close else f"known are {_some(known)}"
+        told = f"known are {_some(known)}; " if known else ""
+        told = f"did you mean {' or '.join(map(repr, close))}; " if close else told
         raise ValueError(
-            f"unknown layout {brief(given)}: {told}; a board of your own is one text with line breaks."
+            f"unknown layout {brief(given)}: {told}a board of your own is one text with line breaks."
         )
     return game.layouts[given]
 

@@ -28,6 +28,7 @@ from cogrid.core.game import Game, Item, Meeting, Outcome, Thing
 
 MAX_SYMBOLS = 2**15 - 1
 MAX_ROWS = 2**24
+MAX_ITEMS, MAX_ITEMS_MEETING = 2**13 - 1, 2**9  # where agents meet, every pair of items is asked about
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,11 +208,13 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
 
     made: dict[bool, tuple[str, tuple[Any, ...], Any]] = {}  # whether it is an item -> who made the last one
 
+    most_items = MAX_ITEMS_MEETING if meets else MAX_ITEMS
     todo = [*((True, item) for item in items), *((False, thing) for thing in things)]
     for is_item, new in todo:  # grows while it is walked
-        if len(things) > MAX_SYMBOLS or len(things) * len(items) > MAX_ROWS:
+        pairs = len(things) * len(items)
+        if len(things) > MAX_SYMBOLS or len(items) > most_items or pairs > MAX_ROWS:
             grew = made.get(len(items) > len(things)) or next(iter(made.values()))
-            raise ValueError(_too_large(game, list(things), len(items), *grew))
+            raise ValueError(_too_large(game, list(things), len(items), most_items, *grew))
         if is_item:
             met_items.append(new)
             for thing in met_things:
@@ -240,13 +243,20 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
 
 
 def _too_large(
-    game: Game, things: list[Thing], n_items: int, hook: str, about: tuple[Any, ...], new: Any
+    game: Game,
+    things: list[Thing],
+    n_items: int,
+    most_items: int,
+    hook: str,
+    about: tuple[Any, ...],
+    new: Any,
 ) -> str:
     most = ", ".join(f"{n} of {kind}" for kind, n in Counter(map(game.kind, things)).most_common(3))
     return (
         f"{type(game).__name__} has more than {len(things):,} things ({most}) and {n_items} items: at most "
-        f"{MAX_SYMBOLS:,} things and {MAX_ROWS:,} pairs fit, and {type(game).__name__}.{hook} goes on with "
-        f"{brief(new)} for {' and '.join(map(brief, about))}, so shorten a clock or drop a recipe."
+        f"{MAX_SYMBOLS:,} things, {most_items:,} items and {MAX_ROWS:,} pairs fit, and "
+        f"{type(game).__name__}.{hook} goes on with {brief(new)} for {' and '.join(map(brief, about))}, "
+        "so shorten a clock or drop a recipe."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,7 +10,8 @@ from typing import Any, ClassVar
 import pytest
 
 from cogrid.core.answers import Near, OneCell, Reward
-from cogrid.core.game import Game, Outcome
+from cogrid.core.features import Agents, Each, Faced
+from cogrid.core.game import Game, Meeting, Outcome
 from cogrid.core.rewards import terms
 from cogrid.core.spec import Spec
 from tests.core.worlds import made
@@ -63,7 +65,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "rewards": (Reward("one", lambda event: 1.0), r"Reward\(.*: return a tuple of Reward, Price"),
     "features": (7, "7: return a tuple of features, also of one"),
     "aim": (3, "3 for action 'up': return an Aim"),
-    "can_move": ("yes", "'yes' for hand None: return True or False"),
+    "can_move": (None, "None for hand None: return True or False"),
     "can_act": ("yes", "'yes' for hand None: return True or False"),
     "away": ((), r"\(\) for hand None: return True or False"),
     "finished": (0.5, "0.5 for hand None: return True or False"),
@@ -71,7 +73,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     "item_name": (None, "None for item 'coat': return a name"),
     "walkable": ((), r"\(\) for thing '\w+': return True or False"),
     "spawn": ([], r"\[\] for thing '\w+': return True or False"),
-    "remaining": (None, r"None for thing '\w+': return a whole number"),
+    "remaining": (-1, r"-1 for thing '\w+': return a whole number from 0 on"),
+    "scattered": (("wall", 2.0), r"\('wall', 2.0\): return None or a thing and its density from 0 to 1"),
     "kind": (3, r"3 for thing '\w+': return a name"),
     "glyph": ("lamp", r"'lamp' for thing '\w+': return two characters"),
     "shows": ("lamp", r"'lamp' for thing '\w+': return True, False or the names of planes"),
@@ -105,11 +108,12 @@ def test_a_wrong_answer_names_hook_question_and_answer(hook: str) -> None:
 
 def test_wrong_answers_that_depend() -> None:
     """Hooks that are asked before, or only about some of what occurs."""
-    spec = broken("walkable", lambda thing: "yes" if thing == "lamp" else thing == "floor")
-    with pytest.raises(
-        TypeError, match=r"Own\.walkable answers 'yes' for thing 'lamp': return True or False"
-    ):
-        made.__wrapped__(spec, "numpy")
+    for wrong in ("yes", None):
+        answer = {"floor": True, "wall": False, "lamp": wrong}.__getitem__
+        with pytest.raises(
+            TypeError, match=rf"Own\.walkable answers {wrong!r} for thing 'lamp': return True or False"
+        ):
+            broken("walkable", answer)
     with pytest.raises(
         ValueError, match=r"Own\.sees names 'moon' for 'open': the planes are 'lamp', 'agents'"
     ):
@@ -125,6 +129,101 @@ def test_wrong_answers_that_depend() -> None:
 
     with pytest.raises(TypeError, match=r"Ringing\.reply answers 'ring' for slot 'bell', 0 and Event"):
         made.__wrapped__(Spec(Ringing(), BOARD, observation="none"), "numpy")
+
+
+def variant(**changes: Any) -> Spec:
+    """A spec whose game has these in its class."""
+    return Spec(dataclass(frozen=True)(type("Own", (Whole,), changes))(), BOARD, observation="none")
+
+
+def compiled(**changes: Any) -> None:
+    """Compile such a spec."""
+    made.__wrapped__(variant(**changes), "numpy")
+
+
+def lights(self: Any, held: Any, thing: Any) -> Any:
+    return Outcome(held, thing, "light") if thing == "lamp" else None
+
+
+def test_texts_where_a_tuple_is_meant() -> None:
+    with pytest.raises(TypeError, match=r"Own\.actions is the text 'push': write a tuple, also of one"):
+        variant(actions="push")
+    with pytest.raises(TypeError, match=r"Own\.final_verbs is the text 'light': write a tuple, also of one"):
+        compiled(final_verbs="light", interact=lights)
+
+
+@pytest.mark.parametrize("hook", ["final_verbs", "timed"])
+def test_verbs_that_no_rule_says(hook: str) -> None:
+    compiled(interact=lights, **{hook: ("light",)})
+    with pytest.raises(
+        ValueError, match=f"Own.{hook} has 'lihgt', which no rule says: the verbs are 'light'"
+    ):
+        compiled(interact=lights, **{hook: ("lihgt",)})
+
+
+def test_two_terms_of_one_name() -> None:
+    term = Reward("points", lambda event: event.value)
+    with pytest.raises(ValueError, match=r"Own\.rewards has two terms named 'points': rename one"):
+        compiled(rewards=lambda self: (term, term))
+
+
+def test_ticks_that_answer_outcomes() -> None:
+    def tick_near(self: Any, thing: Any, count: int) -> Any:
+        return Outcome(None, thing, "burn")
+
+    with pytest.raises(TypeError, match=r"Own\.tick_near answers Outcome\(.* for thing '\w+' and count 0"):
+        compiled(tick_near=tick_near)
+
+
+@pytest.mark.parametrize("value", ["5", None, float("inf")])
+def test_values_that_are_no_numbers(value: Any) -> None:
+    def interact(self: Any, held: Any, thing: Any) -> Any:
+        return Outcome(held, thing, "light", value) if thing == "lamp" else None
+
+    with pytest.raises(TypeError, match=r"interact answers Outcome\(.* for hand None and thing 'lamp'"):
+        compiled(interact=interact)
+
+
+def test_hands_that_count_without_end() -> None:
+    def interact(self: Any, held: Any, thing: Any) -> Any:
+        return (
+            Outcome((held if isinstance(held, int) else 0) + 1, thing, "count") if thing == "lamp" else None
+        )
+
+    def meet(self: Any, action: str, held: Any, other: Any) -> Any:
+        return Meeting((held if isinstance(held, int) else 0) + 1, other, "count")
+
+    with pytest.raises(ValueError, match=r"interact goes on with \d+ for \d+ and 'lamp', so shorten"):
+        compiled(interact=interact)
+    with pytest.raises(ValueError, match=r"meet goes on with \d+ for"):
+        compiled(meet=meet)
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        (
+            Faced(("a", "b"), lambda thing: (0.25,)),
+            r"labels \('a', 'b'\), but its function returns 1 numbers",
+        ),
+        (Faced(("a",), lambda thing: 0.25), "returns one number and no tuple"),
+        (Agents(("a",), lambda item: ()), "returns 0 numbers"),
+        (Each("lamp", ("a",), lambda thing: (5.0,)), r"returns 5\.0: stay within -1 and 1"),
+    ],
+)
+def test_features_have_a_number_for_each_label(part: Any, words: str) -> None:
+    spec = dataclasses.replace(variant(features=lambda self: (part,)), observation="features")
+    with pytest.raises((TypeError, ValueError), match=rf"{type(part).__name__} of features\(\) .*{words}"):
+        made.__wrapped__(spec, "numpy")
+
+
+def test_a_spec_needs_a_game_and_a_legend_of_values() -> None:
+    with pytest.raises(TypeError, match="the game of a spec is the class Whole: give a game, such as MyGame"):
+        Spec(Whole, BOARD)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"Own.legend has \['lamp'\] for 'l', which cannot be hashed"):
+        variant(legend={" ": "floor", "#": "wall", "l": ["lamp"]})
+    with pytest.raises(TypeError, match="Near's mark='lamp' is no function of a thing"):
+        Near("lamp", most=1)  # type: ignore[arg-type]
 
 
 #: Hooks whose answers become tables, without the pairs that others need.
