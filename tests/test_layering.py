@@ -62,8 +62,8 @@ ORDER = (
     "sketch",
     "boards",
     "prices",
-    "aiming",
     "cropping",
+    "aiming",
     "onehot",
     "offsets",
     (

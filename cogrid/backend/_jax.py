@@ -159,6 +159,14 @@ class JaxBackend:
         )
         return functools.reduce(operator.or_, found)
 
+    def who(self, places: Any, pos: Any) -> Any:
+        """One after the other, from the last, as in `any_other`."""
+        n = pos.shape[-1]
+        found = jnp.full(places.shape, n, np.int8)
+        for i in reversed(range(n)):
+            found = jnp.where(places == pos[..., i, None, None], np.int8(i), found)
+        return found
+
     def least(self, values: Any, empty: int) -> Any:
         """Along the last axis."""
         return values.min(axis=-1, initial=empty)

@@ -98,6 +98,12 @@ class NumpyBackend:
         pairs = test([value[..., :, None] for value in values], [value[..., None, :] for value in values])
         return np.logical_or.reduce(pairs & _others(n), axis=-1)
 
+    def who(self, places: Any, pos: Any) -> Any:
+        """All pairs in one table."""
+        n = pos.shape[-1]
+        there = places[..., None] == pos[..., None, None, :]  # (*B, k, C, n)
+        return np.where(there, np.arange(n, dtype=np.int8), np.int8(n)).min(axis=-1)
+
     def least(self, values: Any, empty: int) -> Any:
         """The bare ufunc; the method of the same name wraps it twice."""
         return np.minimum.reduce(values, axis=-1, initial=empty)

@@ -72,6 +72,9 @@ class Backend(Protocol):
         `mine` and `theirs` are the values, each (*B, n), in forms that can be compared with one another.
         """
 
+    def who(self, places: Array, pos: Array) -> Array:
+        """(*B, k, C), (*B, n) -> (*B, k, C) int8 who is in each place, the first of several; n if none."""
+
     def least(self, values: Array, empty: int) -> Array:
         """The minimum along the last axis; `empty` where it has no entries."""
 

@@ -12,6 +12,7 @@ from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 from cogrid.core.actions import ENTER, STRIDES
 from cogrid.core.answers import Aim
+from cogrid.core.cropping import everywhere
 from cogrid.core.rules import Rules
 
 #: Adjacent cells in the order in which they are tried: up, down, left, right.
@@ -33,53 +34,53 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
     Cells are tried by distance and then from the middle outwards. A thing that is not walkable, or an agent,
     hides what is behind it in its lane; where an agent stands, only the agent can answer.
     """
-    xp, n, symbols = rules.xp, rules.n_agents, rules.spec.symbols
+    xp, backend = rules.xp, rules.backend
     aims = [rules.spec.game.aim(action.name) for action in rules.table_actions]
     kinds = tuple(dict.fromkeys(aims))
     rows, lanes = max(aim.reach for aim in kinds), max(aim.lanes for aim in kinds)
     rules.check_table("aiming", len(kinds) * 4 * rules.n_spots * rows * lanes)
     table = np.concatenate([_cells(rules, aim, rows, lanes) for aim in kinds])  # (kinds · 4 · places, C)
     first = [kinds.index(aim) * 4 * rules.n_spots for aim in aims]  # (actions,)
-    useful = things_answer(rules)
     start = np.add.outer(first, rules.facing.astype(np.int64) * rules.n_spots).astype(np.int32).reshape(-1)
-
-    size, flat = np.int32(rows * lanes), table.reshape(-1)
-    order, agents = np.arange(size, dtype=np.int32), np.arange(n, dtype=np.int8)
-
-    def standing(cells: Array, pos: Array) -> Array:
-        """(*B, n, C) int8 the agent that stands in each cell, n where none does."""
-        stands = cells[..., None] == pos[..., None, None, :]  # (*B, n, C, n)
-        return xp.where(stands, lift(agents, stands.ndim), np.int8(n)).min(axis=-1)
+    size = np.int32(rows * lanes)
+    flat = np.where(table < rules.n_spots, table, 0).reshape(-1).astype(rules.pos_dtype)
+    order = np.arange(size, dtype=np.int32).reshape(rows, lanes)
+    answering = _answering(rules)  # (choices, symbols)
+    width, answers_to = answering.shape[1], answering.reshape(-1)
+    dtype, line_dtype = backend.index_dtype(width), backend.index_dtype(answering.size)
+    hand = (rules.n_things + rules.held).astype(dtype)  # (poses,) the symbol of an agent
+    void = np.full(1 + rules.n_spots - rules.n_cells, width - 1, dtype)
 
     def target(state: EnvState, choice: Array) -> Target:
-        batch = state.pos.shape[:-1]
         begin = rules.lookup(start, choice) + state.pos.astype(np.int32)  # (*B, n)
         cells = rules.lookup(table, begin)  # (*B, n, C)
-        there = cells >= 0
-        cells = xp.where(there, cells, cells.dtype.type(0))
-        things = rules.at(state.cells, cells.reshape(*batch, -1)).reshape(cells.shape)
-        other = standing(cells, state.pos)
-        answers: Array = np.bool_(False)
-        if useful:
-            row = rules.lookup(rules.hand, choice)[..., None] + things.astype(rules.row_dtype)
-            answers = rules.lookup(rules.useful, row)
-        if symbols.meetings is not None:
-            who = xp.minimum(other, np.int8(n - 1)).reshape(*batch, -1)  # anybody, where nobody stands
-            held = rules.at(state.held.astype(np.int32), who).reshape(other.shape)
-            meets = rules.lookup(rules.meet_useful, rules.lookup(rules.meet_hand, choice)[..., None] + held)
-            answers = xp.where(other < n, meets, answers)
-        else:
-            answers = answers & (other == n)
-        if rows > 1:  # what is beside the agent is never hidden
-            shape, open_ = (*cells.shape[:-1], rows, lanes), (things < rules.n_walkable) & (other == n)
-            answers = _unhidden(xp, answers.reshape(shape), open_.reshape(shape)).reshape(cells.shape)
-        best = xp.where(answers & there, lift(order, cells.ndim), size).min(axis=-1)  # (*B, n)
+        board = xp.asarray(state.cells, dtype)
+        board = xp.concatenate((board, everywhere(rules, void, board)), axis=-1)
+        board = rules.put(board, state.pos, rules.lookup(hand, state.pose))
+        seen = rules.at(board, cells.reshape(*choice.shape[:-1], -1)).reshape(*choice.shape, rows, lanes)
+        line = choice.astype(line_dtype) * line_dtype.type(width)
+        answers = rules.lookup(answers_to, line[..., None, None] + seen.astype(line_dtype))
+        best: Array = size
+        for row in reversed(range(rows)):  # what is farther counts where the nearer is open
+            behind = size if row == rows - 1 else xp.where(seen[..., row, :] < rules.n_walkable, best, size)
+            best = xp.where(answers[..., row, :], lift(order[row], seen.ndim - 1), behind)
+        best = best.min(axis=-1)  # (*B, n)
         found = best < size
         cell = rules.lookup(flat, begin * size + xp.where(found, best, np.int32(0)))
-        cell = xp.where(cell >= 0, cell, cell.dtype.type(0))
-        return Target(found, cell, standing(cell[..., None], state.pos)[..., 0].astype(np.int32))
+        return Target(found, cell, backend.who(cell[..., None], state.pos)[..., 0].astype(np.int32))
 
     return target
+
+
+def _answering(rules: Rules) -> np.ndarray[Any, Any]:
+    """(choices, things + items + 1) what answers: a thing, an agent by what it holds, never the void."""
+    rules.check_table("what answers", len(rules.hand) * (rules.n_things + rules.n_items + 1))
+    found = np.zeros((len(rules.hand), rules.n_things + rules.n_items + 1), bool)
+    if things_answer(rules):
+        found[:, : rules.n_things] = rules.useful[rules.hand[:, None] + np.arange(rules.n_things)]
+    if rules.spec.symbols.meetings is not None:
+        found[:, rules.n_things : -1] = rules.meet_useful[rules.meet_hand[:, None] + np.arange(rules.n_items)]
+    return found
 
 
 @functools.lru_cache(maxsize=256)
@@ -89,18 +90,9 @@ def things_answer(rules: Rules) -> bool:
     return bool(rules.useful.reshape(len(by_action), -1)[by_action].any())
 
 
-def _unhidden(xp: Any, answers: Array, open_: Array) -> Array:
-    """(…, rows, lanes) the cells that answer, where all cells before them in their lane are open."""
-    found, clear = [answers[..., 0, :]], open_[..., 0, :]
-    for row in range(1, open_.shape[-2]):
-        found.append(answers[..., row, :] & clear)
-        clear = clear & open_[..., row, :]
-    return xp.stack(found, axis=-2)
-
-
 def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any]:
-    """(4 · places, rows · lanes) what is aimed at by facing and place; −1 beyond the board and the reach."""
-    found = np.full((4, rules.n_spots, rows, lanes), -1, np.int32)
+    """(4 · places, rows · lanes) what is aimed at by facing and place; beyond board and reach, the void."""
+    found = np.full((4, rules.n_spots, rows, lanes), rules.n_spots, np.int32)
     row, column = np.divmod(np.arange(rules.n_cells), rules.width)
     for facing, (down, right) in enumerate(STRIDES):
         for distance in range(aim.reach):
@@ -112,5 +104,7 @@ def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any
                     r, c = ADJACENT[lane]
                 y, x = row + r, column + c
                 inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
-                found[facing, : rules.n_cells, distance, lane] = np.where(inside, y * rules.width + x, -1)
-    return found.reshape(4 * rules.n_spots, rows * lanes).astype(rules.pos_dtype)
+                found[facing, : rules.n_cells, distance, lane] = np.where(
+                    inside, y * rules.width + x, rules.n_spots
+                )
+    return found.reshape(4 * rules.n_spots, rows * lanes).astype(rules.backend.index_dtype(rules.n_spots + 1))

@@ -15,7 +15,7 @@ from cogrid.core.rules import Rules
 def peopled(rules: Rules, board: Array, pos: Array, agent: Array, void: np.ndarray[Any, Any]) -> Array:
     """(*B, spots) the board, in which agents (*B, n) are symbols too; `void` (n,) is off the board."""
     if rules.leaves:
-        board = rules.xp.concatenate((board, _everywhere(rules, void, board)), axis=-1)
+        board = rules.xp.concatenate((board, everywhere(rules, void, board)), axis=-1)
     return rules.put(board, pos, agent)
 
 
@@ -24,7 +24,7 @@ def cropped(
 ) -> Array:
     """(*B, n, side²) the symbols around every agent; `outside` (1,) is seen outside the map."""
     index = rules.lookup(crop, pos)  # (*B, n, side²)
-    wide = rules.xp.concatenate((board, _everywhere(rules, outside[:1], board)), axis=-1)
+    wide = rules.xp.concatenate((board, everywhere(rules, outside[:1], board)), axis=-1)
     flat = rules.at(wide, index.reshape(*pos.shape[:-1], -1))
     return flat.reshape(index.shape)
 
@@ -62,7 +62,7 @@ def _with_parking(rules: Rules, cells: np.ndarray[Any, Any]) -> np.ndarray[Any, 
     return np.concatenate((cells, away))
 
 
-def _everywhere(rules: Rules, values: np.ndarray[Any, Any], board: Array) -> Array:
+def everywhere(rules: Rules, values: np.ndarray[Any, Any], board: Array) -> Array:
     """(*B, k) equal constants, for every environment of the board."""
     batch = board.shape[:-1]
     return rules.xp.full((*batch, len(values)), values[0], board.dtype) if batch else values

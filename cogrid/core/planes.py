@@ -64,8 +64,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
             rows = rules.lookup(table, index if way is None else index + way(state).astype(dtype)[..., None])
         if added is not None:
             rows = rows + added(state, seen)
-        if away is not None:
-            rows = rows + away(state)
+        rows = rows if away is None else _told(rules, rows, away(state))
         return rows.reshape(*state.pos.shape, *shape)
 
     away = _away(rules)
@@ -156,7 +155,7 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
     crop, void = cells_ahead(rules, view), _void(rules)
     outside = np.full(max(1, rules.n_spots - rules.n_cells), void, dtype)
     rows, columns = view.shape
-    middle = np.arange(rows * columns) == view.ahead * columns + view.side
+    middle = view.ahead * columns + view.side
     start = (rules.facing.astype(np.int64) * rules.n_spots).astype(np.int32)  # (poses,)
     things, added, away = _things(rules, dtype), _added(rules, size), _away(rules)
 
@@ -171,13 +170,13 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
             first = first + late.astype(dtype)[..., None] * dtype.type(4 * size)
         if way is not None:
             first = first + way(state).astype(dtype)
-        mine = agent + dtype.type(rules.n_poses)
-        index = xp.where(lift(middle, seen.ndim), mine[..., None], seen) + first[..., None]
+        mine = agent + dtype.type(rules.n_poses) + first
+        here = xp.full((*mine.shape, 1), middle, np.int32)  # chosen, a CPU would look again for each plane
+        index = rules.put(seen + first[..., None], here, mine[..., None])
         planes = rules.lookup(table, index)
         if added is not None:
             planes = planes + added(state, seen)
-        if away is not None:
-            planes = planes + away(state)
+        planes = planes if away is None else _told(rules, planes, away(state))
         return planes.reshape(*state.pos.shape, *shape)
 
     shape = (rows, columns, len(game.planes))
@@ -270,7 +269,7 @@ def _added(rules: Rules, size: int) -> Callable[[EnvState, Array], Array] | None
 
 
 def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
-    """What agents off the board add to the planes of each agent, (*B, n, 1, planes); None for nothing."""
+    """What agents off the board add to all that each agent sees, (*B, n, 1, planes); None for nothing."""
     game, items = rules.spec.game, rules.spec.symbols.items
     painted = [game.paint_away(own, item) for own in (False, True) for item in items] if rules.leaves else []
     table = np.array([[one.get(plane, 0) for plane in game.planes] for one in painted], np.uint8)
@@ -288,3 +287,12 @@ def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
         return rules.lookup(table, pairs).sum(axis=-2, dtype=np.uint8)[..., None, :]
 
     return added
+
+
+def _told(rules: Rules, planes: Array, gone: Array) -> Array:
+    """With what those off the board add, if anybody is: apart, as a CPU would add inside of a slow gather."""
+
+    def told(planes: Array, gone: Array) -> Array:
+        return rules.backend.when(gone.any(), lambda: planes + gone, lambda: planes, cheap=True)
+
+    return rules.backend.at_once(told, planes, gone)

@@ -47,6 +47,19 @@ def test_any_other_leaves_oneself_out(backend: str, batch: tuple[int, ...], n: i
         assert found[at].tolist() == expected
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+def test_who_is_the_first_in_a_place(backend: str, batch: tuple[int, ...]) -> None:
+    chosen, generator = get_backend(backend), np.random.default_rng(1)
+    places = generator.integers(8, size=(*batch, 2, 9)).astype(np.int16)
+    pos = generator.integers(6, size=(*batch, 4)).astype(np.int16)
+    found = np.asarray(chosen.who(chosen.xp.asarray(places), chosen.xp.asarray(pos)))
+    assert found.dtype == np.int8
+    for at in np.ndindex(*places.shape):
+        here = [*pos[at[:-2]].tolist(), places[at]]
+        assert found[at] == here.index(places[at])  # 4, the place itself, if nobody is there
+
+
 @pytest.mark.skipif("jax" not in BACKENDS, reason="is about JAX")
 def test_at_once_is_called_for_the_whole_batch_under_vmap() -> None:
     import jax
