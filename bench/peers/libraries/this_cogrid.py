@@ -96,6 +96,21 @@ def _adapted(case: Case) -> Prepared:
     return _played(case, compiled.scan_drawn(step, start, *draws(case)))
 
 
+def _learn(case: Case) -> Prepared:
+    """Updates of cogrid.train's learner with the settings of JaxMARL's script."""
+    import jax
+
+    from bench.peers.libraries.jaxmarl_ippo import SETTINGS
+    from cogrid.train.learner import Learner  # optional: it needs the extra `train`
+    from cogrid.train.options import Options
+
+    length = case.steps // SETTINGS["num_steps"]
+    learner = Learner(Options(id=case.id, observation=case.spec.observation, chunk=length, **SETTINGS))
+    run = jax.jit(learner.begin)(jax.numpy.int32(case.seed))
+    loop = jax.jit(learner.chunk).lower(run).compile()
+    return _played(case, lambda: loop(run))
+
+
 def _modelled(case: Case) -> Prepared:
     """The scan over a tape, compiled for a GPU and not run."""
     import jax
@@ -240,6 +255,7 @@ _WAYS: Mapping[str, Callable[[Case], Prepared]] = {
     "drawn": _drawn,
     "staggered": functools.partial(_drawn, staggered=True),
     "adapter": _adapted,
+    "learn": _learn,
     "modelled": _modelled,
     "modelled drawn": _modelled_drawn,
     "sharded": _sharded,
