@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ class Settings:
     minibatches: int = 4  # gradient steps in a pass
     hidden: int = 64  # width of the two hidden layers
     learning_rate: float = 1e-3  # of Adam, annealed to zero
+    reward_scale: float = 0.1  # for values of about 1
     gamma: float = 0.99
     gae_lambda: float = 0.95
     clip: float = 0.2
@@ -107,7 +109,7 @@ def log_prob(logits: Array, actions: Array) -> Array:
 
 
 class Run(NamedTuple):
-    """The whole of training at one moment; under `vmap` seeds are a leading axis."""
+    """The whole of training at one moment; over many seeds they are a leading axis."""
 
     seed: Array  # ()
     update: Array  # () updates so far
@@ -125,12 +127,13 @@ class Steps(NamedTuple):
     log_probs: Array  # (T, B, n)
     values: Array  # (T, B, n)
     rewards: Array  # (T, B, n) with shaping
+    rest: Array  # (T, B, n) value of what follows a step at which the clock cut the episode off, else 0
     done: Array  # (T, B)
     score: Array  # (T, B) mean over the agents, without shaping
 
 
 class Learner:
-    """Independent PPO for one seed as pure functions, so that `jax.vmap` trains many."""
+    """Independent PPO for one seed as pure functions."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -175,12 +178,19 @@ class Learner:
             state, seen, rewards, done, infos = self.env.jax_step(state, actions)
             paid = infos["rewards"]
             score = jnp.stack([paid[term].mean(axis=-1) for term in self.score_terms]).sum(axis=0)
-            steps = Steps(flat(obs), actions, log_prob(logits, actions), values, rewards, done, score)
+            taken, rest = log_prob(logits, actions), self.rest(network, state, seen, done)
+            steps = Steps(flat(obs), actions, taken, values, rewards, rest, done, score)
             return self.env.renew_fn(state, seen, done), steps
 
         keys = jax.random.split(key, self.settings.num_steps)
         (state, obs), steps = jax.lax.scan(one, (state, obs), keys)
         return state, obs, steps
+
+    def rest(self, network: Network, state: Any, obs: Array, done: Array) -> Array:
+        """(B, n) the value of what agents see when the clock cuts them off, which they do not see; else 0."""
+        cut = done[:, None] & (jnp.ones_like(state.pos, bool) if state.ended is None else ~state.ended)
+        worth = lambda: jnp.where(cut, network(flat(obs))[1], 0.0)  # noqa: E731
+        return jax.lax.cond(done.any(), worth, lambda: jnp.zeros(cut.shape))
 
     def learn(self, run: Run, steps: Steps, obs: Array, key: Array) -> tuple[Network, Any]:
         """Several passes over the steps, in minibatches of whole environments."""
@@ -204,19 +214,20 @@ class Learner:
         return network, optimizer
 
     def advantages(self, steps: Steps, last_values: Array) -> Array:
-        """(T, B, n) generalised advantages. Truncation is treated as termination, as is usual here."""
+        """(T, B, n) generalised advantages; an episode that the clock cuts off would have gone on."""
         gamma, decay = self.settings.gamma, self.settings.gamma * self.settings.gae_lambda
 
         def one(carry: tuple[Array, Array], step: tuple[Array, ...]) -> tuple[tuple[Array, Array], Array]:
             advantage, following = carry
-            rewards, values, done = step
+            rewards, values, rest, done = step
             goes_on = 1.0 - done[:, None]
-            error = rewards + gamma * goes_on * following - values
+            error = rewards + gamma * (goes_on * following + rest) - values
             advantage = error + decay * goes_on * advantage
             return (advantage, values), advantage
 
         start = (jnp.zeros_like(last_values), last_values)
-        return jax.lax.scan(one, start, (steps.rewards, steps.values, steps.done), reverse=True)[1]
+        played = (self.settings.reward_scale * steps.rewards, steps.values, steps.rest, steps.done)
+        return jax.lax.scan(one, start, played, reverse=True)[1]
 
     def loss(self, network: Network, bonus: Array, steps: Steps, advantages: Array, targets: Array) -> Array:
         """PPO's clipped loss, the value loss and an entropy bonus."""
@@ -243,8 +254,9 @@ def flat(obs: Array) -> Array:
 def train(settings: Settings) -> tuple[Run, Array]:
     """All seeds from the beginning to the end: their runs, and the scores (updates, seeds)."""
     learner, scores = Learner(settings), []
-    run = jax.jit(jax.vmap(learner.begin))(jnp.arange(settings.seeds))
-    update = jax.jit(jax.vmap(learner.update), donate_argnums=0)
+    # One seed after the other suits a CPU; on a GPU `jax.vmap` is faster.
+    run = jax.jit(partial(jax.lax.map, learner.begin))(jnp.arange(settings.seeds))
+    update = jax.jit(partial(jax.lax.map, learner.update), donate_argnums=0)
     each, began = settings.num_envs * settings.num_steps, time.perf_counter()
     for done in range(1, settings.updates + 1):
         run, score = update(run)

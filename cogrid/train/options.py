@@ -38,6 +38,7 @@ class Options:
     minibatches: int = _option(4, "gradient steps in a pass, each on its part of the environments", 1, 10**8)
     hidden: int = _option(64, "width of the two hidden layers", 1, 2**15)
     learning_rate: float = _option(1e-3, "of Adam, annealed to zero", 0)
+    reward_scale: float = _option(0.1, "what rewards are multiplied by, for values of about 1", 0)
     gamma: float = _option(0.99, "discount of a step", 0, 1)
     gae_lambda: float = _option(0.95, "decay of the generalised advantages", 0, 1)
     clip: float = _option(0.2, "PPO's bound on how much the probability of an action changes", 0)
