@@ -39,6 +39,16 @@ class Steps(NamedTuple):
     seen: Array | None = None  # (T, recorded, n, …) the observations themselves, of some environments
 
 
+class Batch(NamedTuple):
+    """What is learned from them, in rows: those of an environment lie together."""
+
+    obs: Array  # (B, T · n, inputs), in a minibatch (rows, inputs)
+    actions: Array  # (B, T · n) like all others
+    log_probs: Array
+    advantages: Array
+    targets: Array  # of the values
+
+
 class Recorded(NamedTuple):
     """The part of what was played that NumPy repeats; the arguments of `Shadow.chunk`."""
 
@@ -143,13 +153,13 @@ class Learner:
         """Several passes over the steps, in minibatches."""
         _, last_values = run.network(self.sight(obs))
         advantages = self.advantages(steps, last_values)
-        batch = (steps._replace(seen=None), advantages, advantages + steps.values)
+        batch = self.batch(steps, advantages)
         bonus = self.options.entropy * (1.0 - run.update / self.options.updates)
 
         def minibatch(carry: tuple[Network, Any], members: Array) -> tuple[tuple[Network, Any], Array]:
             network, optimizer = carry
-            part = jax.tree.map(lambda x: x[:, members], batch)
-            gradients, entropy = jax.grad(self.loss, has_aux=True)(network, bonus, *part)
+            part = jax.tree.map(lambda x: x[members].reshape(-1, *x.shape[2:]), batch)
+            gradients, entropy = jax.grad(self.loss, has_aux=True)(network, bonus, part)
             gradients = self.mean(gradients)  # all devices take the same step
             changes, optimizer = self.optimizer.update(gradients, optimizer)
             return (optax.apply_updates(network, changes), optimizer), entropy
@@ -162,6 +172,12 @@ class Learner:
         keys = jax.random.split(key, self.options.epochs)
         (network, optimizer), entropy = jax.lax.scan(epoch, (run.network, run.optimizer), keys)
         return network, optimizer, entropy.mean()
+
+    @staticmethod
+    def batch(steps: Steps, advantages: Array) -> Batch:
+        """Environments lead; matrices of two axes are all that a CPU multiplies fast."""
+        parts = (steps.obs, steps.actions, steps.log_probs, advantages, advantages + steps.values)
+        return Batch(*(jnp.moveaxis(x, 1, 0).reshape(x.shape[1], -1, *x.shape[3:]) for x in parts))
 
     def advantages(self, steps: Steps, last_values: Array) -> Array:
         """(T, B, n) generalised advantages; an episode that the clock cuts off would have gone on."""
@@ -180,18 +196,16 @@ class Learner:
         played = (rewards, steps.values, steps.rest, steps.done)
         return jax.lax.scan(one, start, played, reverse=True)[1]
 
-    def loss(
-        self, network: Network, bonus: Array, steps: Steps, advantages: Array, targets: Array
-    ) -> tuple[Array, Array]:
+    def loss(self, network: Network, bonus: Array, batch: Batch) -> tuple[Array, Array]:
         """PPO's clipped loss with an entropy bonus, and the entropy."""
         options = self.options
-        logits, values = network(steps.obs)
-        ratio = jnp.exp(log_prob(logits, steps.actions) - steps.log_probs)
+        logits, values = network(batch.obs)
+        ratio = jnp.exp(log_prob(logits, batch.actions) - batch.log_probs)
         bounded = jnp.clip(ratio, 1.0 - options.clip, 1.0 + options.clip)
-        advantages = advantages - self.mean(advantages.mean())
+        advantages = batch.advantages - self.mean(batch.advantages.mean())
         advantages = advantages / (jnp.sqrt(self.mean(jnp.square(advantages).mean())) + 1e-8)
         policy_loss = -jnp.minimum(ratio * advantages, bounded * advantages).mean()
-        value_loss = 0.5 * jnp.square(values - targets).mean()
+        value_loss = 0.5 * jnp.square(values - batch.targets).mean()
         log_probs = jax.nn.log_softmax(logits)
         entropy = -(jnp.exp(log_probs) * log_probs).sum(axis=-1).mean()
         return policy_loss + options.value_loss * value_loss - bonus * entropy, entropy

@@ -31,7 +31,7 @@ from cogrid.placement import place
 from cogrid.policies import policy_of
 from cogrid.replay import Replay
 from cogrid.train import checkpoints, command, loop
-from cogrid.train.learner import Learner, Recorded, Run, Steps
+from cogrid.train.learner import Batch, Learner, Recorded, Run, Steps
 from cogrid.train.options import Options, usual_observation
 
 SMALL = (
@@ -162,9 +162,9 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
         (("--resume", "--gamma", "0.5"), "gamma was 0.99 when this run began and cannot become 0.5."),
         (("--resume", "--seeds", "3"), "seeds was 2 when this run began and cannot become 3."),  # the default
         (("--resume", "--out", "nowhere"), "there is no checkpoint in nowhere: start without --resume."),
-        (("--out", "new", "--num-envs", "6"), "num_envs 6 cannot be split into 4 minibatches."),
-        (("--out", "new", "--devices", "3"), "cannot be split into 4 minibatches on each of 3 devices."),
-        (("--out", "new", "--devices", "16"), "devices is 16, but JAX has 4."),
+        (("--out", "new", "--num-envs", "6"), "num_envs 6 cannot be split into 16 minibatches."),
+        (("--out", "new", "--devices", "3"), "cannot be split into 16 minibatches on each of 3 devices."),
+        (("--out", "new", "--devices", "16", "--num-envs", "256"), "devices is 16, but JAX has 4."),
         (("--out", "new", "--join", "here:1"), "--join takes nothing, or the address of process 0,"),
         (("--out", "new", "--seeds", "0"), "seeds is 0, but must be from 1 to 10000."),
         (("--out", "new", "--first-seed", "1e30"), "first_seed is 1"),
@@ -472,15 +472,15 @@ def test_the_mean_of_gradients_is_the_gradient_of_all() -> None:
     _, _, steps = jax.jit(one.play)(run.network, run.state, run.obs, jax.random.key(1))
     bonus = jax.numpy.float32(0.01)
     advantages = jax.random.normal(jax.random.key(2), steps.values.shape)
-    targets = advantages + steps.values
+    batch = one.batch(steps, advantages)
 
-    def gradient(learner: Learner, *batch: Any) -> Any:
-        return learner.mean(jax.grad(learner.loss, has_aux=True)(run.network, bonus, *batch)[0])
+    def gradient(learner: Learner, batch: Batch) -> Any:
+        rows = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
+        return learner.mean(jax.grad(learner.loss, has_aux=True)(run.network, bonus, rows)[0])
 
     there, whole = place(2, 4), jax.sharding.PartitionSpec()
-    apart = there.on_each(partial(gradient, two), (there.spec(1),) * 3, whole)
-    batch = (steps, advantages, targets)
-    found, expected = jax.jit(apart)(*batch), jax.jit(partial(gradient, one))(*batch)
+    apart = there.on_each(partial(gradient, two), (there.spec(0),), whole)
+    found, expected = jax.jit(apart)(batch), jax.jit(partial(gradient, one))(batch)
     for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         assert np.abs(theirs).max() > 1e-6
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-8)
