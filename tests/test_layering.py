@@ -80,7 +80,7 @@ ORDER = (
         "planes",
     ),
     "observation",
-    ("reset", "replace", "report", "difference"),
+    ("reset", "replace", "report", "difference", "varying"),
     "snapshot",
     "pool",
     "autoreset",

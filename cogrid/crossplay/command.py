@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="[NAME=]POLICY",
-        help=f"{', '.join(POLICIES)}, or a policy-SEED.npz of `train`",
+        help=f"{', '.join(POLICIES)}, a name of `zoo`, or a policy-SEED.npz of `train`",
     )
     parser.add_argument("--episodes", type=int, default=20, metavar="N", help="a pair (20)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the first episode (0)")

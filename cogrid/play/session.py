@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from cogrid import zoo
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
@@ -21,7 +22,7 @@ from cogrid.core.rules import Rules
 from cogrid.core.step import functions
 from cogrid.envs.registry import make, registered, spec_of
 from cogrid.episode import replayed
-from cogrid.policies import policy_of, usual_policy
+from cogrid.policies import POLICIES, policy_of, usual_policy
 from cogrid.render.picture import score_words
 from cogrid.render.svg import svg
 from cogrid.render.tiles import look_of, views_of
@@ -50,7 +51,7 @@ class Session:
         participant: str | None = None,
     ) -> None:
         self.participant = participant
-        self._checkpoint = partner if partner not in (None, "scripted", "random") else None
+        self._checkpoint = None if partner in (None, *POLICIES, *zoo.names()) else partner
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
         self.speed, self.paused = speed, True
         self._resumes = False  # when the page is back
@@ -60,7 +61,7 @@ class Session:
         self._open(id, asked, people)
         self._identity = _identity(self._checkpoint) if self._checkpoint else None
         if asked not in (None, self.partner):
-            possible = ", ".join(self._partners(self.env.rules))
+            possible = ", ".join(self._partners(id, self.env.rules))
             raise ValueError(f"{id} has no partner {asked!r}: choose {possible}, or a policy file.")
 
     def _open(self, id: str, partner: str | None, people: Sequence[int]) -> None:
@@ -74,7 +75,7 @@ class Session:
             raise ValueError(f"agent {unknown[0]!r} is none of {id}: they are {env.possible_agents}.")
         if len(set(people)) < len(people):
             raise ValueError(f"people={list(people)} has an agent twice.")
-        if partner is None or partner not in self._partners(env.rules):
+        if partner is None or partner not in self._partners(id, env.rules):
             partner = usual_policy(env.rules)
         others = [agent for agent in env.possible_agents if agent not in people]
         name = self._checkpoint if partner == "trained" and self._checkpoint else partner
@@ -88,9 +89,9 @@ class Session:
         self._date, self._begun = datetime.datetime.now(datetime.UTC), time.monotonic()
         self.paused, self._film = True, None
 
-    def _partners(self, rules: Rules) -> list[str]:
+    def _partners(self, id: str, rules: Rules) -> list[str]:
         scripted = ["scripted"] if usual_policy(rules) == "scripted" else []
-        return [*scripted, "random", *(["trained"] if self._checkpoint else [])]
+        return [*scripted, "random", *zoo.names(id), *(["trained"] if self._checkpoint else [])]
 
     @property
     def env(self) -> CoGridEnv:
@@ -218,7 +219,7 @@ class Session:
             "ids": registered(),
             "people": list(self.people),
             "partner": self.partner,
-            "partners": self._partners(env.rules),
+            "partners": self._partners(self.id, env.rules),
             "speed": self.speed,
             "speeds": list(SPEEDS),
             "paused": self.paused,

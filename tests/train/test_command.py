@@ -23,13 +23,15 @@ if not HAS_JAX:
 import jax
 
 import cogrid
+from cogrid import policy_file, tapes
 from cogrid.__main__ import main as cogrid_main
+from cogrid.core.varying import varying
 from cogrid.envs import registry
 from cogrid.placement import place
 from cogrid.policies import policy_of
 from cogrid.replay import Replay
 from cogrid.train import checkpoints, command, loop
-from cogrid.train.learner import Learner, Recorded, Run, Steps
+from cogrid.train.learner import Batch, Learner, Recorded, Run, Steps
 from cogrid.train.options import Options, usual_observation
 
 SMALL = (
@@ -160,9 +162,9 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
         (("--resume", "--gamma", "0.5"), "gamma was 0.99 when this run began and cannot become 0.5."),
         (("--resume", "--seeds", "3"), "seeds was 2 when this run began and cannot become 3."),  # the default
         (("--resume", "--out", "nowhere"), "there is no checkpoint in nowhere: start without --resume."),
-        (("--out", "new", "--num-envs", "6"), "num_envs 6 cannot be split into 4 minibatches."),
-        (("--out", "new", "--devices", "3"), "cannot be split into 4 minibatches on each of 3 devices."),
-        (("--out", "new", "--devices", "16"), "devices is 16, but JAX has 4."),
+        (("--out", "new", "--num-envs", "6"), "num_envs 6 cannot be split into 16 minibatches."),
+        (("--out", "new", "--devices", "3"), "cannot be split into 16 minibatches on each of 3 devices."),
+        (("--out", "new", "--devices", "16", "--num-envs", "256"), "devices is 16, but JAX has 4."),
         (("--out", "new", "--join", "here:1"), "--join takes nothing, or the address of process 0,"),
         (("--out", "new", "--seeds", "0"), "seeds is 0, but must be from 1 to 10000."),
         (("--out", "new", "--first-seed", "1e30"), "first_seed is 1"),
@@ -356,14 +358,15 @@ def test_advantages_are_sums_of_discounted_errors() -> None:
     rewards, values = generator.normal(size=(2, length, batch, agents)).astype(np.float32)
     last = generator.normal(size=(batch, agents)).astype(np.float32)
     done = np.array([[0, 0], [0, 1], [0, 0], [0, 0], [0, 0]], bool)
-    options = Options()
+    rest = np.where(done[:, :, None], generator.normal(size=values.shape), 0).astype(np.float32)
+    options = Options(reward_scale=0.25)
     learner = Learner.__new__(Learner)
     learner.options = options
-    steps = Steps(None, None, None, values, rewards, done, None)
+    steps = Steps(None, None, None, values, rewards, rest, done, None)
     found = np.asarray(Learner.advantages(learner, steps, last))
     following = np.concatenate([values[1:], last[None]])
     goes_on = 1.0 - done[:, :, None]
-    errors = rewards + options.gamma * goes_on * following - values
+    errors = 0.25 * rewards + options.gamma * (goes_on * following + rest) - values
     expected = np.zeros_like(errors)
     for t in range(length):
         weight = np.ones((batch, 1))
@@ -371,6 +374,46 @@ def test_advantages_are_sums_of_discounted_errors() -> None:
             expected[t] += weight * errors[later]
             weight = weight * options.gamma * options.gae_lambda * goes_on[later]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("id", ["Overcooked-CrampedRoom-V0", "Goals-V0"])
+def test_only_those_whom_the_clock_cuts_off_have_a_rest(id: str) -> None:
+    """Nothing follows what an agent has ended itself, or an episode that goes on."""
+    learner = Learner(Options(id=id, observation=usual_observation(id), num_envs=3, minibatches=1, hidden=8))
+    run = jax.jit(learner.begin)(jax.numpy.int32(0))
+    state, done = run.state, jax.numpy.array([True, True, False])
+    if state.ended is not None:
+        state = state.evolve(ended=state.ended.at[1, 0].set(True))
+    values = np.array(run.network(learner.sight(run.obs))[1])
+    assert (np.abs(values) > 1e-6).all()
+    values[2] = 0
+    if state.ended is not None:
+        values[1, 0] = 0
+    found = jax.jit(learner.rest)(run.network, state, run.obs, done)
+    np.testing.assert_allclose(found, values, rtol=1e-5)
+    np.testing.assert_array_equal(
+        jax.jit(learner.rest)(run.network, state, run.obs, ~done & done), 0 * values
+    )
+
+
+def test_the_numbers_that_never_change_are_not_learned_from(tmp_path: Path) -> None:
+    """A network has no inputs for them; its policy file takes all of them, with weights of 0."""
+    assert main([*SMALL, "--observation", "lossless", "--out", str(tmp_path), "--shadow"]) == 0
+    env = cogrid.make("Overcooked-CrampedRoom-V0", observation="lossless")
+    weight, _ = policy_file.load(tmp_path / "policy-0.npz").layers[0]
+    changing = varying(env.rules).ravel()
+    assert weight.shape == (520, 8)
+    assert not weight[~changing].any()
+    np.testing.assert_array_equal(weight[changing], arrays(tmp_path)[".network.actor[0].weight"][0])
+
+
+def test_the_tapes_of_a_run_score_what_it_says(whole: Path) -> None:
+    recorded = tapes.load(whole / "tapes.npz")
+    means = json.loads((whole / "results.json").read_text())["score"]["by_seed"]
+    for backend in ("numpy", "jax"):
+        points = recorded.replay(backend)
+        np.testing.assert_array_equal(points, recorded.points, strict=True)
+        np.testing.assert_allclose(points.mean(axis=1), means, rtol=1e-6)
 
 
 def test_shaping_is_annealed_by_the_weight_in_the_state(whole: Path) -> None:
@@ -429,15 +472,15 @@ def test_the_mean_of_gradients_is_the_gradient_of_all() -> None:
     _, _, steps = jax.jit(one.play)(run.network, run.state, run.obs, jax.random.key(1))
     bonus = jax.numpy.float32(0.01)
     advantages = jax.random.normal(jax.random.key(2), steps.values.shape)
-    targets = advantages + steps.values
+    batch = one.batch(steps, advantages)
 
-    def gradient(learner: Learner, *batch: Any) -> Any:
-        return learner.mean(jax.grad(learner.loss, has_aux=True)(run.network, bonus, *batch)[0])
+    def gradient(learner: Learner, batch: Batch) -> Any:
+        rows = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
+        return learner.mean(jax.grad(learner.loss, has_aux=True)(run.network, bonus, rows)[0])
 
     there, whole = place(2, 4), jax.sharding.PartitionSpec()
-    apart = there.on_each(partial(gradient, two), (there.spec(1),) * 3, whole)
-    batch = (steps, advantages, targets)
-    found, expected = jax.jit(apart)(*batch), jax.jit(partial(gradient, one))(*batch)
+    apart = there.on_each(partial(gradient, two), (there.spec(0),), whole)
+    found, expected = jax.jit(apart)(batch), jax.jit(partial(gradient, one))(batch)
     for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         assert np.abs(theirs).max() > 1e-6
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-8)
