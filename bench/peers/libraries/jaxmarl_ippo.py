@@ -1,4 +1,4 @@
-"""Training in JaxMARL's Overcooked: independent PPO with the settings of its script, beside ours with the same.
+"""Training in JaxMARL's Overcooked by independent PPO with the settings of its script, beside ours with them.
 
 The script itself (baselines/IPPO/ippo_ff_overcooked.py) is in its repository and in none of its packages. So
 JaxMARL's environment and LogWrapper are driven by the learner below, which follows the script's published
@@ -8,6 +8,7 @@ out what the script logs.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import version
@@ -15,9 +16,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bench.measure import clock
-from bench.peers.cases import LOSSLESS, beside
+from bench.peers.cases import LOSSLESS, beside, cogrid
 from bench.peers.peer_worker import Prepared, speed
-from bench.peers.target import Target, python_peer
+from bench.peers.target import PeerCase, Target, python_peer
 from bench.suites import CRAMPED, options
 from cogrid.benchmarks.case import Case
 
@@ -41,17 +42,29 @@ SETTINGS: Mapping[str, Any] = MappingProxyType(
     }
 )
 UPDATES = 4  # of a pass, which takes about a second
+SEEDS = 2
 
 JAXMARL = python_peer("jaxmarl", __name__)
 LEARNING = Case(
     CRAMPED, "jax-scan", SETTINGS["num_envs"], UPDATES * SETTINGS["num_steps"], options=options(**LOSSLESS)
 )
+WHAT, AGAINST = (
+    "training by IPPO, 16 environments, lossless",
+    "JaxMARL V1 by a learner with its script's settings",
+)
+BOTH: Mapping[str, Any] = {"measure": "train", "mode": f"jax-scan, {SEEDS} seeds"}
 
 TARGETS = (
     Target(
-        "training by IPPO, 16 environments, lossless",
-        "JaxMARL V1, a learner with the settings of its IPPO script",
-        beside(JAXMARL, "learn", LEARNING, "learn", measure="train"),
+        f"{WHAT}, one seed", AGAINST, beside(JAXMARL, "learn", LEARNING, "learn", measure="train"), enough=3.0
+    ),
+    Target(
+        f"{WHAT}, {SEEDS} seeds, one on each core",
+        f"{AGAINST}, by vmap as it does",
+        (
+            cogrid(LEARNING, "learn", {"JAX_NUM_CPU_DEVICES": str(SEEDS)}, **BOTH),
+            PeerCase(JAXMARL, "learn seeds", LEARNING, facts=BOTH),
+        ),
         enough=3.0,
         stretch=5.0,
     ),
@@ -59,6 +72,10 @@ TARGETS = (
 
 
 def prepare(way: str, case: Case) -> Prepared:
+    return _WAYS[way](case)
+
+
+def _learn(case: Case, seeds: int = 1) -> Prepared:
     """Some updates from the same beginning each time, as one compiled loop."""
     import jax
 
@@ -67,14 +84,23 @@ def prepare(way: str, case: Case) -> Prepared:
     wrapper = import_module("jaxmarl.wrappers.baselines").LogWrapper
     env = wrapper(jaxmarl.make("overcooked", layout=layouts["cramped_room"]), replace_info=False)
     begin, update = learner(env, SETTINGS)
-    run = jax.jit(begin)(jax.random.key(case.seed))
     length = case.steps // SETTINGS["num_steps"]
-    loop = jax.jit(lambda run: jax.lax.scan(update, run, None, length)).lower(run).compile()
-    sample = speed(clock, clock.Pass(lambda: loop(run)), case.steps * case.batch)
+
+    def updates(run: Run) -> Any:
+        return jax.lax.scan(update, run, None, length)
+
+    each = jax.vmap if seeds > 1 else lambda function: function
+    keys = jax.random.split(jax.random.key(case.seed), seeds)
+    run = jax.jit(each(begin))(keys if seeds > 1 else keys[0])
+    loop = jax.jit(each(updates)).lower(run).compile()
+    sample = speed(clock, clock.Pass(lambda: loop(run)), case.steps * case.batch * seeds)
     return Prepared(f"jaxmarl {version('jaxmarl')}", "steps/s", sample)
 
 
-_WAYS = {"learn": prepare}
+_WAYS: Mapping[str, Callable[[Case], Prepared]] = {
+    "learn": _learn,
+    "learn seeds": functools.partial(_learn, seeds=SEEDS),
+}
 
 
 class Run(NamedTuple):
@@ -113,9 +139,7 @@ def learner(env: Any, settings: Mapping[str, Any]) -> tuple[Callable[[Any], Run]
         passed = count // (minibatches * settings["epochs"]) / updates
         return settings["learning_rate"] * (1.0 - passed)
 
-    optimizer = optax.chain(
-        optax.clip_by_global_norm(settings["max_gradient"]), optax.adam(rate, eps=1e-5)
-    )
+    optimizer = optax.chain(optax.clip_by_global_norm(settings["max_gradient"]), optax.adam(rate, eps=1e-5))
     shaping = optax.linear_schedule(1.0, 0.0, round(settings["shaping"] * settings["steps"]))
 
     def begin(key: Any) -> Run:

@@ -29,8 +29,10 @@ def prepare(way: str, case: Case) -> Prepared:
     return _WAYS[way](case)
 
 
-def _played(case: Case, run: Callable[[], Any], end: Mapping[str, Any] | None = None) -> Prepared:
-    return _prepared("steps/s", speed(clock, clock.Pass(run), case.steps * case.batch), end or {})
+def _played(
+    case: Case, run: Callable[[], Any], end: Mapping[str, Any] | None = None, times: int = 1
+) -> Prepared:
+    return _prepared("steps/s", speed(clock, clock.Pass(run), case.steps * case.batch * times), end or {})
 
 
 def _play(case: Case) -> Prepared:
@@ -97,18 +99,31 @@ def _adapted(case: Case) -> Prepared:
 
 
 def _learn(case: Case) -> Prepared:
-    """Updates of cogrid.train's learner with the settings of JaxMARL's script."""
+    """Updates of cogrid.train's learner with the settings of JaxMARL's script: a seed for each device."""
     import jax
 
     from bench.peers.libraries.jaxmarl_ippo import SETTINGS
-    from cogrid.train.learner import Learner  # optional: it needs the extra `train`
+    from cogrid.placement import place
+    from cogrid.train import loop
+    from cogrid.train.learner import Learner
     from cogrid.train.options import Options
 
-    length = case.steps // SETTINGS["num_steps"]
-    learner = Learner(Options(id=case.id, observation=case.spec.observation, chunk=length, **SETTINGS))
-    run = jax.jit(learner.begin)(jax.numpy.int32(case.seed))
-    loop = jax.jit(learner.chunk).lower(run).compile()
-    return _played(case, lambda: loop(run))
+    count = len(jax.devices())
+    options = Options(
+        id=case.id,
+        observation=case.spec.observation,
+        chunk=case.steps // SETTINGS["num_steps"],
+        seeds=count,
+        first_seed=case.seed,
+        devices=count,
+        **SETTINGS,
+    )
+    learner = Learner(options)
+    chunk = jax.jit(loop.chunk_on(place(count, options.num_envs), learner))
+    run = jax.jit(loop.over_seeds(learner.begin))(loop.seeds(options))
+    for _ in range(2):  # then it lies where it is needed
+        run, _ = chunk(run)
+    return _played(case, lambda: chunk(run), times=count)
 
 
 def _modelled(case: Case) -> Prepared:
