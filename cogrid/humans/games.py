@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,10 +59,14 @@ class Game(NamedTuple):
         """Of our environment."""
         return f"Overcooked-{self.kitchen}-V0"
 
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """What its spec differs in: this game's starts, for as long as they played."""
+        return {"layout": "\n".join(self.rows), "max_steps": len(self), "observation": "lossless"}
+
     def env(self) -> CoGridEnv:
-        """The kitchen, with this game's starts, for as long as they played."""
-        board = "\n".join(self.rows)
-        return make(self.id, layout=board, max_steps=len(self), observation="lossless", shadow=False)
+        """The kitchen of this game."""
+        return make(self.id, shadow=False, **self.overrides)
 
 
 class Check(NamedTuple):
@@ -187,4 +192,6 @@ def replay_of(game: Game) -> Replay:
     start = env.replace(usual, **first)
     same = all(np.array_equal(getattr(start, name), getattr(usual, name)) for name in FIELDS)
     about = {"people": [0, 1], "pair": game.pair, "source": "overcooked_ai, 2019"}
-    return record(env, game.actions, 0 if same else start, metadata=about)
+    replay = record(env, game.actions, 0 if same else start, metadata=about)
+    # Several ids make this board; the game's own says where it was played.
+    return dataclasses.replace(replay, id=game.id, overrides=game.overrides)

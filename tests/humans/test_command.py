@@ -49,6 +49,8 @@ def test_a_recording_becomes_replays_and_a_dataset(
         assert data["people"].all()
     (replay,) = (tmp_path / "out" / "replays").iterdir()
     Replay.load(replay).verify("numpy")
+    assert main(["humans", str(replay)]) == 0  # what was written can be read again
+    assert capsys.readouterr().out.splitlines()[1].split() == [ROOM, "1", "120", "0"]
 
 
 def test_a_game_that_differs_is_told_and_left_out(
