@@ -59,7 +59,6 @@ class Session:
         self._film: Message | None = None
         asked = "trained" if self._checkpoint else partner
         self._open(id, asked, people)
-        self._identity = _identity(self._checkpoint) if self._checkpoint else None
         if asked not in (None, self.partner):
             possible = ", ".join(self._partners(id, self.env.rules))
             raise ValueError(f"{id} has no partner {asked!r}: choose {possible}, or a policy file.")
@@ -80,6 +79,7 @@ class Session:
         others = [agent for agent in env.possible_agents if agent not in people]
         name = self._checkpoint if partner == "trained" and self._checkpoint else partner
         self._policy = policy_of(name, env.rules, others, self._seed) if others else None
+        self._identity = None if name in POLICIES else _identity(zoo.find(name))
         self.id, self.partner, self.people = id, partner, tuple(people)
         self._recorder = Recorder(env)
         self._recorder.reset(seed=self._seed)
@@ -151,7 +151,7 @@ class Session:
             {
                 "people": list(self.people),
                 "partner": self.partner,
-                "checkpoint": self._identity if self.partner == "trained" else None,
+                "checkpoint": self._identity,
                 "score": self._score.tolist(),
                 "participant": self.participant,
                 "date": self._date.isoformat(timespec="seconds"),
@@ -255,9 +255,8 @@ _COMMANDS: Mapping[str, Callable[[Session, Message], list[Message]]] = MappingPr
 )
 
 
-def _identity(checkpoint: str) -> dict[str, str]:
+def _identity(path: Path) -> dict[str, str]:
     """Which policy plays: the name of its file and a digest of what is in it."""
-    path = Path(checkpoint)
     return {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 

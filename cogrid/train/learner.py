@@ -86,8 +86,8 @@ class Learner:
         )
 
     def mean(self, tree: Any) -> Any:
-        """Over the devices."""
-        return jax.lax.pmean(tree, "envs") if self.options.devices > 1 else tree
+        """Over the devices that share the environments."""
+        return jax.lax.pmean(tree, "envs") if self.options.sharing > 1 else tree
 
     def begin(self, seed: Array) -> Run:
         """A fresh network in fresh environments."""
@@ -105,7 +105,7 @@ class Learner:
         """Play, then learn from it."""
         # Randomness is a function of the seed and the update: there is no key to keep.
         key = jax.random.fold_in(jax.random.key(run.seed), run.update)
-        if self.options.devices > 1:
+        if self.options.sharing > 1:
             key = jax.random.fold_in(key, jax.lax.axis_index("envs"))
         for_play, for_learning = jax.random.split(key)
         passed = run.update / self.options.updates

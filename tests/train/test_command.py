@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -466,7 +467,7 @@ def test_steps_that_numpy_plays_otherwise_are_exit_code_22(
 
 def test_the_mean_of_gradients_is_the_gradient_of_all() -> None:
     """On two devices with half of the environments each; only the order of sums differs."""
-    small = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "hidden": 8}
+    small = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "hidden": 8, "seeds": 1}
     one, two = (Learner(Options(devices=devices, **small)) for devices in (1, 2))
     run = jax.jit(one.begin)(jax.numpy.int32(0))
     _, _, steps = jax.jit(one.play)(run.network, run.state, run.obs, jax.random.key(1))
@@ -486,10 +487,35 @@ def test_the_mean_of_gradients_is_the_gradient_of_all() -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-8)
 
 
-def test_several_devices_play_what_numpy_plays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*SMALL, "--devices", "2", "--out", str(tmp_path), "--shadow"]) == 0
-    assert "192 comparisons, 0 mismatches" in capsys.readouterr().out
+@pytest.mark.parametrize(("seeds", "comparisons"), [("1", 96), ("2", 192)])
+def test_several_devices_play_what_numpy_plays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seeds: str, comparisons: int
+) -> None:
+    """They share the environments of one seed, or have a whole seed each."""
+    assert main([*SMALL, "--seeds", seeds, "--devices", "2", "--out", str(tmp_path), "--shadow"]) == 0
+    assert f"{comparisons} comparisons, 0 mismatches" in capsys.readouterr().out
     assert checkpoints.load(tmp_path / "checkpoint.npz").options.devices == 2
+
+
+def test_seeds_on_devices_of_their_own_learn_what_they_learn_on_one(whole: Path, tmp_path: Path) -> None:
+    assert main([*SMALL, "--devices", "2", "--out", str(tmp_path)]) == 0
+    expected = arrays(whole)
+    for name, value in arrays(tmp_path).items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name, strict=True)
+
+
+def test_cores_become_devices_where_they_are_wanted(tmp_path: Path) -> None:
+    """In a process where JAX has not started; more than there are cores is a mistake."""
+    for devices, code in ((2, 0), (4096, 2)):
+        words = ["train", *SMALL, "--devices", str(devices), "--seeds", str(devices)]
+        text = f"""
+import os
+os.cpu_count = lambda: 2
+from cogrid.__main__ import main
+import sys; sys.exit(main({[*words, "--out", str(tmp_path / str(devices))]!r}))"""
+        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        assert ("devices is 4096, but JAX has" in done.stderr) == (code == 2)
 
 
 def test_any_world_can_be_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
