@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import shutil
@@ -34,6 +35,7 @@ from cogrid.replay import Replay
 from cogrid.train import checkpoints, command, loop
 from cogrid.train.learner import Batch, Learner, Recorded, Run, Steps
 from cogrid.train.options import Options, usual_observation
+from cogrid.train.settings import SETTINGS
 
 SMALL = (
     *("--steps", "96", "--num-envs", "4", "--num-steps", "8", "--chunk", "1", "--seeds", "2"),
@@ -516,6 +518,19 @@ import sys; sys.exit(main({[*words, "--out", str(tmp_path / str(devices))]!r}))"
         done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stderr
         assert ("devices is 4096, but JAX has" in done.stderr) == (code == 2)
+
+
+def test_an_environment_has_settings_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come before the defaults, and after what is given."""
+    ring, found = "Overcooked-CoordinationRing-V0", []
+    monkeypatch.setattr(command, "train", lambda options, *_: found.append(options) or sys.exit(3))
+    assert SETTINGS[ring]["entropy"] != Options.entropy
+    assert set(SETTINGS) <= set(cogrid.registered())
+    for given in ((), ("--entropy", "0.5")):
+        with pytest.raises(SystemExit, match="3"):
+            main([ring, *given, "--out", str(tmp_path)])
+    usual = Options(id=ring, observation=usual_observation(ring), **SETTINGS[ring])
+    assert found == [usual, dataclasses.replace(usual, entropy=0.5)]
 
 
 def test_any_world_can_be_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
