@@ -167,4 +167,4 @@ def _write_heat_map(path: Path, result: CrossPlay) -> None:
     axes.set_title(result.id, parse_math=False)
     figure.colorbar(image, label="mean return")
     with files.replacing(path) as file:
-        figure.savefig(file, dpi=120)
+        figure.savefig(file, dpi=80)
