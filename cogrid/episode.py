@@ -45,8 +45,8 @@ def play(env: CoGridEnv, policy: str, seed: int, steps: int, batch: int = 1) -> 
     return episode
 
 
-def one_of(state: EnvState, index: int | Array) -> EnvState:
-    """One environment of a batch, or those of several numbers as a batch."""
+def one_of(state: EnvState, index: int) -> EnvState:
+    """One environment of a batch."""
     fields = ((f.name, getattr(state, f.name)) for f in dataclasses.fields(state) if f.name != "rules")
     return state.evolve(**{name: value[index] for name, value in fields if value is not None})
 

@@ -125,8 +125,8 @@ def _batch_policy(kind: str, rules: Rules, seed: int, number: int) -> BatchPolic
     actor = Actor(kind, rules)
 
     def act(state: EnvState, seats: Array) -> Array:
-        actions, games = np.zeros(seats.shape, np.int64), np.flatnonzero(seats.any(axis=-1))
-        actions[seats] = actor.actions(one_of(state, games), seats[games], draw)  # what others see costs time
+        actions = np.zeros(seats.shape, np.int64)
+        actions[seats] = actor.actions(state, seats, draw)
         return actions
 
     return act
