@@ -215,6 +215,5 @@ class Learner:
         if not self.recorded:
             return None
         first, last = (jax.tree.map(lambda x: x[: self.recorded], state) for state in (first, last))
-        part = (steps.actions, steps.seen, steps.rewards, steps.done)
-        actions, seen, rewards, done = (x[:, : self.recorded] for x in part)
-        return Recorded(first, actions, seen, rewards, done, last)
+        actions, rewards, done = (x[:, : self.recorded] for x in (steps.actions, steps.rewards, steps.done))
+        return Recorded(first, actions, steps.seen, rewards, done, last)

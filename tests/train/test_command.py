@@ -166,7 +166,10 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
         (("--resume", "--seeds", "3"), "seeds was 2 when this run began and cannot become 3."),  # the default
         (("--resume", "--out", "nowhere"), "there is no checkpoint in nowhere: start without --resume."),
         (("--out", "new", "--num-envs", "6"), "num_envs 6 cannot be split into 16 minibatches."),
-        (("--out", "new", "--devices", "3"), "cannot be split into 16 minibatches on each of 3 devices."),
+        (
+            ("--out", "new", "--devices", "3", "--seeds", "2"),
+            "cannot be split into 16 minibatches on each of 3 devices.",
+        ),
         (("--out", "new", "--devices", "16", "--num-envs", "256"), "devices is 16, but JAX has 4."),
         (("--out", "new", "--join", "here:1"), "--join takes nothing, or the address of process 0,"),
         (("--out", "new", "--seeds", "0"), "seeds is 0, but must be from 1 to 10000."),
