@@ -147,7 +147,7 @@ def learner(env: Any, settings: Mapping[str, Any]) -> tuple[Callable[[Any], Run]
         shape = env.observation_space(env.agents[0]).shape
         inputs, hidden = shape[0] * shape[1] * shape[2], settings["hidden"]
         outputs = {"actor": (env.action_space(env.agents[0]).n, 0.01), "critic": (1, 1.0)}
-        network = {}
+        network: dict[str, Any] = {}
         for name, (last, gain) in outputs.items():
             sizes = ((inputs, hidden, 2**0.5), (hidden, hidden, 2**0.5), (hidden, last, gain))
             keys = jax.random.split(jax.random.fold_in(for_network, len(network)), len(sizes))
