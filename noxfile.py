@@ -336,10 +336,10 @@ def bench_counters(session: nox.Session) -> None:
 def bench_peers(session: nox.Session) -> None:
     """Measure other libraries beside ours, and print how the targets are met; -- --quick, --only, --help."""
     try:
-        install(session, "tests", "oracles", extra="jax")
+        install(session, "tests", "oracles", extra="train")
     except CommandFailed:
         session.warn("the peers cannot be installed, so their rows say so.")
-        install(session, "tests", extra="jax")
+        install(session, "tests", extra="train")
     try:
         install_compiler(session, "cuda12")
     except CommandFailed:

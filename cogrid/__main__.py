@@ -33,10 +33,12 @@ from cogrid.render.film import LEAST_FPS, MOST_FPS, SUFFIXES, Film, check_pixels
 from cogrid.render.picture import RENDER_FPS, TILE, checked_tile
 from cogrid.replay import Replay
 from cogrid.testing import check_env
+from cogrid.zoo import command as zoo
 
 MOST_STEPS = 400  # of a film, unless told otherwise
 MAX_STEPS, MAX_BATCH = 100_000, 1000  # of a film, whatever is told: all states are kept
 
+NAMED = f"{', '.join(POLICIES)}, a name of `zoo`, or a policy-SEED.npz of `train`"
 AN_ID = "an environment id, or a world of your own as module:Name or file.py:Name"
 BENCH = """\
 python -m cogrid.benchmarks.benchmark_suite    NumPy and JAX on one kitchen; ships with the package
@@ -101,6 +103,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     humans.add_arguments(
         commands.add_parser("humans", help="turn overcooked_ai's human games into replays and arrays")
     )
+    zoo.add_arguments(commands.add_parser("zoo", help="print the trained policies that can be partners"))
     bench = commands.add_parser("bench", help="print how speed is measured")
     bench.set_defaults(run=lambda options: print(BENCH))
     return parser
@@ -128,7 +131,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
     render.add_argument(
         "--policy",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a policy-SEED.npz of `train` (a script if there is one)",
+        help=f"{NAMED} (a script if there is one)",
     )
     render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"side of a cell ({TILE})")
     render.add_argument(
@@ -150,7 +153,7 @@ def _add_play(play: argparse.ArgumentParser) -> None:
     play.add_argument(
         "--partner",
         metavar="NAME",
-        help=f"{', '.join(POLICIES)}, or a policy-SEED.npz of `train` (a script if there is one)",
+        help=f"{NAMED} (a script if there is one)",
     )
     play.add_argument("--seed", type=int, metavar="N", help="of the first episode (random)")
     play.add_argument("--participant", metavar="NAME", help="kept in the replays that are saved")

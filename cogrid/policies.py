@@ -1,16 +1,15 @@
-"""Policies by name: scripted, random, or a trained one from its file; none of them needs JAX."""
+"""Policies by name: scripted, random, of the zoo, or a trained one from its file; none of them needs JAX."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 
-from cogrid import policy_file
+from cogrid import policy_file, zoo
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
@@ -42,7 +41,7 @@ def script_for(game: Game) -> type[AnyScript] | None:
 
 
 def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed: int = 0) -> Policy:
-    """A policy for some agents, all by default; any other name is the path of a policy file."""
+    """A policy for some agents, all by default; a name that is not known is the path of a policy file."""
     chosen = tuple(range(rules.n_agents) if agents is None else agents)
     if name == "scripted":
         if (script := script_for(rules.spec.game)) is None:
@@ -51,7 +50,7 @@ def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed
     draw = np.random.default_rng(rng.seed(seed) % 2**64)
     if name == "random":
         return lambda state: {agent: int(draw.integers(rules.n_actions)) for agent in chosen}
-    return _trained(Actor(Path(name), rules), chosen, rules.n_agents, draw)
+    return _trained(Actor(name, rules), chosen, rules.n_agents, draw)
 
 
 def usual_policy(rules: Rules) -> str:
@@ -62,11 +61,12 @@ def usual_policy(rules: Rules) -> str:
 class Actor:
     """A policy file that acts in the states of some rules, whatever their own observation is."""
 
-    def __init__(self, path: Path, rules: Rules) -> None:
+    def __init__(self, name: str, rules: Rules) -> None:
+        path = zoo.find(name)
         if not path.is_file():
             raise ValueError(
-                f"{str(path)!r} is neither a policy nor the file of one: choose {', '.join(POLICIES)}, or a "
-                "policy-SEED.npz of `python -m cogrid train`."
+                f"{name!r} is neither a policy nor the file of one: choose {', '.join(POLICIES)}, a name of "
+                "`python -m cogrid zoo`, or a policy-SEED.npz of `python -m cogrid train`."
             )
         self._path, self._file = path, policy_file.load(path)
         spec = dataclasses.replace(rules.spec, observation=self._file.observation)

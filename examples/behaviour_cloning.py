@@ -1,7 +1,7 @@
 """Behaviour cloning in one file: a policy that imitates recorded games, its accuracy, and how it plays.
 
 python -m cogrid humans clean_train_trials.pickle --out humans      the dataset, one file for each kitchen
-python examples/behaviour_cloning.py humans/CrampedRoom.npz --id Overcooked-CrampedRoom-V0 --out clone.npz
+python examples/behaviour_cloning.py humans/Overcooked-CrampedRoom-V0.npz --out clone.npz
 python -m cogrid play Overcooked-CrampedRoom-V0 --partner clone.npz
 """
 
@@ -26,12 +26,13 @@ Array = Any
 
 
 def split(data: Any, held_out: float) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Observations and actions of single agents, from the first games and from the last ones."""
-    games = data["game"]
+    """Observations and actions of single people, from the first games and from the last ones."""
+    games, people = data["game"], data["people"]
     later = games >= max(1, round((1 - held_out) * (games.max() + 1)))
-    obs = data["obs"].reshape(len(games), data["actions"].shape[1], -1).astype(np.float32)  # (N, n, inputs)
-    parts = [(obs[part], data["actions"][part]) for part in (~later, later)]
-    first, last = ((o.reshape(-1, o.shape[-1]), a.reshape(-1)) for o, a in parts)
+    obs = data["obs"].reshape(*people.shape, -1).astype(np.float32)  # (N, n, inputs)
+    first, last = (
+        (obs[rows], data["actions"][rows]) for rows in (people & part[:, None] for part in (~later, later))
+    )
     return first, last
 
 
@@ -81,28 +82,34 @@ def main() -> None:
     as_written = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=as_written)
     parser.add_argument("data", type=Path, help="a file that `python -m cogrid humans` wrote")
-    parser.add_argument("--id", default="Overcooked-CrampedRoom-V0", help="environment to play in")
-    parser.add_argument("--observation", default="features", help="the kind that the data hold (features)")
     parser.add_argument("--out", type=Path, default=Path("clone.npz"), help="the policy's file (clone.npz)")
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--hidden", type=int, default=64)
     parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--held-out", type=float, default=0.2, help="share of the games to measure on (0.2)")
+    parser.add_argument("--episodes", type=int, default=20, help="that it plays with each partner (20)")
     parser.add_argument("--seed", type=int, default=0)
     settings = parser.parse_args()
-    env = cogrid.make(settings.id)
     with np.load(settings.data, allow_pickle=False) as data:
+        id, observation = str(data["id"]), str(data["observation"])
         train, test = split(data, settings.held_out)
+    env = cogrid.make(id)
     network = fit(*train, settings, len(env.action_names))
-    for name, part in (("seen", train), ("held out", test)):
-        if len(part[0]):
-            print(f"accuracy on games that were {name}: {accuracy(network, *part):.3f}")
+    agreement = {
+        name: accuracy(network, *part) for name, part in (("seen", train), ("held out", test)) if len(part[0])
+    }
+    for name, share in agreement.items():
+        print(f"accuracy on games that were {name}: {share:.3f}")
     layers = [(np.asarray(layer.weight).T, np.asarray(layer.bias)) for layer in network.layers]
-    about = {"learned from": settings.data.name, "accuracy": accuracy(network, *train)}
-    policy_file.save(settings.out, PolicyFile(settings.id, settings.observation, layers, about))
-    result = crossplay(env, {"clone": str(settings.out), "scripted": "scripted"}, episodes=5)
+    options = {name: value for name, value in vars(settings).items() if isinstance(value, (int, float))}
+    about = {"accuracy": agreement, "seed": settings.seed, "options": options | {"steps": len(train[0])}}
+    policy_file.save(settings.out, PolicyFile(id, observation, layers, about))
+    result = crossplay(env, {"clone": str(settings.out), "scripted": "scripted"}, settings.episodes)
     print(result.text())
+    policy_file.save(
+        settings.out, PolicyFile(id, observation, layers, about | {"score": float(result.table[0, 0])})
+    )
     print(settings.out)
 
 

@@ -81,7 +81,7 @@ ORDER = (
     ),
     "observation",
     "validity",
-    ("reset", "replace", "report", "difference"),
+    ("reset", "replace", "report", "difference", "varying"),
     "snapshot",
     "pool",
     "autoreset",

@@ -30,7 +30,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
     game, xp = painter(rules.spec.game, rules.spec.symbols), rules.xp
     if rules.spec.observation == "window" and (view := game.view()) is not None:
         return _turning(rules, view)
-    table = _table(rules, 0)
+    table = paint_table(rules, 0)
     size = len(table)
     if game.countdown is not None:
         table = np.concatenate((table, _urgent(rules, table)))
@@ -73,7 +73,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
     return shape, see
 
 
-def _table(rules: Rules, turn: int) -> np.ndarray[Any, Any]:
+def paint_table(rules: Rules, turn: int) -> np.ndarray[Any, Any]:
     """(rows, planes) what is painted; agents as they are seen by one who has turned so many quarters."""
     game, symbols = painter(rules.spec.game, rules.spec.symbols), rules.spec.symbols
     agents = [((facing - turn) % 4, item) for facing in range(4) for item in symbols.items]
@@ -146,7 +146,7 @@ def _urgent(rules: Rules, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvState], Array]]:
     """A window that turns: the table has a part for each facing, with the others' facings relative to it."""
     game, xp = painter(rules.spec.game, rules.spec.symbols), rules.xp
-    quarters = [_table(rules, facing - UP) for facing in range(4)]
+    quarters = [paint_table(rules, facing - UP) for facing in range(4)]
     size = len(quarters[0])
     parts = [quarters] if game.countdown is None else [quarters, [_urgent(rules, part) for part in quarters]]
     table = np.concatenate([part for some in parts for part in some])  # by countdown, facing and symbol

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from cogrid import zoo
 from cogrid.crossplay.pairs import crossplay
 from cogrid.envs.registry import make
 from cogrid.policies import POLICIES
@@ -18,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "field: self-play, cross-play, their gap and the worst pair."
     )
     parser.epilog = (
-        "example: python -m cogrid crossplay Overcooked-CrampedRoom-V0 --players random scripted "
+        "example: python -m cogrid crossplay Overcooked-CrampedRoom-V0 --players zoo scripted "
         "mine=runs/room/policy-0.npz"
     )
     parser.add_argument(
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="[NAME=]POLICY",
-        help=f"{', '.join(POLICIES)}, or a policy-SEED.npz of `train`",
+        help=f"{', '.join(POLICIES)}, a name of `zoo`, zoo for all of them, or a policy-SEED.npz of `train`",
     )
     parser.add_argument("--episodes", type=int, default=20, metavar="N", help="a pair (20)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the first episode (0)")
@@ -40,9 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Play, print the table, write the files."""
     players: dict[str, str] = {}
-    for text in options.players:
-        name, _, policy = text.rpartition("=")
-        name = name or "/".join(Path(policy).parts[-2:]).removesuffix(".npz") or policy
+    for name, policy in (named for text in options.players for named in _named(text, options.id)):
         if not name.isprintable():
             raise ValueError(f"a player cannot be called {name!r}: write NAME=POLICY with letters.")
         if name in players:
@@ -58,3 +57,13 @@ def run(options: argparse.Namespace) -> None:
     if options.out:
         result._replace(id=options.id).save(options.out)
         print(f"{options.out}: crossplay.json, crossplay.png")
+
+
+def _named(text: str, id: str) -> list[tuple[str, str]]:
+    """The players that an argument stands for, with their names in the table."""
+    if text == "zoo":
+        if not (found := zoo.names(id)):
+            raise ValueError(f"the zoo has no policies for {id}: `python -m cogrid zoo` lists what it has.")
+        return [(f"zoo-{policy.rpartition('-')[2]}", policy) for policy in found]
+    name, _, policy = text.rpartition("=")
+    return [(name or "/".join(Path(policy).parts[-2:]).removesuffix(".npz") or policy, policy)]

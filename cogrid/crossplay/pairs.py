@@ -84,7 +84,7 @@ def crossplay(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> CrossPlay:
-    """Play `episodes` games of every ordered pair: a player is "random", "scripted" or a policy file by name.
+    """Play `episodes` games of every ordered pair; a player is named as in `policy_of`.
 
     Game i of every pair begins with seed + i. `progress` is called with the step and their number.
     """
@@ -122,7 +122,7 @@ def _batch_policy(kind: str, rules: Rules, seed: int, number: int) -> BatchPolic
         return lambda state, seats: draw.integers(rules.n_actions, size=seats.shape)
     if kind in POLICIES:
         return _Each(kind, rules, seed)
-    actor = Actor(Path(kind), rules)
+    actor = Actor(kind, rules)
 
     def act(state: EnvState, seats: Array) -> Array:
         actions = np.zeros(seats.shape, np.int64)
@@ -167,4 +167,4 @@ def _write_heat_map(path: Path, result: CrossPlay) -> None:
     axes.set_title(result.id, parse_math=False)
     figure.colorbar(image, label="mean return")
     with files.replacing(path) as file:
-        figure.savefig(file, dpi=120)
+        figure.savefig(file, dpi=80)

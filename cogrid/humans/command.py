@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from cogrid.humans.games import Game, check, read_games, replay_of, write_dataset
+from cogrid.humans.dataset import write_dataset
+from cogrid.humans.games import check, read_games, replay_of
+from cogrid.replay import SUFFIXES, Mismatch, Replay, load_folder
 
 MISMATCH = 22  # the exit code when something differs from the engine
 
@@ -13,42 +17,82 @@ MISMATCH = 22  # the exit code when something differs from the engine
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command to a parser."""
     parser.description = (
-        "Read the games of two people that overcooked_ai published in 2019, check every transition against "
-        "the engine, and write replays and, for each kitchen, a dataset to learn from. The files are "
-        "pickles; they are read as data, and nothing in them is run."
+        "Read games that people played: those that overcooked_ai published in 2019, or replays that the page "
+        "of `play` saved. Check every transition against the engine, and write replays and, for "
+        "each environment, a dataset to learn from. The files of overcooked_ai are pickles: read as data, "
+        "and nothing in them is run."
     )
     parser.epilog = (
         "example: pip download --no-deps --no-binary :all: overcooked-ai==1.1.0, unpack it, then "
         "python -m cogrid humans clean_train_trials.pickle --out humans"
     )
     parser.add_argument(
-        "files", metavar="FILE", nargs="+", type=Path, help="such as clean_train_trials.pickle"
+        "files",
+        metavar="FILE",
+        nargs="+",
+        type=Path,
+        help=f"such as clean_train_trials.pickle; a file that ends in {SUFFIXES[0]}[.gz]; a folder of those",
     )
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="for KITCHEN.npz and replays/ (none)")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="for ID.npz and replays/ (none)")
     parser.add_argument(
         "--observation", default="features", metavar="KIND", help="of the dataset: features, lossless, window"
     )
     parser.set_defaults(run=run)
 
 
+class Checked(NamedTuple):
+    """A game of people after it was compared with the engine."""
+
+    id: str
+    transitions: int
+    mismatches: int
+    first: str | None  # what differs first
+    replay: Replay | None  # of a game without a mismatch
+
+
 def run(options: argparse.Namespace) -> int:
     """Check all games and write what was asked for; the exit code."""
-    by_kitchen: dict[str, list[Game]] = {}
+    by_id: dict[str, list[Checked]] = {}
     for file in options.files:
-        for game in read_games(file):
-            by_kitchen.setdefault(game.kitchen, []).append(game)
-    wrong = 0
-    print(f"{'kitchen':<24}{'games':>8}{'transitions':>13}{'mismatches':>12}")
-    for kitchen, games in sorted(by_kitchen.items()):
-        checks = [check(game) for game in games]
-        steps, mismatches = sum(one.transitions for one in checks), sum(one.mismatches for one in checks)
-        print(f"{kitchen:<24}{len(games):>8}{steps:>13,}{mismatches:>12,}", flush=True)
-        wrong += mismatches
-        for first in filter(None, (one.first for one in checks)):
-            print(f"  {first}")
-        if options.out:
-            write_dataset(options.out / f"{kitchen}.npz", games, options.observation)
+        for game in _games(file):
+            by_id.setdefault(game.id, []).append(game)
+    print(f"{'environment':<36}{'games':>8}{'transitions':>13}{'mismatches':>12}")
+    for id, games in sorted(by_id.items()):
+        steps, wrong = sum(game.transitions for game in games), sum(game.mismatches for game in games)
+        print(f"{id:<36}{len(games):>8}{steps:>13,}{wrong:>12,}", flush=True)
+        for game in games:
+            if game.first:
+                print(f"  {game.first}")
+        replays = [game.replay for game in games if game.replay]
+        if options.out and replays:
+            write_dataset(options.out / f"{id}.npz", id, replays, options.observation)
             (options.out / "replays").mkdir(parents=True, exist_ok=True)
-            for number, game in enumerate(games):
-                replay_of(game).save(options.out / "replays" / f"{kitchen}-{number:02}.replay.json.gz")
-    return MISMATCH if wrong else 0
+            for number, replay in enumerate(replays):
+                replay.save(options.out / "replays" / f"{id}-{number:02}.replay.json.gz")
+    return MISMATCH if any(game.mismatches for games in by_id.values() for game in games) else 0
+
+
+def _games(path: Path) -> Iterator[Checked]:
+    """The games of a file or a folder, checked."""
+    if path.is_dir():
+        found = list(load_folder(path))
+        if not found:
+            raise ValueError(f"{path} holds no replays: their names end in {' or '.join(SUFFIXES)}.")
+        yield from (_checked(file, replay) for file, replay in found)
+    elif path.name.endswith(SUFFIXES):
+        yield _checked(path, Replay.load(path))
+    else:
+        for game in read_games(path):
+            result = check(game)
+            yield Checked(game.id, *result, None if result.mismatches else replay_of(game))
+
+
+def _checked(path: Path, replay: Replay) -> Checked:
+    """A replay, played again."""
+    if replay.id is None:
+        raise ValueError(f"{path} is of a world without an id, which this command cannot make again.")
+    try:
+        replay.verify()
+    except Mismatch as error:
+        return Checked(replay.id, len(replay), 1, f"{path}: {error}", None)
+    return Checked(replay.id, len(replay), 0, None, replay)

@@ -1,7 +1,8 @@
-"""Games of overcooked_ai's human recordings: read, checked transition by transition, and written as data."""
+"""Games of overcooked_ai's human recordings: read, checked transition by transition, and made replays."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cogrid import files
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.observation import observe
 from cogrid.envs.registry import make
 from cogrid.humans.pickled_table import read_table
 from cogrid.reading import strict_json
@@ -55,10 +54,19 @@ class Game(NamedTuple):
         """Number of transitions."""
         return len(self.states)
 
-    def env(self, observation: str = "lossless") -> CoGridEnv:
-        """The kitchen, with this game's starts, for as long as they played."""
-        id, board = f"Overcooked-{self.kitchen}-V0", "\n".join(self.rows)
-        return make(id, layout=board, max_steps=len(self), observation=observation, shadow=False)
+    @property
+    def id(self) -> str:
+        """Of our environment."""
+        return f"Overcooked-{self.kitchen}-V0"
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """What its spec differs in: this game's starts, for as long as they played."""
+        return {"layout": "\n".join(self.rows), "max_steps": len(self), "observation": "lossless"}
+
+    def env(self) -> CoGridEnv:
+        """The kitchen of this game."""
+        return make(self.id, shadow=False, **self.overrides)
 
 
 class Check(NamedTuple):
@@ -183,28 +191,7 @@ def replay_of(game: Game) -> Replay:
     first = {name: array[0] for name, array in _arrays(env, game.states[:1]).items()}
     start = env.replace(usual, **first)
     same = all(np.array_equal(getattr(start, name), getattr(usual, name)) for name in FIELDS)
-    about = {"players": "two people", "pair": game.pair, "source": "overcooked_ai, 2019"}
-    return record(env, game.actions, 0 if same else start, metadata=about)
-
-
-def write_dataset(path: Path, games: list[Game], observation: str) -> int:
-    """One file of a kitchen's games for learning from them; the number of its steps.
-
-    observations (N, 2, …), actions (N, 2), rewards (N,), returns (N,) of the rest of the game, game (N,).
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    parts: dict[str, list[Array]] = {name: [] for name in ("obs", "actions", "rewards", "returns", "game")}
-    for number, game in enumerate(games):
-        env = game.env(observation)
-        fresh, _ = env.reset_fn(np.broadcast_to(rng.key(0), (len(game), 2)))
-        arrays = _arrays(env, game.states) | {"time": np.arange(len(game))}
-        state = env.replace(fresh, **arrays)
-        parts["obs"].append(observe(env.rules, state))
-        parts["actions"].append(game.actions)
-        parts["rewards"].append(game.rewards)
-        parts["returns"].append(np.cumsum(game.rewards[::-1])[::-1].astype(np.float32))
-        parts["game"].append(np.full(len(game), number, np.int32))
-    content: dict[str, Any] = {name: np.concatenate(arrays) for name, arrays in parts.items()}
-    with files.replacing(path) as file:
-        np.savez_compressed(file, **content)
-    return len(content["game"])
+    about = {"people": [0, 1], "pair": game.pair, "source": "overcooked_ai, 2019"}
+    replay = record(env, game.actions, 0 if same else start, metadata=about)
+    # Several ids make this board; the game's own says where it was played.
+    return dataclasses.replace(replay, id=game.id, overrides=game.overrides)

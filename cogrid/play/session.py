@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from cogrid import zoo
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
@@ -21,7 +22,7 @@ from cogrid.core.rules import Rules
 from cogrid.core.step import functions
 from cogrid.envs.registry import make, registered, spec_of
 from cogrid.episode import replayed
-from cogrid.policies import policy_of, usual_policy
+from cogrid.policies import POLICIES, policy_of, usual_policy
 from cogrid.render.picture import score_words
 from cogrid.render.svg import svg
 from cogrid.render.tiles import look_of, views_of
@@ -52,7 +53,7 @@ class Session:
     ) -> None:
         self.participant = participant
         self._made = (id, overrides)  # other games that the page asks for are as registered
-        self._checkpoint = partner if partner not in (None, "scripted", "random") else None
+        self._checkpoint = None if partner in (None, *POLICIES, *zoo.names()) else partner
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
         self.speed, self.paused = speed, True
         self._resumes = False  # when the page is back
@@ -60,9 +61,8 @@ class Session:
         self._film: Message | None = None
         asked = "trained" if self._checkpoint else partner
         self._open(id, asked, people)
-        self._identity = _identity(self._checkpoint) if self._checkpoint else None
         if asked not in (None, self.partner):
-            possible = ", ".join(self._partners(self.env.rules))
+            possible = ", ".join(self._partners(id, self.env.rules))
             raise ValueError(f"{id} has no partner {asked!r}: choose {possible}, or a policy file.")
 
     def _open(self, id: str, partner: str | None, people: Sequence[int]) -> None:
@@ -77,11 +77,12 @@ class Session:
             raise ValueError(f"agent {unknown[0]!r} is none of {id}: they are {env.possible_agents}.")
         if len(set(people)) < len(people):
             raise ValueError(f"people={list(people)} has an agent twice.")
-        if partner is None or partner not in self._partners(env.rules):
+        if partner is None or partner not in self._partners(id, env.rules):
             partner = usual_policy(env.rules)
         others = [agent for agent in env.possible_agents if agent not in people]
         name = self._checkpoint if partner == "trained" and self._checkpoint else partner
         self._policy = policy_of(name, env.rules, others, self._seed) if others else None
+        self._identity = None if name in POLICIES else _identity(zoo.find(name))
         self.id, self.partner, self.people = id, partner, tuple(people)
         self._recorder = Recorder(env)
         self._recorder.reset(seed=self._seed)
@@ -91,9 +92,9 @@ class Session:
         self._date, self._begun = datetime.datetime.now(datetime.UTC), time.monotonic()
         self.paused, self._film = True, None
 
-    def _partners(self, rules: Rules) -> list[str]:
+    def _partners(self, id: str, rules: Rules) -> list[str]:
         scripted = ["scripted"] if usual_policy(rules) == "scripted" else []
-        return [*scripted, "random", *(["trained"] if self._checkpoint else [])]
+        return [*scripted, "random", *zoo.names(id), *(["trained"] if self._checkpoint else [])]
 
     @property
     def env(self) -> CoGridEnv:
@@ -153,7 +154,7 @@ class Session:
             {
                 "people": list(self.people),
                 "partner": self.partner,
-                "checkpoint": self._identity if self.partner == "trained" else None,
+                "checkpoint": self._identity,
                 "score": self._score.tolist(),
                 "participant": self.participant,
                 "date": self._date.isoformat(timespec="seconds"),
@@ -221,7 +222,7 @@ class Session:
             "ids": sorted({*registered(), self.id}),
             "people": list(self.people),
             "partner": self.partner,
-            "partners": self._partners(env.rules),
+            "partners": self._partners(self.id, env.rules),
             "speed": self.speed,
             "speeds": list(SPEEDS),
             "paused": self.paused,
@@ -257,9 +258,8 @@ _COMMANDS: Mapping[str, Callable[[Session, Message], list[Message]]] = MappingPr
 )
 
 
-def _identity(checkpoint: str) -> dict[str, str]:
+def _identity(path: Path) -> dict[str, str]:
     """Which policy plays: the name of its file and a digest of what is in it."""
-    path = Path(checkpoint)
     return {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,13 +17,14 @@ import jax
 from cogrid import distributed, files, interrupt
 from cogrid.backend.array import brief
 from cogrid.core.snapshot import fingerprint
-from cogrid.envs.registry import is_own
+from cogrid.envs.registry import find, is_own
 from cogrid.shadow import Shadow, show_progress, wanted
 from cogrid.train import checkpoints
 from cogrid.train.checkpoints import CHECKPOINT, PREVIOUS, Checkpoint, CheckpointError
 from cogrid.train.evaluation import finish
 from cogrid.train.loop import combined, train
 from cogrid.train.options import Options, check, environment, usual_observation
+from cogrid.train.settings import SETTINGS
 
 # Exit codes: a mistake or a file that cannot be used; NumPy played something differently.
 USAGE, MISMATCH = 2, 22
@@ -30,6 +33,7 @@ USUAL = MappingProxyType({"observation": "the environment's own"})
 DESCRIPTION = """\
 Train agents that share a network by independent PPO; all seeds learn in one compiled program.
 
+The defaults in brackets are those of most environments; cogrid/train/settings.py has those of the others.
 Ends with scores, results.json, curve.png, episode.replay.json.gz and policy-SEED.npz for play and render.
 Ctrl-C or a kill costs at most one chunk; --resume continues to the same result, bit for bit."""
 EXAMPLES = """\
@@ -37,7 +41,7 @@ examples:
   python -m cogrid train Overcooked-CrampedRoom-V0
   python -m cogrid train Overcooked-CoordinationRing-V0 --steps 5e6 --out runs/ring
   python -m cogrid train --out runs/ring --resume
-  python -m cogrid train Overcooked-CrampedRoom-V0 --devices 2 --num-envs 128
+  python -m cogrid train Overcooked-CrampedRoom-V0 --devices 2 --seeds 4     two cores or GPUs
   srun python -m cogrid train Overcooked-CrampedRoom-V0 --join --devices 16"""
 
 
@@ -144,8 +148,10 @@ def _prepared(
         )
     try:
         if not checkpoint:
-            values.setdefault("observation", usual_observation(values.get("id", Options.id)))
+            id = find(values.get("id", Options.id))
+            values = {"observation": usual_observation(id), **SETTINGS.get(id, {}), **values}
         options = checkpoint.options if checkpoint else Options(**values)
+        _use_cores(given.join, options.devices)
         check(options)
     except (ValueError, TypeError) as error:
         parser.error(str(error))
@@ -176,6 +182,13 @@ def _join(parser: argparse.ArgumentParser, values: list[str] | None) -> None:
             distributed.start()
     except (RuntimeError, TimeoutError, ValueError) as error:
         parser.error(str(error))
+
+
+def _use_cores(joined: list[str] | None, devices: int) -> None:
+    """On a CPU several devices are cores, which JAX has to be told before it starts."""
+    if joined is None and 1 < devices <= (os.cpu_count() or 1) and jax.config.jax_num_cpu_devices < devices:
+        with contextlib.suppress(RuntimeError):  # it runs already
+            jax.config.update("jax_num_cpu_devices", devices)
 
 
 def _resumed(parser: argparse.ArgumentParser, paths: list[Path], values: dict[str, Any]) -> Checkpoint:

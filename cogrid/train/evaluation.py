@@ -1,4 +1,4 @@
-"""Evaluation of trained policies, and the files that a run leaves: policies, results, a plot and a replay."""
+"""Evaluation of trained policies, and the files that a run leaves."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import cogrid
-from cogrid import files, policy_file
+from cogrid import files, policy_file, tapes
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.envs.registry import make
 from cogrid.policy_file import PolicyFile
 from cogrid.replay import record
+from cogrid.tapes import Tapes
 from cogrid.train.checkpoints import CHECKPOINT, History
-from cogrid.train.network import Network, flat
-from cogrid.train.options import Options
+from cogrid.train.loop import over_seeds
+from cogrid.train.network import Network, Sight
+from cogrid.train.options import Options, environment
 
+TAPES = "tapes.npz"
 EPISODES = 100  # of every seed, for the score
 
 
@@ -33,12 +36,12 @@ def evaluate(options: Options, networks: Network) -> tuple[Array, Array]:
     Episode i begins with seed i, and actions are drawn as in training. Points are the mean over the agents.
     """
     env = make(options.id, "jax", observation=options.observation, shadow=False)
-    seen, starts = env.observation_space(0).shape, jnp.stack([rng.key(seed) for seed in range(EPISODES)])
+    sight, starts = Sight(env.rules), jnp.stack([rng.key(seed) for seed in range(EPISODES)])
 
     def play(network: Network, key: Array) -> tuple[Array, Array]:
         def one(carry: tuple[Any, Array], key: Array) -> tuple[Any, Any]:
             state, obs = carry
-            actions = jax.random.categorical(key, network(flat(obs, seen))[0])
+            actions = jax.random.categorical(key, network(sight(obs))[0])
             state, obs, rewards, _, _ = env.jax_step(state, actions)
             return (state, obs), (rewards.mean(axis=-1), actions)
 
@@ -46,7 +49,8 @@ def evaluate(options: Options, networks: Network) -> tuple[Array, Array]:
         _, (rewards, actions) = jax.lax.scan(one, env.jax_reset(starts), keys)
         return rewards.sum(axis=0), actions
 
-    points, actions = jax.jit(jax.vmap(play))(networks, jax.random.split(jax.random.key(0), options.seeds))
+    keys = jax.random.split(jax.random.key(0), options.seeds)
+    points, actions = jax.jit(over_seeds(lambda both: play(*both)))((networks, keys))
     return np.asarray(points), np.asarray(actions)
 
 
@@ -57,6 +61,7 @@ def finish(options: Options, out: Path, networks: Network, history: History) -> 
     files.write(out / "results.json", json.dumps(results, indent=1) + "\n")
     _write_plot(out / "curve.png", options, history)
     _write_replay(out / "episode.replay.json.gz", options, points, actions)
+    tapes.save(out / TAPES, Tapes(options.id, np.moveaxis(actions, 1, 2), points))
     written = [_write_policy(out, options, networks, points, member) for member in range(options.seeds)]
     for name, mean, deviation in zip(
         written, results["score"]["by_seed"], results["score"]["deviation_by_seed"], strict=True
@@ -66,7 +71,8 @@ def finish(options: Options, out: Path, networks: Network, history: History) -> 
         f"{options.id}: mean return {results['score']['mean']:.1f} in {EPISODES} episodes of each seed, "
         f"after {results['steps']:,} steps of each and {history.seconds / 60:.1f} minutes in all"
     )
-    print(f"{out}: results.json, curve.png, episode.replay.json.gz, {CHECKPOINT}, {', '.join(written)}")
+    others = ("results.json", "curve.png", "episode.replay.json.gz", TAPES, CHECKPOINT)
+    print(f"{out}: {', '.join((*others, *written))}")
 
 
 def _results(options: Options, history: History, points: Array) -> dict[str, Any]:
@@ -98,6 +104,8 @@ def _write_policy(out: Path, options: Options, networks: Network, points: Array,
     """The actor of one seed; the name of its file."""
     seed = options.first_seed + member
     layers = [(np.asarray(layer.weight)[member], np.asarray(layer.bias)[member]) for layer in networks.actor]
+    sight = Sight(environment(options).rules)
+    layers[0] = (sight.whole(layers[0][0]), layers[0][1])
     about = {"seed": seed, "score": float(points[member].mean()), "options": dataclasses.asdict(options)}
     path = out / f"policy-{seed}.npz"
     policy_file.save(path, PolicyFile(options.id, options.observation, layers, about))

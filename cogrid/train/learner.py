@@ -1,4 +1,4 @@
-"""The learner: independent PPO for one seed as pure functions, so that `jax.vmap` trains many."""
+"""The learner: independent PPO for one seed as pure functions, which the loop maps over many."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
-from cogrid.train.network import Network, flat, log_prob
+from cogrid.train.network import Network, Sight, log_prob
 from cogrid.train.options import Options, environment
 
 
 class Run(NamedTuple):
-    """The whole of training at one moment, as plain arrays; under `vmap` seeds are a leading axis."""
+    """The whole of training at one moment, as plain arrays; over many seeds they are a leading axis."""
 
     seed: Array  # ()
     update: Array  # () updates so far
@@ -29,13 +28,25 @@ class Run(NamedTuple):
 class Steps(NamedTuple):
     """What was played between two updates: T steps of B environments with n agents."""
 
-    obs: Array  # (T, B, n, …) what the agents saw before they acted
+    obs: Array  # (T, B, n, inputs) what the network saw before the agents acted
     actions: Array  # (T, B, n)
     log_probs: Array  # (T, B, n)
     values: Array  # (T, B, n)
     rewards: Array  # (T, B, n) with shaping
+    rest: Array  # (T, B, n) value of what follows a step at which the clock cut the episode off, else 0
     done: Array  # (T, B)
     score: Array  # (T, B) mean over the agents, without shaping
+    seen: Array | None = None  # (T, recorded, n, …) the observations themselves, of some environments
+
+
+class Batch(NamedTuple):
+    """What is learned from them, in rows: those of an environment lie together."""
+
+    obs: Array  # (B, T · n, inputs), in a minibatch (rows, inputs)
+    actions: Array  # (B, T · n) like all others
+    log_probs: Array
+    advantages: Array
+    targets: Array  # of the values
 
 
 class Recorded(NamedTuple):
@@ -65,7 +76,7 @@ class Learner:
         self.options = options
         self.recorded = recorded
         self.env = environment(options)
-        self.seen: tuple[int, ...] = self.env.observation_space(0).shape
+        self.sight = Sight(self.env.rules)
         terms = self.env.spec.game.rewards()
         self.score_terms = tuple(term.name for term in terms if not term.shaping)
         gradient_steps = options.updates * options.epochs * options.minibatches
@@ -75,14 +86,14 @@ class Learner:
         )
 
     def mean(self, tree: Any) -> Any:
-        """Over the devices."""
-        return jax.lax.pmean(tree, "envs") if self.options.devices > 1 else tree
+        """Over the devices that share the environments."""
+        return jax.lax.pmean(tree, "envs") if self.options.sharing > 1 else tree
 
     def begin(self, seed: Array) -> Run:
         """A fresh network in fresh environments."""
         for_network, for_envs = jax.random.split(jax.random.fold_in(jax.random.key(seed), 2**31))
-        inputs, actions = int(np.prod(self.seen)), len(self.env.action_names)
-        network = Network(for_network, inputs, self.options.hidden, actions)
+        actions = len(self.env.action_names)
+        network = Network(for_network, self.sight.inputs, self.options.hidden, actions)
         state, obs = self.env.jax_reset(jax.random.split(for_envs, self.options.num_envs))
         return Run(seed, jnp.zeros((), jnp.int32), network, self.optimizer.init(network), state, obs)
 
@@ -94,7 +105,7 @@ class Learner:
         """Play, then learn from it."""
         # Randomness is a function of the seed and the update: there is no key to keep.
         key = jax.random.fold_in(jax.random.key(run.seed), run.update)
-        if self.options.devices > 1:
+        if self.options.sharing > 1:
             key = jax.random.fold_in(key, jax.lax.axis_index("envs"))
         for_play, for_learning = jax.random.split(key)
         passed = run.update / self.options.updates
@@ -113,14 +124,26 @@ class Learner:
 
         def one(carry: tuple[EnvState, Array], key: Array) -> tuple[tuple[EnvState, Array], Steps]:
             state, obs = carry
-            logits, values = network(flat(obs, self.seen))
+            seen = self.sight(obs)
+            logits, values = network(seen)
             actions = jax.random.categorical(key, logits)
-            state, seen, rewards, done, infos = self.env.jax_step(state, actions)
-            steps = Steps(obs, actions, log_prob(logits, actions), values, rewards, done, self.score(infos))
-            return self.env.renew_fn(state, seen, done), steps
+            whole = obs[: self.recorded] if self.recorded else None
+            state, obs, rewards, done, infos = self.env.jax_step(state, actions)
+            rest, taken = self.rest(network, state, obs, done), log_prob(logits, actions)
+            steps = Steps(seen, actions, taken, values, rewards, rest, done, self.score(infos), whole)
+            return self.env.renew_fn(state, obs, done), steps
 
         (state, obs), steps = jax.lax.scan(one, (state, obs), jax.random.split(key, self.options.num_steps))
         return state, obs, steps
+
+    def rest(self, network: Network, state: EnvState, obs: Array, done: Array) -> Array:
+        """(B, n) the value of what agents see when the clock cuts their episode off, else 0.
+
+        Nobody sees the clock: without this, the same sight would be worth less late in an episode.
+        """
+        cut = done[:, None] & (jnp.ones_like(state.pos, bool) if state.ended is None else ~state.ended)
+        worth = lambda: jnp.where(cut, network(self.sight(obs))[1], 0.0)  # noqa: E731
+        return jax.lax.cond(done.any(), worth, lambda: jnp.zeros(cut.shape))
 
     def score(self, infos: dict[str, Any]) -> Array:
         """(…, ) points of a step without shaping, as the mean over the agents."""
@@ -128,15 +151,15 @@ class Learner:
 
     def learn(self, run: Run, steps: Steps, obs: Array, key: Array) -> tuple[Network, Any, Array]:
         """Several passes over the steps, in minibatches."""
-        _, last_values = run.network(flat(obs, self.seen))
+        _, last_values = run.network(self.sight(obs))
         advantages = self.advantages(steps, last_values)
-        batch = (steps, advantages, advantages + steps.values)
+        batch = self.batch(steps, advantages)
         bonus = self.options.entropy * (1.0 - run.update / self.options.updates)
 
         def minibatch(carry: tuple[Network, Any], members: Array) -> tuple[tuple[Network, Any], Array]:
             network, optimizer = carry
-            part = jax.tree.map(lambda x: x[:, members], batch)
-            gradients, entropy = jax.grad(self.loss, has_aux=True)(network, bonus, *part)
+            part = jax.tree.map(lambda x: x[members].reshape(-1, *x.shape[2:]), batch)
+            gradients, entropy = jax.grad(self.loss, has_aux=True)(network, bonus, part)
             gradients = self.mean(gradients)  # all devices take the same step
             changes, optimizer = self.optimizer.update(gradients, optimizer)
             return (optax.apply_updates(network, changes), optimizer), entropy
@@ -150,34 +173,39 @@ class Learner:
         (network, optimizer), entropy = jax.lax.scan(epoch, (run.network, run.optimizer), keys)
         return network, optimizer, entropy.mean()
 
+    @staticmethod
+    def batch(steps: Steps, advantages: Array) -> Batch:
+        """Environments lead; matrices of two axes are all that a CPU multiplies fast."""
+        parts = (steps.obs, steps.actions, steps.log_probs, advantages, advantages + steps.values)
+        return Batch(*(jnp.moveaxis(x, 1, 0).reshape(x.shape[1], -1, *x.shape[3:]) for x in parts))
+
     def advantages(self, steps: Steps, last_values: Array) -> Array:
-        """(T, B, n) generalised advantages. Truncation is treated as termination, as is usual here."""
+        """(T, B, n) generalised advantages; an episode that the clock cuts off would have gone on."""
         gamma, decay = self.options.gamma, self.options.gamma * self.options.gae_lambda
 
         def one(carry: tuple[Array, Array], step: tuple[Array, ...]) -> tuple[tuple[Array, Array], Array]:
             advantage, following = carry
-            rewards, values, done = step
+            rewards, values, rest, done = step
             goes_on = 1.0 - done[:, None]
-            error = rewards + gamma * goes_on * following - values
+            error = rewards + gamma * (goes_on * following + rest) - values
             advantage = error + decay * goes_on * advantage
             return (advantage, values), advantage
 
         start = (jnp.zeros_like(last_values), last_values)
-        played = (steps.rewards, steps.values, steps.done)
+        rewards = self.options.reward_scale * steps.rewards
+        played = (rewards, steps.values, steps.rest, steps.done)
         return jax.lax.scan(one, start, played, reverse=True)[1]
 
-    def loss(
-        self, network: Network, bonus: Array, steps: Steps, advantages: Array, targets: Array
-    ) -> tuple[Array, Array]:
+    def loss(self, network: Network, bonus: Array, batch: Batch) -> tuple[Array, Array]:
         """PPO's clipped loss with an entropy bonus, and the entropy."""
         options = self.options
-        logits, values = network(flat(steps.obs, self.seen))
-        ratio = jnp.exp(log_prob(logits, steps.actions) - steps.log_probs)
+        logits, values = network(batch.obs)
+        ratio = jnp.exp(log_prob(logits, batch.actions) - batch.log_probs)
         bounded = jnp.clip(ratio, 1.0 - options.clip, 1.0 + options.clip)
-        advantages = advantages - self.mean(advantages.mean())
+        advantages = batch.advantages - self.mean(batch.advantages.mean())
         advantages = advantages / (jnp.sqrt(self.mean(jnp.square(advantages).mean())) + 1e-8)
         policy_loss = -jnp.minimum(ratio * advantages, bounded * advantages).mean()
-        value_loss = 0.5 * jnp.square(values - targets).mean()
+        value_loss = 0.5 * jnp.square(values - batch.targets).mean()
         log_probs = jax.nn.log_softmax(logits)
         entropy = -(jnp.exp(log_probs) * log_probs).sum(axis=-1).mean()
         return policy_loss + options.value_loss * value_loss - bonus * entropy, entropy
@@ -187,5 +215,5 @@ class Learner:
         if not self.recorded:
             return None
         first, last = (jax.tree.map(lambda x: x[: self.recorded], state) for state in (first, last))
-        steps = jax.tree.map(lambda x: x[:, : self.recorded], steps)
-        return Recorded(first, steps.actions, steps.obs, steps.rewards, steps.done, last)
+        actions, rewards, done = (x[:, : self.recorded] for x in (steps.actions, steps.rewards, steps.done))
+        return Recorded(first, actions, steps.seen, rewards, done, last)

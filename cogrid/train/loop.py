@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +32,15 @@ def train(
     """Run all chunks that are left, with a checkpoint after each; a shadow replays a part of them."""
     started = time.perf_counter()
     there = place(options.devices, options.num_envs)
-    learner = Learner(options, min(RECORDED, there.size) if shadow else 0)
-    begin = jax.jit(jax.vmap(learner.begin), out_shardings=_shardings(there))
+    learner = Learner(options, min(RECORDED, options.num_envs // options.sharing) if shadow else 0)
+    shardings = Run(*(jax.sharding.NamedSharding(there.mesh, spec) for spec in specs(learner)[0]))
+    begin = jax.jit(over_seeds(learner.begin), out_shardings=shardings)
     if checkpoint:
         history, run = (
             checkpoint.history,
             checkpoints.restore(checkpoint, jax.eval_shape(begin, seeds(options))),
         )
-        run = jax.device_put(run, _shardings(there))
+        run = jax.device_put(run, shardings)
     else:
         history, run = History([], 0.0), begin(seeds(options))
     chunk, before = jax.jit(chunk_on(there, learner), donate_argnums=0), history.shadow
@@ -60,8 +62,8 @@ def train(
 
 def _refuse_divergence(run: Run, done: int) -> None:
     """A network of NaN or infinity learns nothing more, and nobody can play with it."""
-    leaves = [leaf.addressable_data(0) for leaf in jax.tree.leaves(run.network)]
-    if not all(np.isfinite(leaf).all() for leaf in leaves):
+    shards = [shard.data for leaf in jax.tree.leaves(run.network) for shard in leaf.addressable_shards]
+    if not all(np.isfinite(shard).all() for shard in shards):
         kept = f"the checkpoint after {done} chunks is kept" if done else "there is no checkpoint yet"
         raise FloatingPointError(
             f"the weights have become NaN or infinite; {kept}: try a lower --learning-rate."
@@ -86,19 +88,32 @@ def combined(before: ShadowReport | None, shadow: Shadow | None) -> ShadowReport
     )
 
 
-def _shardings(there: Placement) -> Run:
-    """Where a run lies, seeds leading: environments on the devices that play them, the rest on all."""
-    everywhere, spread = there.everywhere(), there.spread(1)
-    return Run(everywhere, everywhere, everywhere, everywhere, spread, spread)
+def specs(learner: Learner) -> tuple[Run, Log]:
+    """How a run and its log, seeds leading, are spread over the devices: by seeds, or by environments.
+
+    Environments lie on the devices that play them, and the rest is on all.
+    """
+    by_seed, whole = Placement.spec(0), jax.sharding.PartitionSpec()
+    if learner.options.sharing == 1:
+        recorded = Recorded(*[by_seed] * 6) if learner.recorded else None
+        return Run(*[by_seed] * 6), Log(by_seed, by_seed, recorded)
+    envs, state, steps = (Placement.spec(axis) for axis in (1, 2, 3))  # logs have (seeds, updates, T, B, …)
+    recorded = Recorded(state, steps, steps, steps, steps, state) if learner.recorded else None
+    return Run(whole, whole, whole, whole, envs, envs), Log(whole, whole, recorded)
 
 
 def chunk_on(there: Placement, learner: Learner) -> Callable[[Run], tuple[Run, Log]]:
-    """Every device plays its own environments; only means are exchanged."""
-    whole = jax.sharding.PartitionSpec()
-    run = Run(whole, whole, whole, whole, there.spec(1), there.spec(1))
-    state, steps = there.spec(2), there.spec(3)  # (seeds, updates, B, …) and (seeds, updates, T, B, …)
-    log = Log(whole, whole, Recorded(state, steps, steps, steps, steps, state) if learner.recorded else None)
-    return there.on_each(jax.vmap(learner.chunk), (run,), (run, log))
+    """Every device plays its own seeds or environments; of shared seeds only means are exchanged."""
+    run, log = specs(learner)
+    return there.on_each(over_seeds(learner.chunk), (run,), (run, log))
+
+
+def over_seeds(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function of one seed for all of them: side by side, or on a CPU one after the other.
+
+    A CPU multiplies the small matrices of several seeds together at half the speed of those of one.
+    """
+    return partial(jax.lax.map, function) if jax.default_backend() == "cpu" else jax.vmap(function)
 
 
 def replay_on_numpy(shadow: Shadow, recorded: Recorded | None) -> None:

@@ -1,12 +1,17 @@
-"""The network: an actor and a critic of two hidden layers each."""
+"""The network: an actor and a critic of two hidden layers each, and what they see of an observation."""
 
 from __future__ import annotations
+
+import math
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from cogrid.backend.array import Array
+from cogrid.core.rules import Rules
+from cogrid.core.varying import varying
 
 
 class Layer(eqx.Module):
@@ -43,16 +48,33 @@ class Network(eqx.Module):
         self.critic = layers(keys[1], 1, 1.0)
 
     def __call__(self, obs: Array) -> tuple[Array, Array]:
-        """Flat observations (…, inputs) -> logits (…, actions), values (…)."""
-        logits, values = obs, obs
+        """What is seen (…, inputs) -> logits (…, actions), values (…)."""
+        logits = values = obs.astype(jnp.float32)
         for actor, critic in zip(self.actor[:-1], self.critic[:-1], strict=True):
             logits, values = jnp.tanh(actor(logits)), jnp.tanh(critic(values))
         return self.actor[-1](logits), self.critic[-1](values)[..., 0]
 
 
-def flat(obs: Array, shape: tuple[int, ...]) -> Array:
-    """Observations (…, *shape) as float vectors."""
-    return obs.reshape(*obs.shape[: obs.ndim - len(shape)], -1).astype(jnp.float32)
+class Sight:
+    """What a network gets of an observation: the numbers that can change, as a vector."""
+
+    def __init__(self, rules: Rules) -> None:
+        """By the rules whose observations are seen."""
+        changing = varying(rules)
+        self.shape = changing.shape
+        self.numbers = np.flatnonzero(changing)  # (inputs,) of a flat observation
+        self.inputs = len(self.numbers)
+
+    def __call__(self, obs: Array) -> Array:
+        """(…, *shape) -> (…, inputs), as floats only when the network gets them."""
+        flat = obs.reshape(*obs.shape[: obs.ndim - len(self.shape)], -1)
+        return flat if flat.shape[-1] == self.inputs else flat[..., self.numbers]
+
+    def whole(self, weight: Array) -> Array:
+        """(inputs, outputs) weights of a first layer for flat observations as they are: 0 for the others."""
+        weights = np.zeros((math.prod(self.shape), weight.shape[1]), np.float32)
+        weights[self.numbers] = weight
+        return weights
 
 
 def log_prob(logits: Array, actions: Array) -> Array:

@@ -31,17 +31,20 @@ class Options:
     seeds: int = _option(3, "how many seeds learn side by side", 1, 10**4)
     first_seed: int = _option(0, "the first of them; the others follow it", -(10**9), 10**9)
     num_envs: int = _option(64, "environments of each seed", 1, 10**8)
-    devices: int = _option(1, "devices that share them, over all processes", 1, 10**6)
+    devices: int = _option(
+        1, "devices, over all processes: they share the seeds, or else each seed's environments", 1, 10**6
+    )
     num_steps: int = _option(128, "steps of every environment between two updates", 1, 10**6)
     chunk: int = _option(10, "updates between two checkpoints", 1, 10**6)
     epochs: int = _option(4, "passes over the steps in an update", 1, 10**4)
-    minibatches: int = _option(4, "gradient steps in a pass, each on its part of the environments", 1, 10**8)
+    minibatches: int = _option(16, "gradient steps in a pass, each on its part of the environments", 1, 10**8)
     hidden: int = _option(64, "width of the two hidden layers", 1, 2**15)
-    learning_rate: float = _option(1e-3, "of Adam, annealed to zero", 0)
+    learning_rate: float = _option(5e-4, "of Adam, annealed to zero", 0)
+    reward_scale: float = _option(0.1, "what rewards are multiplied by, for values of about 1", 0)
     gamma: float = _option(0.99, "discount of a step", 0, 1)
     gae_lambda: float = _option(0.95, "decay of the generalised advantages", 0, 1)
     clip: float = _option(0.2, "PPO's bound on how much the probability of an action changes", 0)
-    entropy: float = _option(0.02, "weight of the entropy bonus, annealed to zero", 0)
+    entropy: float = _option(0.1, "weight of the entropy bonus, annealed to zero", 0)
     value_loss: float = _option(0.5, "weight of the value loss", 0)
     max_gradient: float = _option(0.5, "norm that gradients are clipped to", 0)
     shaping: float = _option(
@@ -52,6 +55,11 @@ class Options:
     def updates(self) -> int:
         """Whole chunks that make at least the requested steps."""
         return -(-self.steps // (self.num_envs * self.num_steps * self.chunk)) * self.chunk
+
+    @property
+    def sharing(self) -> int:
+        """Devices that share the environments of a seed: one, where all have as many whole seeds."""
+        return self.devices if self.seeds % self.devices else 1
 
     @property
     def steps_of_chunk(self) -> int:
@@ -92,8 +100,8 @@ def check(options: Options) -> None:
         raise ValueError(
             f"observation is {options.observation!r}, but must be one of {', '.join(OBSERVATIONS)}."
         )
-    if options.num_envs % (options.minibatches * options.devices):
-        each = f" on each of {options.devices} devices" if options.devices > 1 else ""
+    if options.num_envs % (options.minibatches * options.sharing):
+        each = f" on each of {options.sharing} devices" if options.sharing > 1 else ""
         raise ValueError(
             f"num_envs {options.num_envs} cannot be split into {options.minibatches} minibatches{each}."
         )

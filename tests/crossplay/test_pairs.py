@@ -90,6 +90,19 @@ def test_the_command_writes_table_and_numbers(tmp_path: Path, capsys: pytest.Cap
     assert (content["id"], content["episodes"]) == (ROOM, 2)
 
 
+def test_the_zoo_plays_under_short_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("3", "clone"):
+        constant(tmp_path / f"Overcooked-CrampedRoom-{name}.npz", 6)
+    constant(tmp_path / "Overcooked-CounterCircuit-3.npz", 6)
+    monkeypatch.setattr("cogrid.zoo.FOLDER", tmp_path)
+    assert main(["crossplay", ROOM, "--players", "zoo", "random", "--episodes", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split() == ["zoo-3", "zoo-clone", "random"]
+    assert main(["crossplay", "Foraging-8x8-2p-3f-V0", "--players", "zoo"]) == 2
+    assert "the zoo has no policies for Foraging-8x8-2p-3f-V0" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -11,7 +11,6 @@ import pytest
 
 from cogrid.__main__ import main
 from cogrid.humans.games import check, read_games, replay_of
-from cogrid.replay import Replay
 from tests.humans.recordings import ROWS, played, write
 
 
@@ -71,24 +70,6 @@ def test_a_game_that_began_elsewhere_keeps_its_start(columns: dict[str, list[Any
     frames = list(replay_of(game).play())
     assert frames[0].state.agent_pos[0].tolist() == game.states[0]["players"][0]["position"][::-1]
     assert sum(frame.rewards[0] for frame in frames) == game.rewards.sum()
-
-
-def test_the_command_checks_and_writes(
-    columns: dict[str, list[Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = write(tmp_path / "a.pickle", columns)
-    assert main(["humans", str(file), "--out", str(tmp_path / "out")]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split() == ["CrampedRoom", "1", "120", "0"]
-    with np.load(tmp_path / "out" / "CrampedRoom.npz") as data:
-        assert data["obs"].shape[:2] == data["actions"].shape == (120, 2)
-        assert data["returns"][0] == data["rewards"].sum() > 0
-        assert data["returns"][-1] == data["rewards"][-1]
-        assert (data["game"] == 0).all()
-    (replay,) = (tmp_path / "out" / "replays").iterdir()
-    Replay.load(replay).verify("numpy")
-    changed = columns | {"reward": [1.0] * 120}
-    assert main(["humans", str(write(tmp_path / "b.pickle", changed))]) == 22
-    assert "step 0: reward" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["state", "layout_name", "cur_gameloop"])

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cogrid import zoo
 from cogrid.core.look import AGENTS
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.play import session as module
@@ -41,7 +42,7 @@ def test_a_page_is_greeted_with_all_that_it_shows() -> None:
     game, frame = json.loads(json.dumps(session.greet()))
     assert (game["kind"], game["id"], game["height"], game["width"], game["max"]) == ("game", ROOM, 4, 5, 400)
     assert (game["people"], game["partner"], game["paused"]) == ([0], "scripted", True)
-    assert (game["partners"], game["colours"]) == (["scripted", "random"], list(AGENTS[:2]))
+    assert (game["partners"], game["colours"]) == (["scripted", "random", *zoo.names(ROOM)], list(AGENTS[:2]))
     assert game["actions"] == ["up", "down", "left", "right", "interact", "noop"]  # toggle is of no use here
     assert (frame["kind"], frame["time"], frame["score"], frame["over"]) == ("frame", 0, "0", False)
     assert len(frame["views"]) == 20
@@ -224,7 +225,7 @@ def test_a_trained_partner(tmp_path) -> None:
     session = Session(ROOM, seed=0, speed=0, partner=file)
     assert session.greet()[0]["partner"] == "trained"
     game, _ = session.do({"do": "choose", "partner": "random"})
-    assert game["partners"] == ["scripted", "random", "trained"]
+    assert game["partners"] == ["scripted", "random", *zoo.names(ROOM), "trained"]
     session.do({"do": "choose", "partner": "trained"})
     act(session, "noop")
     assert session.replay().actions.tolist() == [[6, 4]]
@@ -234,6 +235,21 @@ def test_a_trained_partner(tmp_path) -> None:
         session.do({"do": "choose", "id": "Overcooked-CounterCircuit-V0"})
     assert session.id == ROOM
     assert session.replay().seed == 2
+
+
+def test_a_partner_of_the_zoo() -> None:
+    name = zoo.names(ROOM)[0]
+    session = Session(ROOM, seed=0, speed=0, partner=name)
+    assert session.greet()[0]["partner"] == name
+    act(session, "noop")
+    told = session.replay().metadata
+    assert (told["partner"], told["checkpoint"]["file"]) == (name, f"{name}.npz")
+    game, _ = session.do({"do": "choose", "partner": "random"})
+    assert (game["partner"], session.replay().metadata["checkpoint"]) == ("random", None)
+    game, _ = session.do({"do": "choose", "partner": name, "id": ARENA})  # none of its own
+    assert (game["partner"], game["partners"]) == ("random", ["random"])
+    with pytest.raises(ValueError, match=f"has no partner '{name}': choose scripted, random"):
+        Session("Overcooked-CounterCircuit-V0", partner=name)
 
 
 @pytest.mark.parametrize(

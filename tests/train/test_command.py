@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -23,14 +25,17 @@ if not HAS_JAX:
 import jax
 
 import cogrid
+from cogrid import policy_file, tapes
 from cogrid.__main__ import main as cogrid_main
+from cogrid.core.varying import varying
 from cogrid.envs import registry
 from cogrid.placement import place
 from cogrid.policies import policy_of
 from cogrid.replay import Replay
 from cogrid.train import checkpoints, command, loop
-from cogrid.train.learner import Learner, Recorded, Run, Steps
+from cogrid.train.learner import Batch, Learner, Recorded, Run, Steps
 from cogrid.train.options import Options, usual_observation
+from cogrid.train.settings import SETTINGS
 
 SMALL = (
     *("--steps", "96", "--num-envs", "4", "--num-steps", "8", "--chunk", "1", "--seeds", "2"),
@@ -160,9 +165,12 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
         (("--resume", "--gamma", "0.5"), "gamma was 0.99 when this run began and cannot become 0.5."),
         (("--resume", "--seeds", "3"), "seeds was 2 when this run began and cannot become 3."),  # the default
         (("--resume", "--out", "nowhere"), "there is no checkpoint in nowhere: start without --resume."),
-        (("--out", "new", "--num-envs", "6"), "num_envs 6 cannot be split into 4 minibatches."),
-        (("--out", "new", "--devices", "3"), "cannot be split into 4 minibatches on each of 3 devices."),
-        (("--out", "new", "--devices", "16"), "devices is 16, but JAX has 4."),
+        (("--out", "new", "--num-envs", "6"), "num_envs 6 cannot be split into 16 minibatches."),
+        (
+            ("--out", "new", "--devices", "3", "--seeds", "2"),
+            "cannot be split into 16 minibatches on each of 3 devices.",
+        ),
+        (("--out", "new", "--devices", "16", "--num-envs", "256"), "devices is 16, but JAX has 4."),
         (("--out", "new", "--join", "here:1"), "--join takes nothing, or the address of process 0,"),
         (("--out", "new", "--seeds", "0"), "seeds is 0, but must be from 1 to 10000."),
         (("--out", "new", "--first-seed", "1e30"), "first_seed is 1"),
@@ -356,14 +364,15 @@ def test_advantages_are_sums_of_discounted_errors() -> None:
     rewards, values = generator.normal(size=(2, length, batch, agents)).astype(np.float32)
     last = generator.normal(size=(batch, agents)).astype(np.float32)
     done = np.array([[0, 0], [0, 1], [0, 0], [0, 0], [0, 0]], bool)
-    options = Options()
+    rest = np.where(done[:, :, None], generator.normal(size=values.shape), 0).astype(np.float32)
+    options = Options(reward_scale=0.25)
     learner = Learner.__new__(Learner)
     learner.options = options
-    steps = Steps(None, None, None, values, rewards, done, None)
+    steps = Steps(None, None, None, values, rewards, rest, done, None)
     found = np.asarray(Learner.advantages(learner, steps, last))
     following = np.concatenate([values[1:], last[None]])
     goes_on = 1.0 - done[:, :, None]
-    errors = rewards + options.gamma * goes_on * following - values
+    errors = 0.25 * rewards + options.gamma * (goes_on * following + rest) - values
     expected = np.zeros_like(errors)
     for t in range(length):
         weight = np.ones((batch, 1))
@@ -371,6 +380,46 @@ def test_advantages_are_sums_of_discounted_errors() -> None:
             expected[t] += weight * errors[later]
             weight = weight * options.gamma * options.gae_lambda * goes_on[later]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("id", ["Overcooked-CrampedRoom-V0", "Goals-V0"])
+def test_only_those_whom_the_clock_cuts_off_have_a_rest(id: str) -> None:
+    """Nothing follows what an agent has ended itself, or an episode that goes on."""
+    learner = Learner(Options(id=id, observation=usual_observation(id), num_envs=3, minibatches=1, hidden=8))
+    run = jax.jit(learner.begin)(jax.numpy.int32(0))
+    state, done = run.state, jax.numpy.array([True, True, False])
+    if state.ended is not None:
+        state = state.evolve(ended=state.ended.at[1, 0].set(True))
+    values = np.array(run.network(learner.sight(run.obs))[1])
+    assert (np.abs(values) > 1e-6).all()
+    values[2] = 0
+    if state.ended is not None:
+        values[1, 0] = 0
+    found = jax.jit(learner.rest)(run.network, state, run.obs, done)
+    np.testing.assert_allclose(found, values, rtol=1e-5)
+    np.testing.assert_array_equal(
+        jax.jit(learner.rest)(run.network, state, run.obs, ~done & done), 0 * values
+    )
+
+
+def test_the_numbers_that_never_change_are_not_learned_from(tmp_path: Path) -> None:
+    """A network has no inputs for them; its policy file takes all of them, with weights of 0."""
+    assert main([*SMALL, "--observation", "lossless", "--out", str(tmp_path), "--shadow"]) == 0
+    env = cogrid.make("Overcooked-CrampedRoom-V0", observation="lossless")
+    weight, _ = policy_file.load(tmp_path / "policy-0.npz").layers[0]
+    changing = varying(env.rules).ravel()
+    assert weight.shape == (520, 8)
+    assert not weight[~changing].any()
+    np.testing.assert_array_equal(weight[changing], arrays(tmp_path)[".network.actor[0].weight"][0])
+
+
+def test_the_tapes_of_a_run_score_what_it_says(whole: Path) -> None:
+    recorded = tapes.load(whole / "tapes.npz")
+    means = json.loads((whole / "results.json").read_text())["score"]["by_seed"]
+    for backend in ("numpy", "jax"):
+        points = recorded.replay(backend)
+        np.testing.assert_array_equal(points, recorded.points, strict=True)
+        np.testing.assert_allclose(points.mean(axis=1), means, rtol=1e-6)
 
 
 def test_shaping_is_annealed_by_the_weight_in_the_state(whole: Path) -> None:
@@ -423,30 +472,68 @@ def test_steps_that_numpy_plays_otherwise_are_exit_code_22(
 
 def test_the_mean_of_gradients_is_the_gradient_of_all() -> None:
     """On two devices with half of the environments each; only the order of sums differs."""
-    small = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "hidden": 8}
+    small = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "hidden": 8, "seeds": 1}
     one, two = (Learner(Options(devices=devices, **small)) for devices in (1, 2))
     run = jax.jit(one.begin)(jax.numpy.int32(0))
     _, _, steps = jax.jit(one.play)(run.network, run.state, run.obs, jax.random.key(1))
     bonus = jax.numpy.float32(0.01)
     advantages = jax.random.normal(jax.random.key(2), steps.values.shape)
-    targets = advantages + steps.values
+    batch = one.batch(steps, advantages)
 
-    def gradient(learner: Learner, *batch: Any) -> Any:
-        return learner.mean(jax.grad(learner.loss, has_aux=True)(run.network, bonus, *batch)[0])
+    def gradient(learner: Learner, batch: Batch) -> Any:
+        rows = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
+        return learner.mean(jax.grad(learner.loss, has_aux=True)(run.network, bonus, rows)[0])
 
     there, whole = place(2, 4), jax.sharding.PartitionSpec()
-    apart = there.on_each(partial(gradient, two), (there.spec(1),) * 3, whole)
-    batch = (steps, advantages, targets)
-    found, expected = jax.jit(apart)(*batch), jax.jit(partial(gradient, one))(*batch)
+    apart = there.on_each(partial(gradient, two), (there.spec(0),), whole)
+    found, expected = jax.jit(apart)(batch), jax.jit(partial(gradient, one))(batch)
     for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         assert np.abs(theirs).max() > 1e-6
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-8)
 
 
-def test_several_devices_play_what_numpy_plays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*SMALL, "--devices", "2", "--out", str(tmp_path), "--shadow"]) == 0
-    assert "192 comparisons, 0 mismatches" in capsys.readouterr().out
+@pytest.mark.parametrize(("seeds", "comparisons"), [("1", 96), ("2", 192)])
+def test_several_devices_play_what_numpy_plays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seeds: str, comparisons: int
+) -> None:
+    """They share the environments of one seed, or have a whole seed each."""
+    assert main([*SMALL, "--seeds", seeds, "--devices", "2", "--out", str(tmp_path), "--shadow"]) == 0
+    assert f"{comparisons} comparisons, 0 mismatches" in capsys.readouterr().out
     assert checkpoints.load(tmp_path / "checkpoint.npz").options.devices == 2
+
+
+def test_seeds_on_devices_of_their_own_learn_what_they_learn_on_one(whole: Path, tmp_path: Path) -> None:
+    assert main([*SMALL, "--devices", "2", "--out", str(tmp_path)]) == 0
+    expected = arrays(whole)
+    for name, value in arrays(tmp_path).items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name, strict=True)
+
+
+def test_cores_become_devices_where_they_are_wanted(tmp_path: Path) -> None:
+    """In a process where JAX has not started; more than there are cores is a mistake."""
+    for devices, code in ((2, 0), (4096, 2)):
+        words = ["train", *SMALL, "--devices", str(devices), "--seeds", str(devices)]
+        text = f"""
+import os
+os.cpu_count = lambda: 2
+from cogrid.__main__ import main
+import sys; sys.exit(main({[*words, "--out", str(tmp_path / str(devices))]!r}))"""
+        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        assert ("devices is 4096, but JAX has" in done.stderr) == (code == 2)
+
+
+def test_an_environment_has_settings_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come before the defaults, and after what is given."""
+    ring, found = "Overcooked-CoordinationRing-V0", []
+    monkeypatch.setattr(command, "train", lambda options, *_: found.append(options) or sys.exit(3))
+    assert SETTINGS[ring]["entropy"] != Options.entropy
+    assert set(SETTINGS) <= set(cogrid.registered())
+    for given in ((), ("--entropy", "0.5")):
+        with pytest.raises(SystemExit, match="3"):
+            main([ring, *given, "--out", str(tmp_path)])
+    usual = Options(id=ring, observation=usual_observation(ring), **SETTINGS[ring])
+    assert found == [usual, dataclasses.replace(usual, entropy=0.5)]
 
 
 def test_any_world_can_be_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,8 +29,10 @@ def prepare(way: str, case: Case) -> Prepared:
     return _WAYS[way](case)
 
 
-def _played(case: Case, run: Callable[[], Any], end: Mapping[str, Any] | None = None) -> Prepared:
-    return _prepared("steps/s", speed(clock, clock.Pass(run), case.steps * case.batch), end or {})
+def _played(
+    case: Case, run: Callable[[], Any], end: Mapping[str, Any] | None = None, times: int = 1
+) -> Prepared:
+    return _prepared("steps/s", speed(clock, clock.Pass(run), case.steps * case.batch * times), end or {})
 
 
 def _play(case: Case) -> Prepared:
@@ -94,6 +96,34 @@ def _adapted(case: Case) -> Prepared:
         return state, obs, rewards[env.agents[0]]
 
     return _played(case, compiled.scan_drawn(step, start, *draws(case)))
+
+
+def _learn(case: Case) -> Prepared:
+    """Updates of cogrid.train's learner with the settings of JaxMARL's script: a seed for each device."""
+    import jax
+
+    from bench.peers.libraries.jaxmarl_ippo import SETTINGS
+    from cogrid.placement import place
+    from cogrid.train import loop
+    from cogrid.train.learner import Learner
+    from cogrid.train.options import Options
+
+    count = len(jax.devices())
+    options = Options(
+        id=case.id,
+        observation=case.spec.observation,
+        chunk=case.steps // SETTINGS["num_steps"],
+        seeds=count,
+        first_seed=case.seed,
+        devices=count,
+        **SETTINGS,
+    )
+    learner = Learner(options)
+    chunk = jax.jit(loop.chunk_on(place(count, options.num_envs), learner))
+    run = jax.jit(loop.over_seeds(learner.begin))(loop.seeds(options))
+    for _ in range(2):  # then it lies where it is needed
+        run, _ = chunk(run)
+    return _played(case, lambda: chunk(run), times=count)
 
 
 def _modelled(case: Case) -> Prepared:
@@ -240,6 +270,7 @@ _WAYS: Mapping[str, Callable[[Case], Prepared]] = {
     "drawn": _drawn,
     "staggered": functools.partial(_drawn, staggered=True),
     "adapter": _adapted,
+    "learn": _learn,
     "modelled": _modelled,
     "modelled drawn": _modelled_drawn,
     "sharded": _sharded,

@@ -1,0 +1,47 @@
+"""Datasets to learn from: recorded games of one environment as arrays in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cogrid import files
+from cogrid.replay import Replay
+
+
+def write_dataset(path: Path, id: str, replays: Sequence[Replay], observation: str) -> int:
+    """Write one file of an environment's games; the number of its steps.
+
+    id and observation, and for N steps in all: obs (N, n, …), actions (N, n), rewards (N,) mean over the
+    agents, returns (N,) of the rest of the game, game (N,), people (N, n) which agents were people.
+    """
+    names = ("obs", "actions", "rewards", "returns", "game", "people")
+    parts: dict[str, list[Any]] = {name: [] for name in names}
+    for number, replay in enumerate(replays):
+        played, length = replay.arrays(observation=observation), len(replay)
+        rewards = played["rewards"].mean(axis=-1)
+        people = _people(replay, played["actions"].shape[1])
+        parts["obs"].append(played["obs"][:-1])
+        parts["actions"].append(played["actions"])
+        parts["rewards"].append(rewards)
+        parts["returns"].append(np.cumsum(rewards[::-1], dtype=np.float32)[::-1])
+        parts["game"].append(np.full(length, number, np.int32))
+        parts["people"].append(np.tile(people, (length, 1)))
+    if len({array.shape[1:] for array in parts["obs"]}) > 1:
+        raise ValueError(
+            f"agents see boards of several sizes in these games of {id}: give those of one layout."
+        )
+    content = {name: np.concatenate(arrays) for name, arrays in parts.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with files.replacing(path) as file:
+        np.savez_compressed(file, id=id, observation=observation, **content)  # type: ignore[arg-type]
+    return len(content["game"])
+
+
+def _people(replay: Replay, agents: int) -> list[bool]:
+    """Which agents were people; all of them where the replay does not say."""
+    named = replay.metadata.get("people")
+    return [not isinstance(named, list) or agent in named for agent in range(agents)]

@@ -1,0 +1,18 @@
+"""The zoo: trained policies that come with the package, by name; they need no JAX."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def names(id: str | None = None) -> list[str]:
+    """Of all policies, or of those that were trained in one environment: its id and a seed, no version."""
+    found = sorted(path.stem for path in FOLDER.glob("*.npz"))
+    return [name for name in found if id is None or name.rpartition("-")[0] == id.rpartition("-")[0]]
+
+
+def find(name: str) -> Path:
+    """The file of the policy with that name; any other name is a path."""
+    return FOLDER / f"{name}.npz" if name in names() else Path(name)

@@ -1,0 +1,26 @@
+"""The command `python -m cogrid zoo`: the names of the trained policies that come with the package."""
+
+from __future__ import annotations
+
+import argparse
+
+from cogrid import policy_file, zoo
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command to a parser."""
+    parser.description = (
+        "Print the trained policies that come with the package: name, mean return of an episode with itself, "
+        "steps of training, observation. `play --partner`, `render --policy` and `crossplay --players` take "
+        "their names."
+    )
+    parser.add_argument("id", metavar="ID", nargs="?", help="only those of one environment")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print them."""
+    for name in zoo.names(options.id):
+        policy = policy_file.load(zoo.find(name))
+        score, steps = policy.about["score"], policy.about["options"]["steps"]
+        print(f"{name:36} {score:7.1f} {steps / 1e6:6.1f} M  {policy.observation}")

@@ -1,0 +1,110 @@
+"""The command `humans`: recordings and replays are checked, and become one dataset for each environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cogrid
+from cogrid.__main__ import main
+from cogrid.envs.overcooked.policies import ScriptedCooks
+from cogrid.replay import Recorder, Replay
+from tests.humans.recordings import played, write
+
+ROOM = "Overcooked-CrampedRoom-V0"
+
+
+@pytest.fixture(scope="module")
+def columns() -> dict[str, list[Any]]:
+    return played(120)
+
+
+def saved(path: Path, steps: int, layout: str = "CrampedRoom", **metadata: Any) -> Replay:
+    """A replay of scripted cooks, as the page saves one."""
+    env = cogrid.make(ROOM, max_steps=steps, layout=layout)
+    recorder, cooks = Recorder(env), ScriptedCooks(env.rules)
+    recorder.reset(seed=3)
+    while env.agents:
+        recorder.step(cooks.act(env.env_state))
+    replay = recorder.replay(metadata)
+    replay.save(path)
+    return replay
+
+
+def test_a_recording_becomes_replays_and_a_dataset(
+    columns: dict[str, list[Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "a.pickle", columns)
+    assert main(["humans", str(file), "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split() == [ROOM, "1", "120", "0"]
+    with np.load(tmp_path / "out" / f"{ROOM}.npz") as data:
+        assert (str(data["id"]), str(data["observation"])) == (ROOM, "features")
+        assert data["obs"].shape[:2] == data["actions"].shape == data["people"].shape == (120, 2)
+        assert data["returns"][0] == data["rewards"].sum() > 0
+        assert data["returns"][-1] == data["rewards"][-1]
+        assert (data["game"] == 0).all()
+        assert data["people"].all()
+    (replay,) = (tmp_path / "out" / "replays").iterdir()
+    Replay.load(replay).verify("numpy")
+    assert main(["humans", str(replay)]) == 0  # what was written can be read again
+    assert capsys.readouterr().out.splitlines()[1].split() == [ROOM, "1", "120", "0"]
+
+
+def test_a_game_that_differs_is_told_and_left_out(
+    columns: dict[str, list[Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "b.pickle", columns | {"reward": [1.0] * 120})
+    assert main(["humans", str(file), "--out", str(tmp_path / "out")]) == 22
+    assert "step 0: reward" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
+
+
+def test_games_of_the_page_go_the_same_way(
+    columns: dict[str, list[Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside a recording of the same kitchen; agent 1 was a script, and is marked as none of the people."""
+    (tmp_path / "games").mkdir()
+    replay = saved(tmp_path / "games" / "mine.replay.json.gz", 60, people=[0])
+    file = write(tmp_path / "a.pickle", columns)
+    command = ["humans", str(file), str(tmp_path / "games"), "--out", str(tmp_path / "out")]
+    assert main([*command, "--observation", "lossless"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split() == [ROOM, "2", "180", "0"]
+    with np.load(tmp_path / "out" / f"{ROOM}.npz") as data:
+        mine = data["game"] == 1
+        assert mine.sum() == 60
+        np.testing.assert_array_equal(data["actions"][mine], replay.actions)
+        np.testing.assert_array_equal(data["obs"][mine], replay.arrays(observation="lossless")["obs"][:-1])
+        assert data["people"][mine].tolist() == [[True, False]] * 60
+        assert data["people"][~mine].all()
+
+
+def test_a_replay_that_plays_otherwise_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.replay.json"
+    replay = saved(file, 40)
+    tape = replay.tape.translate(str.maketrans("4", "6"))  # nobody interacts
+    assert tape != replay.tape
+    file.write_text(file.read_text().replace(replay.tape, tape))
+    assert main(["humans", str(file), "--out", str(tmp_path / "out")]) == 22
+    out = capsys.readouterr().out.splitlines()
+    assert out[1].split() == [ROOM, "1", "40", "1"]
+    assert "mine.replay.json: the replay differs after step" in out[2]
+    assert not (tmp_path / "out").exists()
+
+
+def test_boards_of_several_sizes_are_no_one_dataset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Boards of one's own, whose replays have the same id."""
+    id = saved(tmp_path / "a.replay.json", 10, "XXPXX\nO  2O\nX1  X\nXDXSX").id
+    assert saved(tmp_path / "b.replay.json", 10, "XXPXXX\nO  2 O\nX1   X\nXDXSXX").id == id
+    command = ["humans", str(tmp_path), "--observation", "lossless", "--out", str(tmp_path / "out")]
+    assert main(command) == 2
+    assert f"boards of several sizes in these games of {id}" in capsys.readouterr().err
+
+
+def test_a_folder_without_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["humans", str(tmp_path)]) == 2
+    assert "holds no replays: their names end in .replay.json" in capsys.readouterr().err

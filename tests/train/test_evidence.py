@@ -1,0 +1,42 @@
+"""The committed results: their tapes score what they say, bit for bit on both backends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cogrid import policy_file, tapes, zoo
+from tests.support import BACKENDS, CLASSIC
+
+EVIDENCE = Path(__file__).parents[2] / "bench/evidence/training"
+
+
+def files(id: str) -> tuple[Path, Path]:
+    kitchen = id.split("-")[1]
+    return EVIDENCE / f"{kitchen}.json", EVIDENCE / f"{kitchen}.tapes.npz"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("id", CLASSIC)
+def test_tapes_replay_to_the_scores(id: str, backend: str) -> None:
+    results, recorded = json.loads(files(id)[0].read_text()), tapes.load(files(id)[1])
+    assert recorded.id == results["options"]["id"] == id
+    assert recorded.actions.shape == (results["options"]["seeds"], results["episodes"], 400, 2)
+    points = recorded.replay(backend)
+    np.testing.assert_array_equal(points, recorded.points, strict=True)
+    assert points.mean(axis=1, dtype=np.float64).tolist() == pytest.approx(results["score"]["by_seed"])
+
+
+@pytest.mark.parametrize("id", CLASSIC)
+def test_the_zoo_is_of_the_same_runs(id: str) -> None:
+    results = json.loads(files(id)[0].read_text())
+    options, scores = results["options"], results["score"]["by_seed"]
+    trained = [name for name in zoo.names(id) if not name.endswith("-clone")]
+    assert len(trained) == options["seeds"]
+    for name in trained:
+        about = policy_file.load(zoo.find(name)).about
+        assert about["options"] == options
+        assert about["score"] == scores[about["seed"] - options["first_seed"]]

@@ -1,0 +1,54 @@
+"""The zoo: its policies play as well as they say, where they were trained, without JAX."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cogrid
+from cogrid import policy_file, zoo
+from cogrid.__main__ import main
+from cogrid.crossplay.pairs import crossplay
+from cogrid.policies import policy_of
+from tests.support import CLASSIC
+
+#: Points by which the mean of a few episodes may differ from that of the 100 of the evaluation: a soup.
+INTERVAL = 20
+
+
+def test_every_classic_kitchen_has_policies() -> None:
+    assert all(len(zoo.names(id)) >= 3 for id in CLASSIC)
+    assert sorted(name for id in CLASSIC for name in zoo.names(id)) == zoo.names()
+    assert zoo.names("Overcooked-CrampedRoom-SingleAgent-V0") == []
+    assert sum(zoo.find(name).stat().st_size for name in zoo.names()) < 3_000_000
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_a_policy_scores_anew_what_it_says(name: str) -> None:
+    policy = policy_file.load(zoo.find(name))
+    last = "clone" if "accuracy" in policy.about else policy.about["seed"]  # a clone learned from people
+    assert name == f"{policy.id.removesuffix('-V0')}-{last}"
+    env = cogrid.make(policy.id, shadow=False)
+    points = crossplay(env, {"it": name}, episodes=6, seed=10_000).points  # seeds that nothing was chosen on
+    assert policy.about["score"] > 0
+    assert abs(points.mean() - policy.about["score"]) <= INTERVAL
+
+
+def test_names_are_policies() -> None:
+    env = cogrid.make(CLASSIC[0])
+    env.reset(seed=0)
+    name = zoo.names(CLASSIC[0])[0]
+    assert list(policy_of(name, env.rules, [1])(env.env_state)) == [1]
+    with pytest.raises(ValueError, match="a name of `python -m cogrid zoo`"):
+        policy_of(f"{name}0000", env.rules)
+
+
+def test_the_command_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["zoo"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == zoo.names()
+    assert main(["zoo", CLASSIC[0]]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == zoo.names(CLASSIC[0])
+    scores = [policy_file.load(zoo.find(name)).about["score"] for name in zoo.names(CLASSIC[0])]
+    np.testing.assert_allclose([float(line.split()[1]) for line in lines], scores, atol=0.05)
