@@ -41,8 +41,9 @@ class Spec:
 
     def __post_init__(self) -> None:
         """Check every field, so that a spec that exists is a valid one."""
-        if not isinstance(self.game, Game):
-            given = f"the class {self.game.__name__}" if isinstance(self.game, type) else brief(self.game)
+        game: Any = self.game  # whatever was given
+        if not isinstance(game, Game):
+            given = f"the class {game.__name__}" if isinstance(game, type) else brief(game)
             raise TypeError(f"the game of a spec is {given}: give a game, such as MyGame().")
         checked_integer("num_agents", self.num_agents, 1, 127)
         checked_integer("max_steps", self.max_steps, 1, MAX_TIME)
@@ -74,10 +75,10 @@ class Spec:
             )
 
     def _check_actions(self) -> None:
-        if isinstance(self.game.actions, str):
+        own: Any = self.game.actions  # a comma may be missing
+        if isinstance(own, str):
             raise TypeError(
-                f"{type(self.game).__name__}.actions is the text {self.game.actions!r}: write a tuple, "
-                "also of one."
+                f"{type(self.game).__name__}.actions is the text {own!r}: write a tuple, also of one."
             )
         names = [action.name for action in self.actions]
         for name in self.game.actions:
