@@ -43,8 +43,8 @@ class Spec:
         """Check every field, so that a spec that exists is a valid one."""
         game: Any = self.game  # whatever was given
         if not isinstance(game, Game):
-            given = f"the class {game.__name__}" if isinstance(game, type) else brief(game)
-            raise TypeError(f"the game of a spec is {given}: give a game, such as MyGame().")
+            what = f"the class {game.__name__}" if isinstance(game, type) else brief(game)
+            raise TypeError(f"the game of a spec is {what}: give a game, such as MyGame().")
         checked_integer("num_agents", self.num_agents, 1, 127)
         checked_integer("max_steps", self.max_steps, 1, MAX_TIME)
         checked_integer("window", self.window, 1, 127)
