@@ -12,7 +12,6 @@ def main(arguments: list[str] | None = None) -> int:
         # Imported in here, so that Ctrl-C is handled from the first moment on.
         from bench.commands.parser import parse
         from bench.exit_codes import Code, NoDevice, UsageError
-        from cogrid.files import in_words
     except KeyboardInterrupt:
         print("bench: interrupted.", file=sys.stderr)
         return 130
@@ -32,6 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Code.CLOSED
     except OSError as error:  # an unwritable folder, a full disk
+        from cogrid.files import in_words  # here, because --help needs nothing of cogrid
+
         print(f"bench: {in_words(error)}", file=sys.stderr)
         return Code.USAGE
     except KeyboardInterrupt as interrupt:  # its text says how to go on
