@@ -102,7 +102,7 @@ class NumpyBackend:
         """All pairs in one table."""
         n = pos.shape[-1]
         there = places[..., None] == pos[..., None, None, :]  # (*B, k, C, n)
-        return np.where(there, np.arange(n, dtype=np.int8), np.int8(n)).min(axis=-1)
+        return np.where(there, _numbers(n), np.int8(n)).min(axis=-1)
 
     def least(self, values: Any, empty: int) -> Any:
         """The bare ufunc; the method of the same name wraps it twice."""
@@ -169,6 +169,12 @@ class NumpyBackend:
 def _others(n: int) -> np.ndarray[Any, Any]:
     """(n, n) who is another one."""
     return ~np.eye(n, dtype=bool)
+
+
+@functools.cache
+def _numbers(n: int) -> np.ndarray[Any, Any]:
+    """(n,) the numbers of the agents."""
+    return np.arange(n, dtype=np.int8)
 
 
 def _flat(grid: Any, index: Any) -> Any:

@@ -59,6 +59,7 @@ def _is_scattered(answer: Any) -> bool:
 
 
 FLAG = Kind(_is_integer, "True or False")
+INTEGER = Kind(_is_integer, "a whole number")
 COUNT = Kind(lambda answer: _is_integer(answer) and 0 <= answer < 2**31, "a whole number from 0 on")
 NAME = Kind(lambda answer: isinstance(answer, str) and bool(answer), "a name")
 PAINT = Kind(_is_paint, "a mapping of planes to whole numbers from 0 to 255")
@@ -95,7 +96,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, ...], Kind]] = MappingProxyType(
         "item_name": (("item",), NAME),
         "walkable": (("thing",), FLAG),
         "spawn": (("thing",), FLAG),
-        "remaining": (("thing",), COUNT),
+        "remaining": (("thing",), INTEGER),
         "kind": (("thing",), NAME),
         "glyph": (("thing",), GLYPH),
         "shows": (("thing",), SHOWN),

@@ -73,7 +73,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "item_name": (None, "None for item 'coat': return a name"),
     "walkable": ((), r"\(\) for thing '\w+': return True or False"),
     "spawn": ([], r"\[\] for thing '\w+': return True or False"),
-    "remaining": (-1, r"-1 for thing '\w+': return a whole number from 0 on"),
+    "remaining": (None, r"None for thing '\w+': return a whole number"),
     "scattered": (("wall", 2.0), r"\('wall', 2.0\): return None or a thing and its density from 0 to 1"),
     "kind": (3, r"3 for thing '\w+': return a name"),
     "glyph": ("lamp", r"'lamp' for thing '\w+': return two characters"),

@@ -62,8 +62,12 @@ def test_recipes_are_drawn_where_they_can_be_read() -> None:
 
 def test_a_batch_shows_the_slots_of_each() -> None:
     env, state = orders()
+    known = env.rules.slots
     fresh, _ = env.reset_fn(np.arange(12, dtype=np.uint32).reshape(6, 2))
-    slots = np.arange(18).reshape(6, 3) * 7 % len(env.rules.slots.things)
+    can_be = [
+        [t for t, thing in enumerate(known.things) if (name, thing) in known.can_be] for name in known.names
+    ]
+    slots = np.array([[able[(3 * k + s) * 7 % len(able)] for s, able in enumerate(can_be)] for k in range(6)])
     many = env.replace(fresh, slots=slots)
     images = picture(env.rules, many, 8)
     assert len(np.unique(images.reshape(6, -1), axis=0)) == 6
