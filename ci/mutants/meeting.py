@@ -15,10 +15,15 @@ MEETING = Topic(
         Mutant(
             "agents hide nobody",
             AIMING,
-            "(things < rules.n_walkable) & (other == n)",
-            "things < rules.n_walkable",
+            "seen[..., row, :] < rules.n_walkable, best",
+            "(seen[..., row, :] < rules.n_walkable) | (seen[..., row, :] >= rules.n_things), best",
         ),
-        Mutant("walls hide nobody", AIMING, "clear = clear & open_[..., row, :]", "pass"),
+        Mutant(
+            "walls hide nobody",
+            AIMING,
+            "seen[..., row, :] < rules.n_walkable, best",
+            "seen[..., row, :] < rules.n_things, best",
+        ),
         Mutant("beams go right before left", AIMING, "(-1 if lane % 2 else 1)", "(1 if lane % 2 else -1)"),
         Mutant(
             "left and right before up and down",

@@ -36,8 +36,8 @@ VIEWS = Topic(
         Mutant(
             "others' facings do not turn",
             PLANES_FILE,
-            "[_table(rules, facing - UP) for facing in range(4)]",
-            "[_table(rules, 0)] * 4",
+            "[paint_table(rules, facing - UP) for facing in range(4)]",
+            "[paint_table(rules, 0)] * 4",
         ),
         Mutant(
             "windows are mirrored",
