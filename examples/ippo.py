@@ -44,7 +44,7 @@ class Settings:
     num_envs: int = 64  # of each seed
     num_steps: int = 128  # of every environment between two updates
     epochs: int = 4  # passes over the steps in an update
-    minibatches: int = 16  # gradient steps in a pass
+    minibatches: int = 16  # gradient steps in a pass, each on its share of num_envs
     hidden: int = 64  # width of the two hidden layers
     learning_rate: float = 5e-4  # of Adam, annealed to zero
     reward_scale: float = 0.1  # for values of about 1
@@ -313,6 +313,8 @@ def main() -> None:
     )
     given = vars(parser.parse_args())
     out, settings = given.pop("out"), Settings(**given)
+    if settings.num_envs % settings.minibatches:
+        parser.error(f"num_envs {settings.num_envs} cannot be split into {settings.minibatches} minibatches.")
     run, _ = train(settings)
     for seed, points in enumerate(evaluate(settings, run.network)):
         print(f"seed {seed}: {points.mean():.1f} ± {points.std():.1f} points an episode")
