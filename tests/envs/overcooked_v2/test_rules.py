@@ -211,10 +211,25 @@ XOXXX
 def test_the_dish_rule_counts_hands_as_before_and_pots_as_left(
     backend: str, held: Any, pot: Pot, facing: str, paid: float
 ) -> None:
-    env = cogrid.make("OvercookedV2-CrampedRoom-V0", backend, layout=DISHES, shaping=1.0, observation="none")
+    assert paid_for_a_dish(backend, DISHES, held, {1: pot}, facing) == paid
+
+
+@each_backend
+def test_a_dish_that_was_in_a_hand_is_meant_for_the_pot_that_is_left(backend: str) -> None:
+    """Agent 1 plates the soup of one pot; the other pot is in use, and the dish of before counts for it."""
+    pots = {1: Pot(("onion",) * 3, 0), 9: Pot(("onion",), -1)}
+    two = DISHES.replace("X1 2X", "X1 2P")
+    assert paid_for_a_dish(backend, two, "dish", pots, "up") == 0.0
+    assert paid_for_a_dish(backend, two, None, pots, "right") == 3.0
+
+
+def paid_for_a_dish(backend: str, board: str, held: Any, pots: dict[int, Pot], facing: str) -> float:
+    """What agent 2 is paid for taking a dish while agent 1 interacts."""
+    env = cogrid.make("OvercookedV2-CrampedRoom-V0", backend, layout=board, shaping=1.0, observation="none")
     fresh, _ = env.reset_fn(keys(0, 1)[0])
     cells, symbols = np.array(fresh.cells), env.spec.symbols
-    cells[1] = symbols.number[pot]
+    for cell, pot in pots.items():
+        cells[cell] = symbols.number[pot]
     state = env.replace(
         fresh,
         cells=cells,
@@ -222,7 +237,7 @@ def test_the_dish_rule_counts_hands_as_before_and_pots_as_left(
         agent_dir=np.array([FACING[facing], FACING["up"]]),
     )
     rewards = env.step_fn(state, np.array([INTERACT, INTERACT], np.int32))[2]
-    assert float(np.asarray(rewards)[1]) == paid
+    return float(np.asarray(rewards)[1])
 
 
 def test_agents_see_the_ingredients_in_orders_of_their_own() -> None:
