@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -470,7 +470,7 @@ def _named(names: str | Sequence[str] | None, n: int) -> list[AgentID]:
                 f"agent_names={brief(names)} must be the first agent's name, such as 'agent_0', or {n} names."
             )
         return [f"{names[:-1]}{k}" for k in range(n)]
-    given = list(names)
+    given = list(names) if isinstance(names, Iterable) else []
     if len(given) != n or len({*map(str, given)}) != n or not all(isinstance(name, str) for name in given):
         raise ValueError(f"agent_names={brief(names)} must be {n} different names, or 'agent_0'.")
     return given

@@ -671,7 +671,7 @@ def test_named_agents_pass_pettingzoo_and_record() -> None:
     assert recorder.replay().actions.tolist() == [[INTERACT, LEFT]] * 5
 
 
-@pytest.mark.parametrize("names", ["cook", "", ["ann"], ["ann", "ann"], ["ann", 1], ["a", "b", "c"]])
+@pytest.mark.parametrize("names", ["cook", "", ["ann"], ["ann", "ann"], ["ann", 1], ["a", "b", "c"], 5])
 def test_bad_names_are_refused(names: Any) -> None:
     with pytest.raises(ValueError, match="agent_names="):
         cogrid.make("Overcooked-CrampedRoom-V0", agent_names=names)

@@ -29,8 +29,9 @@ def held(env: Any, name: str, call: Any, meanwhile: Any) -> list[Any]:
     function = getattr(env, name)
 
     def slow(*arguments: Any) -> Any:
-        inside.set()
-        go_on.wait()
+        if not inside.is_set():  # only the first: a second one, were it let in, would wait for itself
+            inside.set()
+            go_on.wait()
         return function(*arguments)
 
     setattr(env, name, slow)

@@ -42,8 +42,8 @@ CHANCE = Topic(
         Mutant(
             "all agents share one draw",
             "cogrid/core/interaction.py",
-            "rows[i], events.drawn[..., me]",
-            "rows[i], events.drawn[..., :1]",
+            "events.drawn[..., who])",
+            "events.drawn[..., :1])",
         ),
         Mutant(
             "the first cell is never chosen",

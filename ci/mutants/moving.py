@@ -7,6 +7,7 @@ from .planting import Mutant, Topic
 MOVEMENT_FILE = "cogrid/core/movement.py"
 ENTERING_FILE = "cogrid/core/entering.py"
 STEP = "cogrid/core/step.py"
+RULES_FILE = "cogrid/core/rules.py"
 LEAVING_FILE = "cogrid/core/leaving.py"
 PLANES = "cogrid/core/planes.py"
 
@@ -62,7 +63,10 @@ ENTERING = Topic(
             "cells=state.cells",
         ),
         Mutant(
-            "out of range is the last action", STEP, "type(rules.out_of_range)", "type(rules.n_actions - 1)"
+            "out of range is the last action",
+            RULES_FILE,
+            'np.array(self.out_of_range, f"u{size}")',
+            'np.array(self.n_actions - 1, f"u{size}")',
         ),
         Mutant("all move before they act", STEP, "if rules.moves_first else", "if True else"),
         Mutant(

@@ -14,7 +14,7 @@ from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.autoreset import restarted
-from cogrid.core.observation import observer
+from cogrid.core.observation import observe_each, observer
 from cogrid.core.report import action_mask
 from cogrid.core.reset import reset as first_state
 from cogrid.core.rewards import terms
@@ -144,20 +144,23 @@ def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool, numbers: tuple
     def by_agent(values: Array) -> ByAgent:
         return {name: values[i] for i, name in enumerate(names)}
 
+    def seen(state: EnvState) -> ByAgent:
+        return dict(zip(names, observe_each(rules, state), strict=True))
+
     def reset(key: Array) -> tuple[ByAgent, EnvState]:
-        state, obs = pure.reset(key)
-        return by_agent(obs), state
+        state, _ = pure.reset(key)
+        return seen(state), state
 
     def step_env(key: Array, state: EnvState, actions: dict[str, Array]) -> StepResult:
         joint = rules.xp.stack([rules.xp.asarray(actions[name]) for name in names])
         if not own_order:
             known = (joint >= 0) & (joint < len(numbers))
             joint = rules.lookup(table, rules.xp.where(known, joint, len(numbers)).astype(np.int32))
-        state, obs, rewards, done, infos = step_fn(state, joint)
+        state, _, rewards, done, infos = step_fn(state, joint)
         ends = rules.xp.full(rules.n_agents, done) if state.ended is None else state.ended | done
         if split:
             infos = {**infos, "shaped_reward": by_agent(infos["shaped_reward"])}
-        return by_agent(obs), state, by_agent(rewards), by_agent(ends) | {"__all__": done}, infos
+        return seen(state), state, by_agent(rewards), by_agent(ends) | {"__all__": done}, infos
 
     def begun(last: EnvState, words: Array) -> EnvState:
         # as everywhere, an annealed weight outlives the episode
@@ -170,10 +173,10 @@ def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool, numbers: tuple
             state = restarted(rules, last, done, begun, rules.backend.words(key))
         else:
             state = restarted(rules, last, done, lambda last, begin: begin, begin)
-        return by_agent(pure.observe(state)), state, rewards, dones, infos
+        return seen(state), state, rewards, dones, infos
 
     def get_obs(state: EnvState) -> ByAgent:
-        return by_agent(pure.observe(state))
+        return seen(state)
 
     def get_avail_actions(state: EnvState) -> ByAgent:
         mask = action_mask(rules, state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import operator
 import os
 from collections.abc import Callable
@@ -19,6 +20,10 @@ from cogrid.backend.array import as_array, lift
 _IN_BOUNDS = lax.GatherScatterMode.PROMISE_IN_BOUNDS
 #: Agents up to whose number a GPU chooses one by one: what is put together, and what is written.
 _FEW_COLUMNS, _FEW_WRITES = 4, 2
+#: Runs of a table up to whose number a GPU compares and adds.
+_FEW_RUNS = 4
+#: Bytes of all rows together up to which a CPU reads them as they are.
+_FEW_BYTES = 2048
 
 
 class JaxBackend:
@@ -30,9 +35,10 @@ class JaxBackend:
     def __init__(self) -> None:
         self._process: int | None = None  # the one in which an environment first ran
 
-    def index_dtype(self, size: int) -> np.dtype[Any]:
-        """The narrowest signed type: bytes moved are what a compiled step pays for."""
-        narrow = (t for t in (np.int8, np.int16, np.int32) if size - 1 <= np.iinfo(t).max)
+    def index_dtype(self, size: int, negatives: bool = True) -> np.dtype[Any]:
+        """The narrowest type: bytes moved are what a compiled step pays for."""
+        types = (np.int8, np.int16, np.int32) if negatives else (np.uint8, np.uint16, np.uint32)
+        narrow = (t for t in types if size - 1 <= np.iinfo(t).max)
         return np.dtype(next(narrow))
 
     def lookup(self, table: Any, index: Any) -> Any:
@@ -57,38 +63,37 @@ class JaxBackend:
             after = self.lookup(table, self.pick(array, index))
             return array.at[..., index].set(after, mode=_IN_BOUNDS, unique_indices=True)
 
-        return _on_cpu_else(few, lambda array: self.lookup(table, array), array)
+        runs = _runs(table)
+
+        def looked_up(array: Any) -> Any:
+            return self.lookup(table, array)
+
+        def raised(array: Any) -> Any:
+            return _raised(runs, array)
+
+        return _on_cpu_else(few, raised if len(runs) <= _FEW_RUNS else looked_up, array)
 
     def lookup_bytes(self, table: Any, index: Any) -> Any:
-        """Rows in words of several bytes: on a CPU a gather copies element by element."""
-        return _bytes(self.lookup(_words(table), index), table.shape[1])
+        """On a CPU many rows are read word by word; a few are so little work that XLA wakes no thread."""
+        if table.shape[1] == 4:
+            words = np.ascontiguousarray(table).view("<u4")[:, 0]  # a row is one word
+            return lax.bitcast_convert_type(self.lookup(words, index), np.uint8)
 
-    def rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
-        """For a batch as below; alone as defined: that is so little work for XLA that it wakes no thread."""
-        if board.ndim > 1:
-            return self._many_rows(table, board, mine, own)
+        def plain(index: Any) -> Any:
+            return self.lookup(table, index)
 
-        @jax.custom_batching.custom_vmap
-        def alone(board: Any, mine: Any, own: Any) -> Any:
-            return self.lookup(table, jnp.where(own, mine[:, None], board[None, :]))
+        def read(index: Any) -> Any:
+            if index.size * table.shape[1] <= _FEW_BYTES:
+                return plain(index)
+            return _on_cpu_else(functools.partial(_cut, table), plain, index)
 
-        @alone.def_vmap
-        def many(size: int, batched: list[bool], *values: Any) -> tuple[Any, bool]:
-            pairs = zip(values, batched, strict=True)
-            full = [v if is_batched else jnp.broadcast_to(v, (size, *v.shape)) for v, is_batched in pairs]
-            return self._many_rows(table, *full), True
+        return self.at_once(read, index)
 
-        return alone(board, mine, own)
-
-    def _many_rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
-        """The board's rows are read once for all agents, in words of several bytes, and then chosen from.
-
-        On a CPU a gather copies element by element, and would be repeated inside of the choice.
-        """
-        words = _words(table)
-        shared, special = _apart(self.lookup(words, board)), _apart(self.lookup(words, mine))
-        chosen = jnp.where(_apart(own)[..., None], special[..., None, :], shared[..., None, :, :])
-        return _bytes(chosen, table.shape[1])
+    def own_boards(self, board: Any, mine: Any, pos: Any, cells: int) -> Any:
+        """As defined."""
+        board = board[..., :cells] if board.shape[-1] > cells else board
+        own = lift(np.arange(cells, dtype=pos.dtype), pos.ndim + 1) == pos[..., None]  # (*B, n, cells)
+        return jnp.where(own, mine[..., None], board[..., None, :])
 
     def at(self, grid: Any, index: Any) -> Any:
         """Entries of the last axis."""
@@ -113,10 +118,11 @@ class JaxBackend:
         mine = lift(np.isin(np.arange(size), index), array.ndim)
 
         def scatter(array: Any, value: Any) -> Any:
-            return array.at[..., index].set(value, mode=_IN_BOUNDS, unique_indices=True)
+            places = jnp.broadcast_to(index.astype(np.int32), (*array.shape[:-1], len(index)))
+            return _over_batch(_write, array.ndim)(array, places, value)
 
         def choose(array: Any, value: Any) -> Any:
-            return jnp.where(mine, self.pick(value, source), array)
+            return jnp.where(mine, value if len(index) == 1 else self.pick(value, source), array)
 
         return _on_cpu_else(scatter, choose, array, value)
 
@@ -158,6 +164,18 @@ class JaxBackend:
             for i in range(numbers.size)
         )
         return functools.reduce(operator.or_, found)
+
+    def give_way(self, test: Callable[[list[Any], list[Any]], Any], pos: Any, want: Any) -> Any:
+        """As defined."""
+        return jnp.where(self.any_other(test, pos, want), pos, want)
+
+    def are_apart(self, places: Any) -> bool:
+        """A compiled step looks at no values."""
+        return False
+
+    def either(self, test: Any, then: Any, otherwise: Any) -> Any:
+        """As defined."""
+        return jnp.where(test[..., None], then, otherwise)
 
     def who(self, places: Any, pos: Any) -> Any:
         """One after the other, from the last, as in `any_other`."""
@@ -262,18 +280,29 @@ class JaxBackend:
             )
 
 
-def _words(table: Any) -> Any:
-    """A byte table as one of words as wide as its rows allow; odd rows are filled up with zeros."""
-    if table.shape[1] % 2:
-        table = np.pad(table, ((0, 0), (0, -table.shape[1] % 4)))
-    size = 4 if table.shape[1] % 4 == 0 else 2
-    return np.ascontiguousarray(table).view(f"<u{size}")
+def _cut(table: Any, index: Any) -> Any:
+    """Rows of a byte table, (*index, bytes), as XLA's CPU compiler turns them into a few wide copies.
 
-
-def _bytes(words: Any, length: int) -> Any:
-    """Rows of words as rows of so many bytes, without what filled them up."""
-    rows = lax.bitcast_convert_type(words, np.uint8).reshape(*words.shape[:-1], -1)
-    return rows if rows.shape[-1] == length else rows[..., :length]
+    A gather of bytes is a load and a store for each of them. Here every byte of the result gathers the word
+    that it lies in and shifts it, by an amount that is known once the loop over a row is unrolled: then LLVM
+    sees that neighbours are parts of the same word, and copies up to 16 bytes at once. The numbers of the
+    rows are added to the amounts, without any effect, because XLA would compute a constant outside of the
+    loop, where LLVM does not see it. With a power of two rows nothing is left of the check of bounds.
+    """
+    (rows, length), size = table.shape, np.dtype(np.uint32).itemsize
+    most = 1 << (rows - 1).bit_length()
+    wide = np.pad(table, ((0, most - rows), (0, -length % size)))
+    words = jnp.asarray(np.ascontiguousarray(wide).view("<u4"))
+    unsigned = index.astype(np.uint8 if most <= 256 else np.uint32)
+    if most != 256:
+        unsigned = unsigned & unsigned.dtype.type(most - 1)
+    each = jnp.broadcast_to(unsigned[..., None, None], (*index.shape, size, 1))
+    numbers = lax.GatherDimensionNumbers((index.ndim,), (0,), (0,))
+    found = lax.gather(words, each, numbers, (1, words.shape[1]), mode=_IN_BOUNDS)  # (*index, words, size)
+    which = lax.broadcasted_iota(np.uint32, found.shape, index.ndim + 1)
+    which = (which + unsigned.astype(np.uint32)[..., None, None] * np.uint32(size)) % np.uint32(size)
+    bytes_ = (found >> (which * np.uint32(8))).astype(np.uint8).reshape(*index.shape, -1)
+    return bytes_[..., :length]
 
 
 def _on_cpu_else(here: Callable[..., Any], elsewhere: Callable[..., Any], *values: Any) -> Any:
@@ -283,11 +312,6 @@ def _on_cpu_else(here: Callable[..., Any], elsewhere: Callable[..., Any], *value
     is updated, and computes what it can fuse with its neighbours for nothing.
     """
     return lax.platform_dependent(*values, cpu=here, default=elsewhere)
-
-
-def _apart(value: Any) -> Any:
-    """The value, computed by itself on a CPU; elsewhere it is better made where it is used."""
-    return _on_cpu_else(lax.optimization_barrier, lambda same: same, value)
 
 
 @functools.lru_cache(maxsize=256)
@@ -345,6 +369,23 @@ def _through_words(*values: Any) -> tuple[Any, ...]:
         lax.bitcast_convert_type((words[i] >> first).astype(f"u{bits // 8}"), value.dtype)
         for value, (i, first, bits) in zip(values, places, strict=True)
     )
+
+
+def _runs(table: np.ndarray[Any, Any]) -> list[tuple[int, int, int]]:
+    """Where a table is not what it is looked up by: the first and the last of a run, and what it adds."""
+    added = table.astype(np.int64) - np.arange(len(table))
+    ends = [0, *(np.flatnonzero(np.diff(added)) + 1).tolist(), len(added)]
+    runs = [(first, end - 1, int(added[first])) for first, end in itertools.pairwise(ends)]
+    return [run for run in runs if run[2]]
+
+
+def _raised(runs: list[tuple[int, int, int]], array: Any) -> Any:
+    """The lookup as comparisons: what is looked up in a table, XLA does not write where it was read."""
+    kind, result = array.dtype.type, array
+    for first, last, added in runs:
+        inside = (array >= kind(first)) & (array <= kind(last))
+        result = jnp.where(inside, array + kind(added), result)
+    return result
 
 
 def _over_batch(function: Callable[..., Any], ndim: int) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ class NumpyBackend:
     name = "numpy"
     xp: Any = np
 
-    def index_dtype(self, size: int) -> np.dtype[Any]:
+    def index_dtype(self, size: int, negatives: bool = True) -> np.dtype[Any]:
         """Always `intp`: NumPy converts any other index to it first, which costs more than the bytes."""
         return np.dtype(np.intp)
 
@@ -39,9 +39,14 @@ class NumpyBackend:
         """NumPy copies a row at once."""
         return table.take(index, axis=0)
 
-    def rows(self, table: Any, board: Any, mine: Any, own: Any) -> Any:
-        """As defined: NumPy copies a row at once."""
-        return table.take(np.where(own, mine[..., None], board[..., None, :]), axis=0)
+    def own_boards(self, board: Any, mine: Any, pos: Any, cells: int) -> Any:
+        """A board for each agent, written into: a sixth of the time of a choice."""
+        n, spots = mine.shape[-1], board.shape[-1]
+        index = board[..., None, :].repeat(n, axis=-2)  # (*B, n, spots)
+        alone = board.ndim == 1
+        first = _begins(n, spots) if alone else np.arange(0, index.size, spots).reshape(mine.shape)
+        index.reshape(-1)[first + pos] = mine
+        return index if spots == cells else index[..., :cells]
 
     def at(self, grid: Any, index: Any) -> Any:
         """Entries of the last axis."""
@@ -97,6 +102,26 @@ class NumpyBackend:
             return test(list(values), [value[..., ::-1] for value in values])
         pairs = test([value[..., :, None] for value in values], [value[..., None, :] for value in values])
         return np.logical_or.reduce(pairs & _others(n), axis=-1)
+
+    def give_way(self, test: Callable[[list[Any], list[Any]], Any], pos: Any, want: Any) -> Any:
+        """Of a single pair plain numbers are compared, in a tenth of the time; both stop or none."""
+        if want.shape == (2,):
+            (mine, theirs), (my_want, their_want) = pos.tolist(), want.tolist()
+            return pos if test([mine, my_want], [theirs, their_want]) else want
+        return np.where(self.any_other(test, pos, want), pos, want)
+
+    def are_apart(self, places: Any) -> bool:
+        """Looked at for a single environment; among thousands some are equal."""
+        return places.ndim == 1 and len(set(places.tolist())) == len(places)
+
+    def either(self, test: Any, then: Any, otherwise: Any) -> Any:
+        """For a single environment a plain choice."""
+        if test.ndim:
+            return np.where(test[..., None], then, otherwise)
+        out = then.copy()
+        if not test:
+            out[...] = otherwise
+        return out
 
     def who(self, places: Any, pos: Any) -> Any:
         """All pairs in one table."""
@@ -175,6 +200,12 @@ def _others(n: int) -> np.ndarray[Any, Any]:
 def _numbers(n: int) -> np.ndarray[Any, Any]:
     """(n,) the numbers of the agents."""
     return np.arange(n, dtype=np.int8)
+
+
+@functools.cache
+def _begins(n: int, size: int) -> np.ndarray[Any, Any]:
+    """(n,) where each of n rows of a size begins."""
+    return np.arange(0, n * size, size)
 
 
 def _flat(grid: Any, index: Any) -> Any:

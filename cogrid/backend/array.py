@@ -24,8 +24,8 @@ class Backend(Protocol):
     name: str
     xp: Any
 
-    def index_dtype(self, size: int) -> np.dtype[Any]:
-        """The integer type for numbers in 0 … size − 1 (and their negatives)."""
+    def index_dtype(self, size: int, negatives: bool = True) -> np.dtype[Any]:
+        """The integer type for numbers in 0 … size − 1, and their negatives if these are needed."""
 
     def lookup(self, table: Array, index: Array) -> Array:
         """`table[index]` over the first axis of a constant table; the index must be in range."""
@@ -39,10 +39,10 @@ class Backend(Protocol):
     def lookup_bytes(self, table: Array, index: Array) -> Array:
         """`lookup` in a table of bytes, (rows, bytes)."""
 
-    def rows(self, table: Array, board: Array, mine: Array, own: Array) -> Array:
-        """Rows of a byte table for a board that n agents share, but for the cells that each has of its own.
+    def own_boards(self, board: Array, mine: Array, pos: Array, cells: int) -> Array:
+        """The board as each of n agents sees it: `mine` where it stands, the cells of all elsewhere.
 
-        (*B, C) board, (*B, n) mine, (*B, n, C) own -> (*B, n, C, bytes): `table[where(own, mine, board)]`.
+        (*B, spots) board, (*B, n) mine and pos -> (*B, n, cells), of the first spots.
         """
 
     def at(self, grid: Array, index: Array) -> Array:
@@ -71,6 +71,18 @@ class Backend(Protocol):
 
         `mine` and `theirs` are the values, each (*B, n), in forms that can be compared with one another.
         """
+
+    def give_way(self, test: PairTest, pos: Array, want: Array) -> Array:
+        """(*B, n) `want`, but `pos` for each that `test` is true for with any other one.
+
+        `mine` and `theirs` are [pos, want]; the test gives the same for two either way round.
+        """
+
+    def are_apart(self, places: Array) -> bool:
+        """Whether it is known now that no two of the places (*B, n) of an environment are equal."""
+
+    def either(self, test: Array, then: Array, otherwise: Array) -> Array:
+        """(*B, n) float32 by one truth value (*B,) for each environment; `otherwise` may be (*B, 1)."""
 
     def who(self, places: Array, pos: Array) -> Array:
         """(*B, k, C), (*B, n) -> (*B, k, C) int8 who is in each place, the first of several; n if none."""

@@ -25,17 +25,26 @@ def interact(rules: Rules, state: EnvState, choice: Array, events: Events) -> tu
     pos, pose, faced, seen, choice = rules.backend.apart(state.pos, state.pose, faced, seen, choice)
     hand = lookup(rules.hand, choice)  # (*B, n) the first row of what is asked, the held item's line in it
     seen = xp.asarray(seen, rules.row_dtype)
-    rows = []
-    for i in range(rules.n_agents):
-        me = slice(i, i + 1)
-        rows.append(hand[..., me] + seen[..., me])  # (*B, 1)
-        if rules.drawn_outcomes:
-            rows[i] = realised(lookup, rules.spec.symbols.outcomes, rows[i], events.drawn[..., me])
-        seen = xp.where(faced == faced[..., me], lookup(rules.left, rows[i]), seen)
-    row = rules.backend.columns(rows)
+    if rules.backend.are_apart(faced):
+        row = hand + seen
+        row = _drawn(rules, row, events, slice(0, rules.n_agents)) if rules.drawn_outcomes else row
+        seen = lookup(rules.left, row)
+    else:
+        rows = []
+        for i in range(rules.n_agents):
+            me = slice(i, i + 1)
+            row = hand[..., me] + seen[..., me]  # (*B, 1)
+            rows.append(_drawn(rules, row, events, me) if rules.drawn_outcomes else row)
+            seen = xp.where(faced == faced[..., me], lookup(rules.left, rows[i]), seen)
+        row = rules.backend.columns(rows)
     cells = rules.put(state.cells, faced, xp.asarray(seen, rules.cell_dtype))
     state = state.evolve(cells=cells, pos=pos, pose=pose + lookup(rules.swap, row))
     return state, Events(row, events.stride, events.moved, events.wish, events.drawn, choice=choice)
+
+
+def _drawn(rules: Rules, row: Array, events: Events, who: slice) -> Array:
+    """The rows of some of the agents with the branches that were drawn for them."""
+    return realised(rules.lookup, rules.spec.symbols.outcomes, row, events.drawn[..., who])
 
 
 def _faces(mine: list[Array], theirs: list[Array]) -> Array:

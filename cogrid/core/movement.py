@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.rules import Rules
@@ -14,13 +16,10 @@ def move(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
     stride = rules.lookup(rules.stride, choice)  # (*B, n)
     ahead = pos + stride
     inside = rules.on_board(ahead) if rules.leaves else ahead
-    want = wish = xp.where(rules.at(state.cells, inside) < rules.n_walkable, ahead, pos)
+    want = wish = xp.where(rules.at(state.cells, inside) < rules.first_solid, ahead, pos)
     meet = _contend if rules.swaps else _meet
     if rules.n_agents > 1:
-
-        def stop(want: Array) -> Array:
-            return xp.where(rules.backend.any_other(meet, pos, want), pos, want)
-
+        stop = functools.partial(rules.backend.give_way, meet, pos)
         want = rules.backend.settle(stop, want, rules.n_agents - 1)
     state = state.evolve(pos=want, pose=state.pose + rules.lookup(rules.turn, choice))
     return state, Events(events.row, stride, want != pos, wish, events.drawn)

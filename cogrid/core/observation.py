@@ -13,7 +13,7 @@ from cogrid.backend.env_state import EnvState
 from cogrid.core.checking import naming_author
 from cogrid.core.features import Bounded
 from cogrid.core.onehot import painter
-from cogrid.core.planes import compile_planes
+from cogrid.core.planes import EVERYBODY, compile_planes
 from cogrid.core.rules import Rules
 
 
@@ -25,7 +25,7 @@ class Observer(NamedTuple):
     dtype: np.dtype[Any]
     low: float
     high: float
-    see: Callable[[EnvState], Array]
+    see: Callable[..., Array]  # of a state and, for some of the agents, the slice `who`
 
 
 @functools.lru_cache(maxsize=256)
@@ -47,6 +47,13 @@ def observe(rules: Rules, state: EnvState) -> Array:
     return observer(rules).see(state)
 
 
+def observe_each(rules: Rules, state: EnvState) -> list[Array]:
+    """What each of the agents sees, (*B, …): on a CPU much faster than parts cut out of what all see."""
+    see = observer(rules).see
+    axis = state.pos.ndim - 1
+    return [see(state, slice(k, k + 1)).squeeze(axis) for k in range(rules.n_agents)]
+
+
 def _features(rules: Rules) -> Observer:
     parts = rules.spec.game.features()
     if not parts:
@@ -59,14 +66,15 @@ def _features(rules: Rules) -> Observer:
     low, high = min(low for low, _ in bounds), max(high for _, high in bounds)
     functions = [part.compile(rules) for part in parts]
 
-    def see(state: EnvState) -> Array:
-        return rules.xp.concatenate([function(state) for function in functions], axis=-1)
+    def see(state: EnvState, who: slice = EVERYBODY) -> Array:
+        seen = rules.xp.concatenate([function(state) for function in functions], axis=-1)
+        return seen if who is EVERYBODY else seen[..., who, :]
 
     return Observer(names, (len(names),), np.dtype(np.float32), low, high, see)
 
 
 def _nothing(rules: Rules) -> Observer:
-    def see(state: EnvState) -> Array:
-        return rules.xp.zeros((*state.pos.shape, 0), np.float32)
+    def see(state: EnvState, who: slice = EVERYBODY) -> Array:
+        return rules.xp.zeros((*state.pos[..., who].shape, 0), np.float32)
 
     return Observer((), (0,), np.dtype(np.float32), 0.0, 0.0, see)

@@ -20,7 +20,7 @@ class Offsets:
         span = 2 * width - 1
         row, column = np.divmod(np.arange(height * width), width)
         self.wide = (row * span + column).astype(np.int32)  # (cells,)
-        self.zero = np.int32((height - 1) * span + width - 1)
+        self.zero = np.array((height - 1) * span + width - 1, np.int32)
         rows, columns = np.arange(1 - height, height), np.arange(1 - width, width)
         table = np.zeros((len(rows), span, 2), np.float32)
         table[..., 0] = scaled(rows, height)[:, None]

@@ -19,9 +19,12 @@ from cogrid.core.rules import Rules
 
 #: Combinations of the slots' things for which those who show them have rows of their own in the table.
 MAX_SHOWN = 2**10
+EVERYBODY = slice(None)
+#: Rows of at most so many planes are read byte by byte: words would take more memory, and are not faster.
+FEW_PLANES = 8
 
 
-def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], Array]]:
+def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[..., Array]]:
     """The shape for one agent, and the function.
 
     Rows of the table: things, other agents, the own agent, nothing, things that show slots; once more for
@@ -35,37 +38,36 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[[EnvState], 
     if game.countdown is not None:
         table = np.concatenate((table, _urgent(rules, table)))
     table, way = _ways(rules, table)
-    dtype = rules.backend.index_dtype(len(table))
+    dtype = rules.backend.index_dtype(len(table), negatives=False)
     crop = cells_around(rules) if rules.spec.observation == "window" else None
     outside = np.full(max(1, rules.n_spots - rules.n_cells), _void(rules), dtype)
-    every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
-    middle = np.arange(rules.spec.window**2) == rules.spec.window**2 // 2
+    others, poses = np.array(rules.n_things, dtype), np.array(rules.n_poses, dtype)
+    own_cell = np.array([rules.spec.window**2 // 2])
     things, added = _things(rules, dtype), _added(rules, size)
 
-    def see(state: EnvState) -> Array:
-        agent = xp.asarray(state.pose, dtype) + rules.n_things  # (*B, n)
+    read = rules.lookup if table.shape[1] <= FEW_PLANES else rules.backend.lookup_bytes
+
+    def see(state: EnvState, who: slice = EVERYBODY) -> Array:
+        agent = xp.asarray(state.pose, dtype) + others  # (*B, n)
         board = peopled(rules, things(state), state.pos, agent, outside)
-        mine = agent + dtype.type(rules.n_poses)  # (*B, n) as each sees itself
+        mine = agent + poses  # (*B, n) as each sees itself
         if game.countdown is not None:
             left = rules.spec.max_steps - state.time
             late = (left < game.countdown[1]).astype(dtype)[..., None] * dtype.type(size)
             board, mine = board + late, mine + late
         if crop is None:
-            board = board[..., : rules.n_cells] if rules.leaves else board
-            own = lift(every, state.pos.ndim + 1) == state.pos[..., None]  # (*B, n, cells)
-            seen = board[..., None, :]
+            index = rules.backend.own_boards(board, mine, state.pos, rules.n_cells)  # (*B, n, cells)
+            seen = board[..., None, : rules.n_cells]
         else:
-            own = lift(middle, state.pos.ndim + 1)
             seen = cropped(rules, board, crop, state.pos, outside)  # (*B, n, window)
-        if crop is None and way is None:
-            rows = rules.backend.rows(table, board, mine, own)
-        else:
-            index = xp.where(own, mine[..., None], seen)
-            rows = rules.lookup(table, index if way is None else index + way(state).astype(dtype)[..., None])
+            # Written, not chosen: a CPU would look the cells up again for each word.
+            index = rules.backend.place(seen, own_cell, mine[..., None])  # (*B, n, window)
+        index = index if way is None else index + way(state).astype(dtype)[..., None]
+        rows = read(table, index[..., who, :])
         if added is not None:
-            rows = rows + added(state, seen)
-        rows = rows if away is None else _told(rules, rows, away(state))
-        return rows.reshape(*state.pos.shape, *shape)
+            rows = rows + added(state, seen if crop is None else seen[..., who, :])
+        rows = rows if away is None else _told(rules, rows, away(state)[..., who, :, :])
+        return rows.reshape(*state.pos[..., who].shape, *shape)
 
     away = _away(rules)
     sides = (rules.height, rules.width) if crop is None else (rules.spec.window,) * 2
@@ -143,7 +145,7 @@ def _urgent(rules: Rules, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return urgent
 
 
-def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvState], Array]]:
+def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[..., Array]]:
     """A window that turns: the table has a part for each facing, with the others' facings relative to it."""
     game, xp = painter(rules.spec.game, rules.spec.symbols), rules.xp
     quarters = [paint_table(rules, facing - UP) for facing in range(4)]
@@ -151,15 +153,17 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
     parts = [quarters] if game.countdown is None else [quarters, [_urgent(rules, part) for part in quarters]]
     table = np.concatenate([part for some in parts for part in some])  # by countdown, facing and symbol
     table, way = _ways(rules, table)
-    dtype = rules.backend.index_dtype(len(table))
+    dtype = rules.backend.index_dtype(len(table), negatives=False)
     crop, void = cells_ahead(rules, view), _void(rules)
     outside = np.full(max(1, rules.n_spots - rules.n_cells), void, dtype)
     rows, columns = view.shape
-    middle = view.ahead * columns + view.side
+    own_cell = np.array([view.ahead * columns + view.side])
     start = (rules.facing.astype(np.int64) * rules.n_spots).astype(np.int32)  # (poses,)
     things, added, away = _things(rules, dtype), _added(rules, size), _away(rules)
 
-    def see(state: EnvState) -> Array:
+    read = rules.lookup if table.shape[1] <= FEW_PLANES else rules.backend.lookup_bytes
+
+    def see(state: EnvState, who: slice = EVERYBODY) -> Array:
         agent = xp.asarray(state.pose, dtype) + rules.n_things  # (*B, n)
         board = peopled(rules, things(state), state.pos, agent, outside)
         place = rules.lookup(start, state.pose) + state.pos.astype(np.int32)
@@ -171,13 +175,12 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[[EnvSt
         if way is not None:
             first = first + way(state).astype(dtype)
         mine = agent + dtype.type(rules.n_poses) + first
-        here = xp.full((*mine.shape, 1), middle, np.int32)  # chosen, a CPU would look again for each plane
-        index = rules.put(seen + first[..., None], here, mine[..., None])
-        planes = rules.lookup(table, index)
+        index = rules.backend.place(seen + first[..., None], own_cell, mine[..., None])  # as above
+        planes = read(table, index[..., who, :])
         if added is not None:
-            planes = planes + added(state, seen)
-        planes = planes if away is None else _told(rules, planes, away(state))
-        return planes.reshape(*state.pos.shape, *shape)
+            planes = planes + added(state, seen[..., who, :])
+        planes = planes if away is None else _told(rules, planes, away(state)[..., who, :, :])
+        return planes.reshape(*state.pos[..., who].shape, *shape)
 
     shape = (rows, columns, len(game.planes))
     return shape, see

@@ -46,6 +46,8 @@ def checked_pool(rules: Rules, pool: Any) -> Any:
 
 def starts(rules: Rules, key: Array, options: Mapping[str, Any] | None) -> dict[str, Any]:
     """The board or the pool among the options of a reset, checked; nothing else of them."""
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError(f"options must be a dict, not {type(options).__name__}.")
     board, pool = (options.get(name) if options else None for name in ("board", "pool"))
     if board is not None and pool is not None:
         raise ValueError("reset was given a board and a pool: leave one of them out.")

@@ -119,7 +119,6 @@ def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
 
 def score(rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events) -> Array:
     """(*B, n) float32: every term's points, team terms to all, shaping by its weight; 0 after the end."""
-    xp = rules.xp
     plain: Array = None
     shaped: Array = None
     for term in terms(rules):
@@ -132,7 +131,7 @@ def score(rules: Rules, before: EnvState, state: EnvState, choice: Array, events
         shaped = before.shaping_weight[..., None] * shaped  # exact, so a fused multiply-add changes nothing
     zero = lift(rules.nothing, before.pos.ndim)
     total = [part for part in (plain, shaped) if part is not None] or [zero]
-    return xp.where(before.done[..., None], zero, sum(total[1:], total[0]))
+    return rules.backend.either(before.done, zero, sum(total[1:], total[0]))
 
 
 def components(

@@ -83,6 +83,10 @@ class Rules:
         self.n_poses = 4 * self.n_items
         self.agent_dtype = self.backend.index_dtype(self.n_poses)
         self.choice_dtype = self.backend.index_dtype(len(actions) * self.n_poses)
+        #: Numbers as arrays, which NumPy takes in half of the time; the last action by the bytes of a number.
+        self.last_actions = {size: np.array(self.out_of_range, f"u{size}") for size in (1, 2, 4, 8)}
+        self.pose_count = np.array(self.n_poses, self.choice_dtype)
+        self.first_solid = np.array(self.n_walkable, self.cell_dtype)
         facing, held = np.divmod(np.arange(self.n_poses), self.n_items)
         self.facing, self.held = facing.astype(self.agent_dtype), held.astype(self.agent_dtype)  # (poses,)
         self.ahead = np.array(strides, self.pos_dtype)  # (4,) by facing

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from itertools import compress
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +28,6 @@ from cogrid.core.termination import awake, finish
 from cogrid.core.ticks import tick
 
 QUIET = Events()  # before anything has happened
-UNSIGNED = MappingProxyType({size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)})
 StepResult = tuple[EnvState, Array, Array, Array, dict[str, Any]]
 
 
@@ -62,14 +60,15 @@ def known(rules: Rules, state: EnvState, actions: Array) -> Array:
             f"actions have shape {actions.shape}, but this state of {rules.n_agents} agents "
             f"takes {state.pos.shape}."
         )
-    unsigned = actions.astype(UNSIGNED[actions.dtype.itemsize])  # a negative action becomes a large one
+    last = rules.last_actions[actions.dtype.itemsize]
+    unsigned = actions.astype(last.dtype)  # a negative action becomes a large one
     xp = np if isinstance(actions, np.ndarray) else rules.xp  # JAX would cut 64 bits of a NumPy array
-    return rules.xp.asarray(xp.minimum(unsigned, unsigned.dtype.type(rules.out_of_range)), rules.choice_dtype)
+    return rules.xp.asarray(xp.minimum(unsigned, last), rules.choice_dtype)
 
 
 def chosen(rules: Rules, state: EnvState, actions: Array) -> Array:
     """(*B, n) action and pose in one number, which the tables over agents take."""
-    return actions * rules.n_poses + rules.xp.asarray(state.pose, rules.choice_dtype)
+    return actions * rules.pose_count + rules.xp.asarray(state.pose, rules.choice_dtype)
 
 
 def draw(rules: Rules, state: EnvState) -> Events:

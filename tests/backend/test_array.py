@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,28 @@ def test_lookup_at_is_the_lookup_of_all(backend: str, batch: tuple[int, ...], in
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("batch", [(), (300,), (20, 30)])  # a few rows are read in another way than many
+@pytest.mark.parametrize("rows", [1, 2, 100, 256, 257, 1000])
+@pytest.mark.parametrize("length", [1, 4, 26, 63])
+def test_lookup_bytes_is_a_lookup(backend: str, batch: tuple[int, ...], rows: int, length: int) -> None:
+    chosen, generator = get_backend(backend), np.random.default_rng(rows)
+    table = generator.integers(256, size=(rows, length), dtype=np.uint8)
+    index = generator.integers(rows, size=(*batch, 7)).astype(chosen.index_dtype(rows, negatives=False))
+    index.reshape(-1)[:2] = 0, rows - 1
+    expected = table[index]
+    found = chosen.lookup_bytes(table, chosen.xp.asarray(index))
+    assert found.dtype == np.uint8
+    np.testing.assert_array_equal(np.asarray(found), expected)
+    if backend == "jax":
+        import jax
+
+        mapped = jax.jit(
+            functools.reduce(lambda f, _: jax.vmap(f), batch, lambda i: chosen.lookup_bytes(table, i))
+        )
+        np.testing.assert_array_equal(mapped(index), expected)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_any_other_leaves_oneself_out(backend: str, batch: tuple[int, ...], n: int) -> None:
@@ -45,6 +68,64 @@ def test_any_other_leaves_oneself_out(backend: str, batch: tuple[int, ...], n: i
             for i in range(n)
         ]
         assert found[at].tolist() == expected
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("batch", [(), (64,), (2, 3)])
+@pytest.mark.parametrize("n", [2, 5])
+def test_those_who_meet_any_other_give_way(backend: str, batch: tuple[int, ...], n: int) -> None:
+    chosen, generator = get_backend(backend), np.random.default_rng(n)
+
+    def meet(mine: list[Any], theirs: list[Any]) -> Any:
+        return (mine[1] == theirs[1]) | ((mine[1] == theirs[0]) & (mine[0] == theirs[1]))
+
+    for _ in range(20 if backend == "numpy" and not batch else 1):
+        pos, want = (generator.integers(4, size=(*batch, n)).astype(np.int64) for _ in range(2))
+        found = np.asarray(chosen.give_way(meet, chosen.xp.asarray(pos), chosen.xp.asarray(want)))
+        blocked = np.asarray(chosen.any_other(meet, chosen.xp.asarray(pos), chosen.xp.asarray(want)))
+        assert found.shape == (*batch, n)
+        np.testing.assert_array_equal(found, np.where(blocked, pos, want))
+
+
+def test_places_are_known_to_be_apart_in_a_single_numpy_environment() -> None:
+    are_apart = get_backend("numpy").are_apart
+    assert are_apart(np.array([3, 1, 2]))
+    assert not are_apart(np.array([3, 1, 3]))
+    assert not are_apart(np.array([[3, 1, 2]]))  # batches are not looked at
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("width", [1, 4])
+def test_either_is_a_choice_for_each_environment(backend: str, batch: tuple[int, ...], width: int) -> None:
+    chosen, generator = get_backend(backend), np.random.default_rng(2)
+    zero = np.zeros((1,) * len(batch) + (4,), np.float32)
+    value = generator.normal(size=(*batch, width)).astype(np.float32)
+    for test in (np.zeros(batch, bool), np.ones(batch, bool), generator.integers(2, size=batch) > 0):
+        xp = chosen.xp
+        found = np.asarray(chosen.either(xp.asarray(test), xp.asarray(zero), xp.asarray(value)))
+        assert found.dtype == np.float32
+        np.testing.assert_array_equal(found, np.where(np.asarray(test)[..., None], zero, value))
+    assert not zero.any()  # nobody writes into a constant
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("parking", [0, 2])
+def test_own_boards_have_the_agent_where_it_stands(
+    backend: str, batch: tuple[int, ...], parking: int
+) -> None:
+    chosen, generator, cells = get_backend(backend), np.random.default_rng(3), 6
+    board = generator.integers(10, size=(*batch, cells + parking))
+    mine, pos = generator.integers(10, 20, size=(*batch, 2)), generator.integers(cells, size=(*batch, 2))
+    if parking:
+        pos[..., 0] = cells  # off the board: it sees itself nowhere
+    given = [chosen.xp.asarray(value.astype(np.int32)) for value in (board, mine, pos)]
+    found = np.asarray(chosen.own_boards(*given, cells))
+    own = np.arange(cells) == pos[..., None]
+    expected = np.where(own, mine[..., None], board[..., None, :cells])
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.asarray(given[0]), board)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
