@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -28,6 +29,12 @@ from cogrid.envs.search_rescue.policies import ScriptedRescuers
 #: A single state on NumPy -> actions by agent.
 Policy = Callable[[EnvState], dict[int, int]]
 POLICIES = ("scripted", "random")
+GREEDY = "greedy:"  # before the name or file of a trained policy: always its most likely action
+#: What a policy can be, for --help.
+NAMED = (
+    f"{', '.join(POLICIES)}, a name of `zoo`, or a policy-SEED.npz of `train`; "
+    f"{GREEDY} before the last two takes the most likely action"
+)
 AnyScript = ScriptedCooks | Scripted
 _SCRIPTS: Mapping[type[Game], type[AnyScript]] = MappingProxyType(
     {Kitchen: ScriptedCooks, KitchenV2: ScriptedCooks}
@@ -41,7 +48,10 @@ def script_for(game: Game) -> type[AnyScript] | None:
 
 
 def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed: int = 0) -> Policy:
-    """A policy for some agents, all by default; a name that is not known is the path of a policy file."""
+    """A policy for some agents, all by default; a name that is not known is the path of a policy file.
+
+    A policy that remembers forgets at the start of an episode: give it every state of one, in order.
+    """
     chosen = tuple(range(rules.n_agents) if agents is None else agents)
     if name == "scripted":
         if (script := script_for(rules.spec.game)) is None:
@@ -58,17 +68,27 @@ def usual_policy(rules: Rules) -> str:
     return "random" if script_for(rules.spec.game) is None else "scripted"
 
 
+def file_of(name: str) -> Path:
+    """The file of a trained policy, greedy or not."""
+    return zoo.find(name.removeprefix(GREEDY))
+
+
 class Actor:
-    """A policy file that acts in the states of some rules, whatever their own observation is."""
+    """A policy file that acts in the states of some rules, whatever their own observation is.
+
+    It remembers what its policy does, for each agent and each environment of a batch.
+    """
 
     def __init__(self, name: str, rules: Rules) -> None:
-        path = zoo.find(name)
+        path = file_of(name)
         if not path.is_file():
             raise ValueError(
                 f"{name!r} is neither a policy nor the file of one: choose {', '.join(POLICIES)}, a name of "
-                "`python -m cogrid zoo`, or a policy-SEED.npz of `python -m cogrid train`."
+                "`python -m cogrid zoo`, or a policy-SEED.npz of `python -m cogrid train`; "
+                f"{GREEDY} before one of the last two takes its most likely actions."
             )
-        self._path, self._file = path, policy_file.load(path)
+        self._path, self._file, self._greedy = path, policy_file.load(path), name.startswith(GREEDY)
+        self._memory = np.zeros((0, 0), np.float32)  # (*B, n, size) once it is known for how many
         spec = dataclasses.replace(rules.spec, observation=self._file.observation)
         self._rules = compile_rules(spec, "numpy")
         layers, sizes = self._file.layers, (math.prod(observer(self._rules).shape), rules.n_actions)
@@ -76,11 +96,18 @@ class Actor:
             raise ValueError(f"{path} was trained in {self._file.id}, where agents see something else.")
 
     def actions(self, state: EnvState, seats: Array, draw: np.random.Generator) -> Array:
-        """(seats,) actions of the agents that the mask `seats` (*B, n) selects, drawn from the policy."""
-        logits = self._file.logits(observer(self._rules).see(state.evolve(rules=self._rules))[seats])
+        """(seats,) actions of the agents that the mask `seats` (*B, n) selects, drawn unless greedy."""
+        seen = observer(self._rules).see(state.evolve(rules=self._rules))[seats]
+        if self._memory.shape[:-1] != seats.shape:
+            self._memory = np.zeros((*seats.shape, self._file.size), np.float32)
+        self._memory[state.time == 0] = 0  # an episode begins
+        logits, self._memory[seats] = self._file.logits(seen, self._memory[seats])
         if not np.isfinite(logits).all():
             raise ValueError(f"{self._path} gives logits that are not finite: its weights are too large.")
-        return (logits + draw.gumbel(size=logits.shape)).argmax(axis=-1)  # a draw from the softmax
+        noise = (
+            0 if self._greedy else draw.gumbel(size=logits.shape)
+        )  # which makes it a draw from the softmax
+        return (logits + noise).argmax(axis=-1)
 
 
 def _trained(actor: Actor, agents: tuple[int, ...], n: int, draw: np.random.Generator) -> Policy:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,34 +12,63 @@ import numpy as np
 from cogrid import files
 from cogrid.reading import strict_json
 
-VERSION = 1
+VERSIONS = (1, 2)  # without and with a memory, which the first readers would have left out
 MAX_BYTES = 2**28  # of the arrays that are read
 MAX_LAYERS = 100
+MEMORY = "memory_"  # before the names of the recurrent unit's arrays
 
 
 class PolicyFile(NamedTuple):
-    """Dense layers with tanh between them, from a flat observation to the logits of the actions."""
+    """Dense layers with tanh between them, from a flat observation to the logits of the actions.
+
+    A policy that remembers has a gated recurrent unit (GRU) behind its first layer.
+    """
 
     id: str  # the environment
     observation: str  # its kind
     layers: list[tuple[Any, Any]]  # weight (inputs, outputs) and bias (outputs,) of each, float32
     about: dict[str, Any] = {}  # noqa: RUF012 (never changed): seed, score, options; whatever its maker adds
+    # The unit's two layers: hidden and size numbers to 3 · size, for the reset gate, the update gate and the
+    # candidate; none without a memory.
+    memory: list[tuple[Any, Any]] = []  # noqa: RUF012 (never changed)
 
-    def logits(self, obs: Any) -> Any:
-        """(n, …) observations -> (n, actions)."""
+    @property
+    def size(self) -> int:
+        """How many numbers are remembered."""
+        return len(self.memory[1][0]) if self.memory else 0
+
+    def logits(self, obs: Any, memory: Any) -> tuple[Any, Any]:
+        """(n, …) observations, (n, size) what is remembered -> (n, actions), what is remembered then."""
         hidden = obs.reshape(len(obs), -1).astype(np.float32)  # (n, inputs)
         with np.errstate(all="ignore"):  # whoever draws from them checks
-            for weight, bias in self.layers[:-1]:
+            for number, (weight, bias) in enumerate(self.layers[:-1]):
                 hidden = np.tanh(hidden @ weight + bias)
-            return hidden @ self.layers[-1][0] + self.layers[-1][1]
+                if number == 0 and self.memory:
+                    hidden = memory = self._remember(hidden, memory)
+            return hidden @ self.layers[-1][0] + self.layers[-1][1], memory
+
+    def _remember(self, hidden: Any, memory: Any) -> Any:
+        """(n, hidden), (n, size) -> (n, size); `cogrid.train.network.Memory` is the same in JAX."""
+        inputs, (weight, bias) = self.memory
+        reset, update, candidate = np.split(hidden @ inputs[0] + inputs[1], 3, axis=-1)
+        past_reset, past_update, past_candidate = np.split(memory @ weight + bias, 3, axis=-1)
+        new = np.tanh(candidate + _sigmoid(reset + past_reset) * past_candidate)
+        kept = _sigmoid(update + past_update)
+        return kept * memory + (1 - kept) * new
+
+
+def _sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
 
 
 def save(path: Path, policy: PolicyFile) -> None:
     """Write the file, whole or not at all."""
-    meta = {"version": VERSION, "id": policy.id, "observation": policy.observation, "about": policy.about}
+    version = VERSIONS[bool(policy.memory)]
+    meta = {"version": version, "id": policy.id, "observation": policy.observation, "about": policy.about}
     arrays = {
-        f"{name}_{number}": np.asarray(array, np.float32)
-        for number, layer in enumerate(policy.layers)
+        f"{part}{name}_{number}": np.asarray(array, np.float32)
+        for part, layers in (("", policy.layers), (MEMORY, policy.memory))
+        for number, layer in enumerate(layers)
         for name, array in zip(("weight", "bias"), layer, strict=True)
     }
     with files.replacing(path) as file:
@@ -53,21 +81,23 @@ def load(path: Path) -> PolicyFile:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             numbers = range(sum(name.startswith("weight_") for name in file.files[: 2 * MAX_LAYERS + 1]))
             pairs = [(f"weight_{number}", f"bias_{number}") for number in numbers]
-            _check_size(file, ["meta", *(name for pair in pairs for name in pair)])
+            unit = [(f"{MEMORY}weight_{number}", f"{MEMORY}bias_{number}") for number in range(2)]
+            unit = unit if unit[0][0] in file.files else []
+            _check_size(file, ["meta", *(name for pair in pairs + unit for name in pair)])
             meta = strict_json(str(file["meta"]))
-            layers = [(file[weight], file[bias]) for weight, bias in pairs]
+            layers, memory = ([(file[weight], file[bias]) for weight, bias in part] for part in (pairs, unit))
         id, observation, about = meta["id"], meta["observation"], meta["about"]
         texts = isinstance(id, str) and isinstance(observation, str) and isinstance(about, dict)
-        if meta["version"] != VERSION or not texts or not _fit(layers):
+        if meta["version"] != VERSIONS[bool(memory)] or not texts or not _fit(layers, memory):
             raise KeyError("policy")
     except Exception:  # NumPy raises almost anything for a damaged archive, tokenize.TokenError too
         raise ValueError(
-            f"{path} is not a policy file of version {VERSION}, or it is damaged: `python -m cogrid train` "
-            "writes them as policy-SEED.npz."
+            f"{path} is not a policy file of version {' or '.join(map(str, VERSIONS))}, or it is damaged: "
+            "`python -m cogrid train` writes them as policy-SEED.npz."
         ) from None
-    if not all(np.isfinite(array).all() for layer in layers for array in layer):
+    if not all(np.isfinite(array).all() for layer in layers + memory for array in layer):
         raise ValueError(f"{path} holds weights that are NaN or infinite: train the policy again.")
-    return PolicyFile(id, observation, layers, about)
+    return PolicyFile(id, observation, layers, about, memory)
 
 
 def _check_size(file: Any, names: list[str]) -> None:
@@ -77,10 +107,19 @@ def _check_size(file: Any, names: list[str]) -> None:
         raise ValueError("too large")
 
 
-def _fit(layers: list[tuple[Any, Any]]) -> bool:
+def _fit(layers: list[tuple[Any, Any]], memory: list[tuple[Any, Any]]) -> bool:
     """Whether there are layers of numbers, and each takes what the one before it gives."""
-    numbers = all(array.dtype == np.float32 for layer in layers for array in layer)
-    shapes = all(weight.ndim == 2 and bias.shape == weight.shape[1:] for weight, bias in layers)
-    sizes = all(math.prod(weight.shape) for weight, _ in layers if weight.ndim == 2)
-    fitting = all(len(after[0]) == len(before[1]) for before, after in pairwise(layers))
-    return bool(layers) and numbers and shapes and sizes and fitting
+    every = layers + memory
+    numbers = all(array.dtype == np.float32 for layer in every for array in layer)
+    shapes = all(weight.ndim == 2 and bias.shape == weight.shape[1:] for weight, bias in every)
+    sizes = all(math.prod(weight.shape) for weight, _ in every if weight.ndim == 2)
+    if not (layers and numbers and shapes and sizes):
+        return False
+    inputs, outputs = ([len(layer[which]) for layer in layers] for which in (0, 1))
+    if memory:
+        (into, _), (onwards, _) = memory
+        size = len(onwards)
+        if len(layers) < 2 or into.shape != (outputs[0], 3 * size) or onwards.shape != (size, 3 * size):
+            return False
+        outputs[0] = size
+    return inputs[1:] == outputs[:-1]

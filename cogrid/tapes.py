@@ -11,7 +11,8 @@ import numpy as np
 from cogrid import files
 from cogrid.backend import rng
 from cogrid.backend.array import Array
-from cogrid.envs.registry import make
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.envs.registry import spec_of
 from cogrid.reading import strict_json
 
 MAX_BYTES = 2**28  # of the arrays that are read
@@ -23,10 +24,13 @@ class Tapes(NamedTuple):
     id: str
     actions: Array  # (players, episodes, T, n) uint8
     points: Array  # (players, episodes) mean over the agents, float32
+    options: dict[str, Any] = {}  # noqa: RUF012 (never changed): those of the environment that are not its own
 
     def replay(self, backend: str = "numpy") -> Array:
         """(players, episodes) the points when all is played again, in one batch."""
-        env = make(self.id, backend, observation="none", shadow=False)
+        changes = {**self.options, "observation": "none", "shaping": 0.0}
+        spec = spec_of(self.id, changes)  # what a file names is never imported
+        env = CoGridEnv(spec, backend, shadow=False)
         players, episodes, steps, n = self.actions.shape
         starts = np.tile(np.stack([rng.key(seed) for seed in range(episodes)]), (players, 1))
         state, _ = env.reset_fn(starts)
@@ -43,8 +47,9 @@ def save(path: Path, tapes: Tapes) -> None:
         "actions": tapes.actions.astype(np.uint8),
         "points": tapes.points.astype(np.float32),
     }
+    meta = {"id": tapes.id} | ({"options": tapes.options} if tapes.options else {})
     with files.replacing(path) as file:
-        np.savez_compressed(file, meta=np.array(json.dumps({"id": tapes.id})), **arrays)
+        np.savez_compressed(file, meta=np.array(json.dumps(meta)), **arrays)
 
 
 def load(path: Path) -> Tapes:
@@ -53,12 +58,14 @@ def load(path: Path) -> Tapes:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             if sum(info.file_size for info in file.zip.infolist()) > MAX_BYTES:
                 raise ValueError("too large")
-            id, actions, points = strict_json(str(file["meta"]))["id"], file["actions"], file["points"]
-        fits = actions.ndim == 4 and points.shape == actions.shape[:2] and isinstance(id, str)
-        if not fits or actions.dtype != np.uint8 or points.dtype != np.float32:
+            meta, actions, points = strict_json(str(file["meta"])), file["actions"], file["points"]
+        id, options = meta["id"], meta.get("options", {})
+        texts = isinstance(id, str) and isinstance(options, dict)
+        fits = actions.ndim == 4 and points.shape == actions.shape[:2]
+        if not texts or not fits or actions.dtype != np.uint8 or points.dtype != np.float32:
             raise ValueError("other arrays")
     except Exception:  # NumPy raises almost anything for a damaged archive
         raise ValueError(
             f"{path} does not hold tapes, or it is damaged: `python -m cogrid train` writes tapes.npz."
         ) from None
-    return Tapes(id, actions, points)
+    return Tapes(id, actions, points, options)

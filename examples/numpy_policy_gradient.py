@@ -27,7 +27,8 @@ def main() -> None:
     as_written = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=as_written)
     parser.add_argument("--id", default="Overcooked-CrampedRoom-V0", help="kitchen (%(default)s)")
-    parser.add_argument("--steps", type=int, default=3_000_000, help="environment steps (%(default)s)")
+    steps = "environment steps, also 1e6 (%(default)s)"
+    parser.add_argument("--steps", type=lambda text: int(float(text)), default=3_000_000, help=steps)
     parser.add_argument("--num-envs", type=int, default=64, help="kitchens side by side (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     options = parser.parse_args()

@@ -14,7 +14,7 @@ import cogrid
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--id", default="Overcooked-CrampedRoom-V0")
 parser.add_argument("--backend", default="numpy", choices=("numpy", "jax"))
-parser.add_argument("--steps", type=int, default=1_000_000, help="environment steps")
+parser.add_argument("--steps", type=lambda text: int(float(text)), default=1_000_000, help="also 1e6")
 parser.add_argument("--num-envs", type=int, default=64)
 options = parser.parse_args()
 HORIZON, EPOCHS, MINIBATCHES, GAMMA, LAMBDA, CLIP, ENTROPY, RATE = 100, 4, 4, 0.99, 0.95, 0.2, 0.01, 1e-3

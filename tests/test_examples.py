@@ -27,7 +27,7 @@ ARGUMENTS = {
     "examples/behaviour_cloning.py": ("games.npz", "--epochs", "2", "--hidden", "8", "--episodes", "2"),
     "examples/performance_demo.py": ("--id", "Arena-V0", "--num-envs", "1e3", "--seconds", "0.5"),
     "examples/ippo.py": ("--steps", "2048", "--num-envs", "16", "--num-steps", "32"),
-    "examples/numpy_policy_gradient.py": ("--steps", "4096", "--num-envs", "8"),
+    "examples/numpy_policy_gradient.py": ("--steps", "4.096e3", "--num-envs", "8"),
 }
 
 

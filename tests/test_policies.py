@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+import json
 import warnings
 import zipfile
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from cogrid import policy_file
-from cogrid.policies import policy_of, usual_policy
+from cogrid.policies import Actor, policy_of, usual_policy
 from cogrid.policy_file import PolicyFile
 from tests.episodes import shared
 
@@ -149,7 +150,7 @@ def test_hostile_archives_are_no_saved(tmp_path, kind, monkeypatch) -> None:
         monkeypatch.setattr("cogrid.policy_file.MAX_BYTES", 2**20)
         np.savez_compressed(file, **arrays | {weight: np.zeros((len(arrays[weight]), 20_000), np.float32)})
         assert file.stat().st_size < 100_000
-        monkeypatch.setattr("cogrid.policy_file._fit", lambda layers: pytest.fail("it was unpacked"))
+        monkeypatch.setattr("cogrid.policy_file._fit", lambda *_: pytest.fail("it was unpacked"))
     elif kind == "shape":  # a header that claims more than there is
         header = io.BytesIO()
         claim = {"descr": "<f4", "fortran_order": False, "shape": (2, 10**15)}
@@ -164,7 +165,7 @@ def test_hostile_archives_are_no_saved(tmp_path, kind, monkeypatch) -> None:
     else:
         with file.open("wb") as plain:
             np.save(plain, np.zeros(3))
-    with pytest.raises(ValueError, match=r"a\.npz is not a policy file of version 1, or it is damaged"):
+    with pytest.raises(ValueError, match=r"a\.npz is not a policy file of version 1 or 2, or it is damaged"):
         policy_of(str(file), env.rules)
 
 
@@ -191,3 +192,104 @@ def test_a_file_that_is_no_archive_is_closed(tmp_path) -> None:
             policy_of(str(file), env.rules)
         gc.collect()
     assert not caught
+
+
+def remembering(path: Path, inputs: int) -> str:
+    """The file of an actor that counts its steps: it takes action 4 in the first two, and then action 6."""
+    first = (np.zeros((inputs, 3), np.float32), np.zeros(3, np.float32))
+    # size 1: the reset gate is open, the update gate half open, the candidate 1: 0, 1/2, 3/4, 7/8 …
+    into = (np.zeros((3, 3), np.float32), np.array([50, 0, 50], np.float32))
+    onwards = (np.zeros((1, 3), np.float32), np.zeros(3, np.float32))
+    last = (np.zeros((1, 7), np.float32), np.zeros(7, np.float32))
+    last[0][0, 6], last[1][4], last[1][6] = 800, 50, 50 - 800 * 0.8
+    policy_file.save(path, PolicyFile(ROOM, "features", [first, last], {}, [into, onwards]))
+    return str(path)
+
+
+def test_a_policy_remembers_and_forgets_with_the_episode(tmp_path) -> None:
+    env = shared(ROOM, "numpy")
+    act = policy_of(remembering(tmp_path / "a.npz", len(env.feature_names)), env.rules, [1])
+    for _ in range(2):
+        state, played = first(env), []
+        for _ in range(4):
+            played.append(act(state)[1])
+            state = env.step_fn(state, np.full(2, 6))[0]
+        assert played == [4, 4, 6, 6]
+
+
+def test_environments_and_seats_are_remembered_apart(tmp_path) -> None:
+    """The second environment begins anew after two steps; agent 0 of the first one has no seat at first."""
+    env, draw = shared(ROOM, "numpy"), np.random.default_rng(0)
+    actor = Actor(remembering(tmp_path / "a.npz", len(env.feature_names)), env.rules)
+    state = env.reset_fn(np.zeros((2, 2), np.uint32))[0]
+    seats = np.array([[False, True], [True, True]])
+    played = []
+    for step in range(4):
+        if step == 2:
+            state, seats = env.replace(state, time=[2, 0]), np.ones((2, 2), bool)
+        played.append(actor.actions(state, seats, draw).tolist())
+        state = env.step_fn(state, np.full((2, 2), 6))[0]
+    assert played == [[4, 4, 4], [4, 4, 4], [4, 6, 4, 4], [4, 6, 4, 4]]
+
+
+def test_a_recurrent_file_is_of_version_2_and_others_stay_as_they_were(tmp_path) -> None:
+    """A reader that knows no memory must not play without it."""
+    for file, version, arrays in (
+        (saved(tmp_path / "a.npz", 5), 1, {f"{name}_{k}" for name in ("weight", "bias") for k in range(3)}),
+        (remembering(tmp_path / "b.npz", 5), 2, None),
+    ):
+        with np.load(file) as whole:
+            assert json.loads(str(whole["meta"]))["version"] == version
+            assert arrays in (None, set(whole.files) - {"meta"})
+    assert policy_file.load(tmp_path / "a.npz").size == 0
+    assert policy_file.load(tmp_path / "b.npz").size == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("memory_weight_0", np.zeros((4, 3), np.float32)),  # takes more than the layer before it gives
+        ("memory_weight_0", np.zeros((3, 4), np.float32)),
+        ("memory_weight_1", np.zeros((2, 3), np.float32)),
+        ("memory_bias_1", np.zeros(4, np.float32)),
+        ("memory_bias_0", np.full(3, "a")),
+        ("weight_1", np.zeros((3, 7), np.float32)),  # takes what the first layer gives, not the memory
+        ("memory_weight_1", None),
+        ("meta", np.array('{"version": 1, "id": "a", "observation": "features", "about": {}}')),
+    ],
+)
+def test_a_memory_that_does_not_fit_is_no_policy(tmp_path, name, array) -> None:
+    file = remembering(tmp_path / "a.npz", 5)
+    with np.load(file) as whole:
+        arrays = dict(whole)
+    assert name in arrays
+    arrays = {key: value for key, value in (arrays | {name: array}).items() if value is not None}
+    np.savez(file, **arrays)
+    with pytest.raises(ValueError, match="or it is damaged"):
+        policy_file.load(Path(file))
+
+
+def test_a_memory_that_is_not_finite_is_no_policy(tmp_path) -> None:
+    file = remembering(tmp_path / "a.npz", 5)
+    with np.load(file) as whole:
+        arrays = dict(whole)
+    arrays["memory_weight_1"][:] = np.nan
+    np.savez(file, **arrays)
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        policy_file.load(Path(file))
+
+
+def test_a_greedy_policy_takes_its_most_likely_action(tmp_path) -> None:
+    env = shared(ROOM, "numpy")
+    file = saved(tmp_path / "a.npz", len(env.feature_names), (0, 0, 0, 0.2, 0, 0, 0))
+    draws, greedy = (policy_of(f"{how}{file}", env.rules, [1], seed=1) for how in ("", "greedy:"))
+    assert len({draws(first(env))[1] for _ in range(50)}) > 3
+    assert {greedy(first(env))[1] for _ in range(50)} == {3}
+    by_name = policy_of("greedy:Overcooked-CrampedRoom-5", env.rules)
+    assert by_name(first(env)) == by_name(first(env))
+
+
+@pytest.mark.parametrize("name", ["greedy:random", "greedy:", "greedy:greedy:Overcooked-CrampedRoom-5"])
+def test_only_a_trained_policy_can_be_greedy(name) -> None:
+    with pytest.raises(ValueError, match="greedy: before one of the last two takes its most likely actions"):
+        policy_of(name, shared(ROOM, "numpy").rules)

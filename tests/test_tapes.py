@@ -42,6 +42,19 @@ def test_tapes_score_the_same_again(tmp_path: Path) -> None:
     assert (changed.replay("numpy") != written.points).any()
 
 
+def test_what_a_file_names_is_not_imported(tmp_path: Path) -> None:
+    world, file = tmp_path / "world.py", tmp_path / "tapes.npz"
+    world.write_text(f"open({str(tmp_path / 'imported')!r}, 'w')")
+    for id, options, message in (
+        (f"{world}:World", {}, "unknown environment id"),
+        (ROOM, {"render_mode": "human"}, "has no option 'render_mode'"),
+    ):
+        tapes.save(file, Tapes(id, np.zeros((1, 1, 2, 2), np.uint8), np.zeros((1, 1)), options))
+        with pytest.raises((TypeError, ValueError), match=message):
+            tapes.load(file).replay()
+    assert not (tmp_path / "imported").exists()
+
+
 @pytest.mark.parametrize("kind", ["empty", "cut", "other", "shape", "missing"])
 def test_anything_else_is_one_sentence(tmp_path: Path, kind: str) -> None:
     path, actions = tmp_path / "tapes.npz", np.zeros((1, 1, 2, 2), np.uint8)

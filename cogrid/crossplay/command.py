@@ -9,7 +9,7 @@ from pathlib import Path
 from cogrid import zoo
 from cogrid.crossplay.pairs import crossplay
 from cogrid.envs.registry import make
-from cogrid.policies import POLICIES
+from cogrid.policies import GREEDY, NAMED
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="[NAME=]POLICY",
-        help=f"{', '.join(POLICIES)}, a name of `zoo`, zoo for all of them, or a policy-SEED.npz of `train`",
+        help=f"{NAMED}; zoo stands for all of the zoo",
     )
     parser.add_argument("--episodes", type=int, default=20, metavar="N", help="a pair (20)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the first episode (0)")
@@ -61,9 +61,11 @@ def run(options: argparse.Namespace) -> None:
 
 def _named(text: str, id: str) -> list[tuple[str, str]]:
     """The players that an argument stands for, with their names in the table."""
-    if text == "zoo":
+    name, _, policy = text.rpartition("=")
+    greedy, policy = GREEDY if policy.startswith(GREEDY) else "", policy.removeprefix(GREEDY)
+    if policy == "zoo" and not name:
         if not (found := zoo.names(id)):
             raise ValueError(f"the zoo has no policies for {id}: `python -m cogrid zoo` lists what it has.")
-        return [(f"zoo-{policy.rpartition('-')[2]}", policy) for policy in found]
-    name, _, policy = text.rpartition("=")
-    return [(name or "/".join(Path(policy).parts[-2:]).removesuffix(".npz") or policy, policy)]
+        return [(f"{greedy}zoo-{one.rpartition('-')[2]}", greedy + one) for one in found]
+    short = "/".join(Path(policy).parts[-2:]).removesuffix(".npz") or policy
+    return [(name or greedy + short, greedy + policy)]

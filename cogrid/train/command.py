@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from cogrid import distributed, files, interrupt
 from cogrid.backend.array import brief
 from cogrid.core.snapshot import fingerprint
 from cogrid.envs.registry import find, is_own
+from cogrid.reading import setting
 from cogrid.shadow import Shadow, show_progress, wanted
 from cogrid.train import checkpoints
 from cogrid.train.checkpoints import CHECKPOINT, PREVIOUS, Checkpoint, CheckpointError
@@ -31,7 +33,7 @@ USAGE, MISMATCH = 2, 22
 #: Defaults that depend on the environment.
 USUAL = MappingProxyType({"observation": "the environment's own"})
 DESCRIPTION = """\
-Train agents that share a network by independent PPO; all seeds learn in one compiled program.
+Train agents that share a network by independent PPO, with several seeds.
 
 The defaults in brackets are those of most environments; cogrid/train/settings.py has those of the others.
 Ends with scores, results.json, curve.png, episode.replay.json.gz and policy-SEED.npz for play and render.
@@ -55,6 +57,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help = f"an environment id, or module:Name or file.py:Name of your own ({field.default}); "
             help += "a run that is resumed knows its own"
             parser.add_argument("id", metavar="ID", nargs="?", default=argparse.SUPPRESS, help=help)
+            continue
+        if field.name == "set":
+            parser.add_argument(
+                "--set",
+                type=setting,
+                action="append",
+                metavar="NAME=VALUE",
+                default=argparse.SUPPRESS,
+                help=field.metadata["help"],
+            )
             continue
         parser.add_argument(
             f"--{field.name.replace('_', '-')}",
@@ -130,6 +142,8 @@ def _prepared(
     """The options, where to, what to resume, whether to compare with NumPy."""
     names = {field.name for field in dataclasses.fields(Options)}
     values = {name: value for name, value in vars(given).items() if name in names}
+    if "set" in values:
+        values["set"] = json.loads(json.dumps(dict(values["set"])))  # as a checkpoint gives it back
     _join(parser, given.join)
     name = Path(values.get("id", Options.id)).name.replace(".py", "").replace(":", "-")
     out = given.out or Path("runs", name)
@@ -149,7 +163,8 @@ def _prepared(
     try:
         if not checkpoint:
             id = find(values.get("id", Options.id))
-            values = {"observation": usual_observation(id), **SETTINGS.get(id, {}), **values}
+            usual = {"observation": usual_observation(id), **SETTINGS.get(id, {})}
+            values = usual | values | {"set": usual.get("set", {}) | values.get("set", {})}
         options = checkpoint.options if checkpoint else Options(**values)
         _use_cores(given.join, options.devices)
         check(options)
@@ -197,6 +212,8 @@ def _resumed(parser: argparse.ArgumentParser, paths: list[Path], values: dict[st
         found = checkpoints.newest(paths)
     except CheckpointError as error:
         parser.error(str(error))
+    if "set" in values:  # the environment's own settings are there besides
+        values = values | {"set": found.options.set | values["set"]}
     for name, now in values.items():
         if now != (then := getattr(found.options, name)):
             parser.error(f"{name} was {then!r} when this run began and cannot become {now!r}.")

@@ -17,14 +17,13 @@ import cogrid
 from cogrid import files, policy_file, tapes
 from cogrid.backend import rng
 from cogrid.backend.array import Array
-from cogrid.envs.registry import make
 from cogrid.policy_file import PolicyFile
 from cogrid.replay import record
 from cogrid.tapes import Tapes
 from cogrid.train.checkpoints import CHECKPOINT, History
 from cogrid.train.loop import over_seeds
 from cogrid.train.network import Network, Sight
-from cogrid.train.options import Options, environment
+from cogrid.train.options import Options, environment, scored, scored_environment
 
 TAPES = "tapes.npz"
 EPISODES = 100  # of every seed, for the score
@@ -35,19 +34,23 @@ def evaluate(options: Options, networks: Network) -> tuple[Array, Array]:
 
     Episode i begins with seed i, and actions are drawn as in training. Points are the mean over the agents.
     """
-    env = make(options.id, "jax", observation=options.observation, shadow=False)
-    sight, starts = Sight(env.rules), jnp.stack([rng.key(seed) for seed in range(EPISODES)])
+    env = scored_environment(options, "jax")
+    sight = Sight(environment(options).rules)  # as in training
+    starts = jnp.stack([rng.key(seed) for seed in range(EPISODES)])
+    nothing = jnp.zeros((EPISODES, env.spec.num_agents, options.memory)) if options.memory else None
 
     def play(network: Network, key: Array) -> tuple[Array, Array]:
-        def one(carry: tuple[Any, Array], key: Array) -> tuple[Any, Any]:
-            state, obs = carry
-            actions = jax.random.categorical(key, network(sight(obs))[0])
+        def one(carry: tuple[Any, Array, Array | None, Array], key: Array) -> tuple[Any, Array]:
+            state, obs, memory, points = carry
+            logits, _, memory = network(sight(obs), memory)
+            actions = jax.random.categorical(key, logits)
             state, obs, rewards, _, _ = env.jax_step(state, actions)
-            return (state, obs), (rewards.mean(axis=-1), actions)
+            return (state, obs, memory, points + rewards.mean(axis=-1)), actions  # summed as tapes are
 
         keys = jax.random.split(key, env.spec.max_steps)
-        _, (rewards, actions) = jax.lax.scan(one, env.jax_reset(starts), keys)
-        return rewards.sum(axis=0), actions
+        start = (*env.jax_reset(starts), nothing, jnp.zeros(EPISODES))
+        (*_, points), actions = jax.lax.scan(one, start, keys)
+        return points, actions
 
     keys = jax.random.split(jax.random.key(0), options.seeds)
     points, actions = jax.jit(over_seeds(lambda both: play(*both)))((networks, keys))
@@ -61,7 +64,7 @@ def finish(options: Options, out: Path, networks: Network, history: History) -> 
     files.write(out / "results.json", json.dumps(results, indent=1) + "\n")
     _write_plot(out / "curve.png", options, history)
     _write_replay(out / "episode.replay.json.gz", options, points, actions)
-    tapes.save(out / TAPES, Tapes(options.id, np.moveaxis(actions, 1, 2), points))
+    tapes.save(out / TAPES, Tapes(options.id, np.moveaxis(actions, 1, 2), points, scored(options)))
     written = [_write_policy(out, options, networks, points, member) for member in range(options.seeds)]
     for name, mean, deviation in zip(
         written, results["score"]["by_seed"], results["score"]["deviation_by_seed"], strict=True
@@ -103,19 +106,24 @@ def _results(options: Options, history: History, points: Array) -> dict[str, Any
 def _write_policy(out: Path, options: Options, networks: Network, points: Array, member: int) -> str:
     """The actor of one seed; the name of its file."""
     seed = options.first_seed + member
-    layers = [(np.asarray(layer.weight)[member], np.asarray(layer.bias)[member]) for layer in networks.actor]
+    network = jax.tree.map(lambda x: np.asarray(x)[member], networks)
+    first = [] if network.memory is None else [network.memory.seen]
+    unit = [] if network.memory is None else [network.memory.inwards, network.memory.onwards]
+    layers, memory = (
+        [(layer.weight, layer.bias) for layer in part] for part in (first + network.actor, unit)
+    )
     sight = Sight(environment(options).rules)
     layers[0] = (sight.whole(layers[0][0]), layers[0][1])
     about = {"seed": seed, "score": float(points[member].mean()), "options": dataclasses.asdict(options)}
     path = out / f"policy-{seed}.npz"
-    policy_file.save(path, PolicyFile(options.id, options.observation, layers, about))
+    policy_file.save(path, PolicyFile(options.id, options.observation, layers, about, memory))
     return path.name
 
 
 def _write_replay(path: Path, options: Options, points: Array, actions: Array) -> None:
     """The first episode of the best seed."""
     best = int(points.mean(axis=1).argmax())
-    env = make(options.id, observation=options.observation, shadow=False)
+    env = scored_environment(options, "numpy")
     about = {"learner": "cogrid.train", "seed": options.first_seed + best, "score": float(points[best, 0])}
     record(env, actions[best, :, 0], 0, metadata=about).save(path)
 

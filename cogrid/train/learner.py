@@ -10,8 +10,9 @@ import optax
 
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
-from cogrid.train.network import Network, Sight, log_prob
-from cogrid.train.options import Options, environment
+from cogrid.envs.registry import find, spec_of
+from cogrid.train.network import Network, Past, Sight, forget, log_prob
+from cogrid.train.options import Options, environment, scored
 
 
 class Run(NamedTuple):
@@ -23,6 +24,7 @@ class Run(NamedTuple):
     optimizer: Any
     state: EnvState  # (B, …)
     obs: Array  # (B, n, …)
+    memory: Array | None = None  # (B, n, size) of a network that has one
 
 
 class Steps(NamedTuple):
@@ -63,7 +65,7 @@ class Recorded(NamedTuple):
 class Log(NamedTuple):
     """What is reported about an update."""
 
-    score: Array  # () return of an episode at the pace of these steps, without shaping
+    score: Array  # () return of an episode that is scored at the pace of these steps, without shaping
     entropy: Array  # ()
     recorded: Recorded | None = None
 
@@ -77,6 +79,7 @@ class Learner:
         self.recorded = recorded
         self.env = environment(options)
         self.sight = Sight(self.env.rules)
+        self.episode = spec_of(find(options.id), scored(options)).max_steps  # of an episode that is scored
         terms = self.env.spec.game.rewards()
         self.score_terms = tuple(term.name for term in terms if not term.shaping)
         gradient_steps = options.updates * options.epochs * options.minibatches
@@ -93,9 +96,12 @@ class Learner:
         """A fresh network in fresh environments."""
         for_network, for_envs = jax.random.split(jax.random.fold_in(jax.random.key(seed), 2**31))
         actions = len(self.env.action_names)
-        network = Network(for_network, self.sight.inputs, self.options.hidden, actions)
+        size, agents = self.options.memory, self.env.spec.num_agents
+        network = Network(for_network, self.sight.inputs, self.options.hidden, actions, size)
         state, obs = self.env.jax_reset(jax.random.split(for_envs, self.options.num_envs))
-        return Run(seed, jnp.zeros((), jnp.int32), network, self.optimizer.init(network), state, obs)
+        memory = jnp.zeros((self.options.num_envs, agents, size)) if size else None
+        optimizer = self.optimizer.init(network)
+        return Run(seed, jnp.zeros((), jnp.int32), network, optimizer, state, obs, memory)
 
     def chunk(self, run: Run) -> tuple[Run, Log]:
         """Several updates in one loop; Python only sees how they end."""
@@ -111,55 +117,62 @@ class Learner:
         passed = run.update / self.options.updates
         weight = jnp.where(passed < self.options.shaping, 1.0 - passed / self.options.shaping, 0.0)
         state = self.env.replace(run.state, shaping_weight=weight)
-        last, obs, steps = self.play(run.network, state, run.obs, for_play)
-        network, optimizer, entropy = self.learn(run, steps, obs, for_learning)
-        score = self.mean(steps.score.mean()) * self.env.spec.max_steps
+        last, obs, steps, memory = self.play(run.network, state, run.obs, for_play, run.memory)
+        network, optimizer, entropy = self.learn(run, steps, obs, memory, for_learning)
+        score = self.mean(steps.score.mean()) * self.episode
         log = Log(score, self.mean(entropy), self.record(state, steps, last))
-        return Run(run.seed, run.update + 1, network, optimizer, last, obs), log
+        return Run(run.seed, run.update + 1, network, optimizer, last, obs, memory), log
 
     def play(
-        self, network: Network, state: EnvState, obs: Array, key: Array
-    ) -> tuple[EnvState, Array, Steps]:
+        self, network: Network, state: EnvState, obs: Array, key: Array, memory: Array | None = None
+    ) -> tuple[EnvState, Array, Steps, Array | None]:
         """`num_steps` in every environment, with automatic reset."""
 
-        def one(carry: tuple[EnvState, Array], key: Array) -> tuple[tuple[EnvState, Array], Steps]:
-            state, obs = carry
+        def one(carry: tuple[Any, ...], key: Array) -> tuple[tuple[Any, ...], Steps]:
+            state, obs, memory = carry
             seen = self.sight(obs)
-            logits, values = network(seen)
+            logits, values, memory = network(seen, memory)
             actions = jax.random.categorical(key, logits)
             whole = obs[: self.recorded] if self.recorded else None
             state, obs, rewards, done, infos = self.env.jax_step(state, actions)
-            rest, taken = self.rest(network, state, obs, done), log_prob(logits, actions)
+            rest, taken = self.rest(network, state, obs, done, memory), log_prob(logits, actions)
             steps = Steps(seen, actions, taken, values, rewards, rest, done, self.score(infos), whole)
-            return self.env.renew_fn(state, obs, done), steps
+            return (*self.env.renew_fn(state, obs, done), forget(memory, done)), steps
 
-        (state, obs), steps = jax.lax.scan(one, (state, obs), jax.random.split(key, self.options.num_steps))
-        return state, obs, steps
+        keys = jax.random.split(key, self.options.num_steps)
+        (state, obs, memory), steps = jax.lax.scan(one, (state, obs, memory), keys)
+        return state, obs, steps, memory
 
-    def rest(self, network: Network, state: EnvState, obs: Array, done: Array) -> Array:
+    def rest(
+        self, network: Network, state: EnvState, obs: Array, done: Array, memory: Array | None = None
+    ) -> Array:
         """(B, n) the value of what agents see when the clock cuts their episode off, else 0.
 
         Nobody sees the clock: without this, the same sight would be worth less late in an episode.
         """
         cut = done[:, None] & (jnp.ones_like(state.pos, bool) if state.ended is None else ~state.ended)
-        worth = lambda: jnp.where(cut, network(self.sight(obs))[1], 0.0)  # noqa: E731
+        worth = lambda: jnp.where(cut, network(self.sight(obs), memory)[1], 0.0)  # noqa: E731
         return jax.lax.cond(done.any(), worth, lambda: jnp.zeros(cut.shape))
 
     def score(self, infos: dict[str, Any]) -> Array:
         """(…, ) points of a step without shaping, as the mean over the agents."""
         return jnp.stack([infos["rewards"][name].mean(axis=-1) for name in self.score_terms]).sum(axis=0)
 
-    def learn(self, run: Run, steps: Steps, obs: Array, key: Array) -> tuple[Network, Any, Array]:
-        """Several passes over the steps, in minibatches."""
-        _, last_values = run.network(self.sight(obs))
+    def learn(
+        self, run: Run, steps: Steps, obs: Array, memory: Array | None, key: Array
+    ) -> tuple[Network, Any, Array]:
+        """Several passes over the steps, in minibatches; `obs` and `memory` are those after the steps."""
+        _, last_values, _ = run.network(self.sight(obs), memory)
         advantages = self.advantages(steps, last_values)
+        past = None if run.memory is None else Past(run.memory, steps.done.T)
         batch = self.batch(steps, advantages)
         bonus = self.options.entropy * (1.0 - run.update / self.options.updates)
 
         def minibatch(carry: tuple[Network, Any], members: Array) -> tuple[tuple[Network, Any], Array]:
             network, optimizer = carry
             part = jax.tree.map(lambda x: x[members].reshape(-1, *x.shape[2:]), batch)
-            gradients, entropy = jax.grad(self.loss, has_aux=True)(network, bonus, part)
+            before = jax.tree.map(lambda x: x[members], past)
+            gradients, entropy = jax.grad(self.loss, has_aux=True)(network, bonus, part, before)
             gradients = self.mean(gradients)  # all devices take the same step
             changes, optimizer = self.optimizer.update(gradients, optimizer)
             return (optax.apply_updates(network, changes), optimizer), entropy
@@ -196,10 +209,12 @@ class Learner:
         played = (rewards, steps.values, steps.rest, steps.done)
         return jax.lax.scan(one, start, played, reverse=True)[1]
 
-    def loss(self, network: Network, bonus: Array, batch: Batch) -> tuple[Array, Array]:
+    def loss(
+        self, network: Network, bonus: Array, batch: Batch, past: Past | None = None
+    ) -> tuple[Array, Array]:
         """PPO's clipped loss with an entropy bonus, and the entropy."""
         options = self.options
-        logits, values = network(batch.obs)
+        logits, values = network.replay(batch.obs, past)
         ratio = jnp.exp(log_prob(logits, batch.actions) - batch.log_probs)
         bounded = jnp.clip(ratio, 1.0 - options.clip, 1.0 + options.clip)
         advantages = batch.advantages - self.mean(batch.advantages.mean())

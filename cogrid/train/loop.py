@@ -96,10 +96,10 @@ def specs(learner: Learner) -> tuple[Run, Log]:
     by_seed, whole = Placement.spec(0), jax.sharding.PartitionSpec()
     if learner.options.sharing == 1:
         recorded = Recorded(*[by_seed] * 6) if learner.recorded else None
-        return Run(*[by_seed] * 6), Log(by_seed, by_seed, recorded)
+        return Run(*[by_seed] * 7), Log(by_seed, by_seed, recorded)
     envs, state, steps = (Placement.spec(axis) for axis in (1, 2, 3))  # logs have (seeds, updates, T, B, …)
     recorded = Recorded(state, steps, steps, steps, steps, state) if learner.recorded else None
-    return Run(whole, whole, whole, whole, envs, envs), Log(whole, whole, recorded)
+    return Run(whole, whole, whole, whole, envs, envs, envs), Log(whole, whole, recorded)
 
 
 def chunk_on(there: Placement, learner: Learner) -> Callable[[Run], tuple[Run, Log]]:

@@ -1,8 +1,9 @@
-"""The network: an actor and a critic of two hidden layers each, and what they see of an observation."""
+"""The network: an actor and a critic, with a memory in front of them or none, and what they see."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -30,26 +31,96 @@ class Layer(eqx.Module):
         return x @ self.weight + self.bias
 
 
+class Past(NamedTuple):
+    """What a memory needs to see b environments again as they were played."""
+
+    first: Array  # (b, n, size) what was remembered before the first step
+    done: Array  # (b, T) steps after which everything is forgotten
+
+
+class Memory(eqx.Module):
+    """A gated recurrent unit (GRU) behind a hidden layer; `cogrid.policy_file` has the same in NumPy."""
+
+    seen: Layer  # (inputs, hidden)
+    inwards: Layer  # (hidden, 3 · size): the reset gate, the update gate and the candidate
+    onwards: Layer  # (size, 3 · size) the same
+
+    def __init__(self, key: Array, inputs: int, hidden: int, size: int) -> None:
+        """Draw the weights."""
+        keys = jax.random.split(key, 3)
+        self.seen = Layer(keys[0], inputs, hidden, 2**0.5)
+        self.inwards = Layer(keys[1], hidden, 3 * size, 3**0.5)
+        self.onwards = Layer(keys[2], size, 3 * size, 3**0.5)
+
+    def __call__(self, obs: Array, memory: Array) -> Array:
+        """What is seen (…, inputs) and was remembered (…, size) -> what is remembered now."""
+        return self._renewed(self._gates(obs), memory)
+
+    def replay(self, obs: Array, past: Past) -> Array:
+        """Rows (b · T · n, inputs) -> what was remembered when the agents acted, (b · T · n, size)."""
+        (b, n, size), steps = past.first.shape, past.done.shape[1]
+
+        def one(memory: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
+            gates, done = step  # (b, n, 3 · size), (b,)
+            memory = self._renewed(gates, memory)
+            return forget(memory, done), memory
+
+        gates = self._gates(obs).reshape(b, steps, n, -1)  # a matrix product of all rows
+        _, memories = jax.lax.scan(one, past.first, (jnp.moveaxis(gates, 1, 0), past.done.T))
+        return jnp.moveaxis(memories, 0, 1).reshape(-1, size)
+
+    def _gates(self, obs: Array) -> Array:
+        return self.inwards(jnp.tanh(self.seen(obs)))
+
+    def _renewed(self, gates: Array, memory: Array) -> Array:
+        reset, update, candidate = jnp.split(gates, 3, axis=-1)
+        past_reset, past_update, past_candidate = jnp.split(self.onwards(memory), 3, axis=-1)
+        new = jnp.tanh(candidate + jax.nn.sigmoid(reset + past_reset) * past_candidate)
+        kept = jax.nn.sigmoid(update + past_update)
+        return kept * memory + (1.0 - kept) * new
+
+
+def forget(memory: Array | None, done: Array) -> Array | None:
+    """(B, n, size) zeroed where an episode has ended; no memory stays none."""
+    return None if memory is None else jnp.where(done[:, None, None], 0.0, memory)
+
+
 class Network(eqx.Module):
-    """An actor and a critic, for batches of observations."""
+    """An actor and a critic, for batches of observations; they share the memory if there is one."""
 
     actor: list[Layer]
     critic: list[Layer]
+    memory: Memory | None
 
-    def __init__(self, key: Array, inputs: int, hidden: int, actions: int) -> None:
-        """Draw both."""
+    def __init__(self, key: Array, inputs: int, hidden: int, actions: int, memory: int = 0) -> None:
+        """Draw all; `memory` is its size."""
+        # With a memory its layer is the first of two, so that both kinds are as deep but for the GRU.
+        sizes = [memory, hidden] if memory else [inputs, hidden, hidden]
 
         def layers(keys: Array, outputs: int, last_gain: float) -> list[Layer]:
-            sizes = ((inputs, hidden, 2**0.5), (hidden, hidden, 2**0.5), (hidden, outputs, last_gain))
-            return [Layer(key, *size) for key, size in zip(keys, sizes, strict=True)]
+            gains = [2**0.5] * (len(sizes) - 1) + [last_gain]
+            both = zip(keys[: len(sizes)], sizes, [*sizes[1:], outputs], gains, strict=True)
+            return [Layer(*one) for one in both]
 
         keys = jax.random.split(key, (2, 3))
         self.actor = layers(keys[0], actions, 0.01)  # all actions about as likely at first
         self.critic = layers(keys[1], 1, 1.0)
+        self.memory = Memory(keys[0, 2], inputs, hidden, memory) if memory else None  # a key that is left
 
-    def __call__(self, obs: Array) -> tuple[Array, Array]:
-        """What is seen (…, inputs) -> logits (…, actions), values (…)."""
-        logits = values = obs.astype(jnp.float32)
+    def __call__(self, obs: Array, memory: Array | None = None) -> tuple[Array, Array, Array | None]:
+        """What is seen (…, inputs) and remembered -> logits (…, actions), values (…), memory (…, size)."""
+        inputs = obs.astype(jnp.float32)
+        if self.memory is not None:
+            inputs = memory = self.memory(inputs, memory)
+        return *self._heads(inputs), memory
+
+    def replay(self, obs: Array, past: Past | None) -> tuple[Array, Array]:
+        """Rows (b · T · n, inputs) of whole environments -> logits (rows, actions), values (rows,)."""
+        inputs = obs.astype(jnp.float32)
+        return self._heads(self.memory.replay(inputs, past) if self.memory and past else inputs)
+
+    def _heads(self, inputs: Array) -> tuple[Array, Array]:
+        logits = values = inputs
         for actor, critic in zip(self.actor[:-1], self.critic[:-1], strict=True):
             logits, values = jnp.tanh(actor(logits)), jnp.tanh(critic(values))
         return self.actor[-1](logits), self.critic[-1](values)[..., 0]

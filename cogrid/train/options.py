@@ -10,10 +10,13 @@ from typing import Any
 import jax
 
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.envs.registry import find, make, spec_of
+from cogrid.envs.registry import find, spec_of
 
 OBSERVATIONS = ("features", "lossless", "window")
-_TYPES = MappingProxyType({"str": str, "int": int, "float": int | float})
+#: Options of an environment that say where episodes of training begin and end. They change no rule, and the
+#: value of what would have followed is known where the clock cuts an episode off: scores are of the others.
+TRAINING_ONLY = ("max_steps", "random_start")
+_TYPES = MappingProxyType({"str": str, "int": int, "float": int | float, "dict[str, Any]": dict})
 
 
 def _option(default: Any, text: str, low: float = -math.inf, high: float = math.inf) -> Any:
@@ -27,8 +30,15 @@ class Options:
 
     id: str = _option("Overcooked-CrampedRoom-V0", "environment to learn in")
     observation: str = _option("features", "features (a short vector), lossless (the whole grid) or window")
+    set: dict[str, Any] = dataclasses.field(
+        default_factory=dict,
+        metadata={
+            "help": "an option of the environment, such as cook_time=5; repeatable. "
+            f"{' and '.join(TRAINING_ONLY)} affect training only: the scores are of usual episodes"
+        },
+    )
     steps: int = _option(1_500_000, "environment steps of each seed, rounded up to whole chunks", 1, 10**15)
-    seeds: int = _option(3, "how many seeds learn side by side", 1, 10**4)
+    seeds: int = _option(3, "how many seeds learn, on a CPU one after the other", 1, 10**4)
     first_seed: int = _option(0, "the first of them; the others follow it", -(10**9), 10**9)
     num_envs: int = _option(64, "environments of each seed", 1, 10**8)
     devices: int = _option(
@@ -39,6 +49,7 @@ class Options:
     epochs: int = _option(4, "passes over the steps in an update", 1, 10**4)
     minibatches: int = _option(16, "gradient steps in a pass, each on its part of the environments", 1, 10**8)
     hidden: int = _option(64, "width of the two hidden layers", 1, 2**15)
+    memory: int = _option(0, "numbers that an agent remembers from step to step, by a GRU; 0: none", 0, 2**15)
     learning_rate: float = _option(5e-4, "of Adam, annealed to zero", 0)
     reward_scale: float = _option(0.1, "what rewards are multiplied by, for values of about 1", 0)
     gamma: float = _option(0.99, "discount of a step", 0, 1)
@@ -84,14 +95,33 @@ def usual_observation(id: str) -> str:
 
 def environment(options: Options) -> CoGridEnv:
     """The environment to learn in; only its pure functions are used, which have no shadow."""
-    return make(options.id, "jax", infos=True, shadow=False, observation=options.observation, shaping=1.0)
+    changes: dict[str, Any] = {"observation": options.observation, "shaping": 1.0}
+    if taken := changes.keys() & options.set.keys():
+        raise ValueError(f"{min(taken)} is an option of training: write --{min(taken)}, not --set.")
+    if "window" in options.set and options.observation != "window":
+        raise ValueError("window is for --observation window: give both, or leave --set window out.")
+    spec = spec_of(find(options.id), changes | options.set)
+    return CoGridEnv(spec, "jax", infos=True, shadow=False)
+
+
+def scored(options: Options) -> dict[str, Any]:
+    """What of `set` is another game, not only other episodes to learn from: the scores are of that game."""
+    return {name: value for name, value in options.set.items() if name not in TRAINING_ONLY}
+
+
+def scored_environment(options: Options, backend: str) -> CoGridEnv:
+    """The environment whose episodes are scored, without shaping."""
+    changes = {"observation": options.observation, "shaping": 0.0}
+    return CoGridEnv(spec_of(find(options.id), changes | scored(options)), backend, shadow=False)
 
 
 def check(options: Options) -> None:
     """Raise a ValueError that names the first wrong option."""
     for field in dataclasses.fields(Options):
+        if field.type not in ("int", "float"):
+            continue
         value, low, high = getattr(options, field.name), field.metadata["low"], field.metadata["high"]
-        if field.type != "str" and not (math.isfinite(value) and low <= value <= high):
+        if not (math.isfinite(value) and low <= value <= high):
             bounds = f"at least {low}" if math.isinf(high) else f"from {low} to {high}"
             raise ValueError(
                 f"{field.name} is {value}, but must be {bounds if math.isfinite(value) else 'finite'}."

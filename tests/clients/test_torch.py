@@ -31,7 +31,7 @@ def test_tensors_without_a_copy(backend) -> None:
 
 @pytest.mark.parametrize("backend", ["numpy", "jax"])
 def test_the_example_learns_alike_on_both_backends(backend, tmp_path: Path) -> None:
-    told = run(tmp_path, str(ROOT / "examples/torch_ppo.py"), "--steps", "64000", "--backend", backend)
+    told = run(tmp_path, str(ROOT / "examples/torch_ppo.py"), "--steps", "6.4e4", "--backend", backend)
     assert told.splitlines()[-1].startswith("update 10 of 10: return ")
     assert float(told.split()[-1]) > 3
 

@@ -99,8 +99,27 @@ def test_the_zoo_plays_under_short_names(
     monkeypatch.setattr("cogrid.zoo.FOLDER", tmp_path)
     assert main(["crossplay", ROOM, "--players", "zoo", "random", "--episodes", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[0].split() == ["zoo-3", "zoo-clone", "random"]
+    assert main(["crossplay", ROOM, "--players", "greedy:zoo", "a=greedy:zoo", "--episodes", "1"]) == 2
+    assert "'greedy:zoo' is neither a policy" in capsys.readouterr().err
     assert main(["crossplay", "Foraging-8x8-2p-3f-V0", "--players", "zoo"]) == 2
     assert "the zoo has no policies for Foraging-8x8-2p-3f-V0" in capsys.readouterr().err
+
+
+def test_greedy_players_have_names_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "runs").mkdir()
+    file = constant(tmp_path / "runs" / "still.npz", 6)
+    players = [file, f"greedy:{file}", f"mine=greedy:{file}"]
+    assert main(["crossplay", ROOM, "--players", *players, "--episodes", "1"]) == 0
+    names = ["runs/still", "greedy:runs/still", "mine"]
+    assert capsys.readouterr().out.splitlines()[0].split() == names
+
+
+def test_a_greedy_player_plays_one_game_from_one_start() -> None:
+    """It draws nothing, so that its games differ by their starts alone."""
+    env = cogrid.make(ROOM, max_steps=60)
+    name = "Overcooked-CrampedRoom-5"
+    points = crossplay(env, {"draws": name, "greedy": f"greedy:{name}"}, episodes=3).points
+    assert points[1, 1].min() == points[1, 1].max() > 0
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,18 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
         (("--out", "new", "--learning-rate", "nan"), "learning_rate is nan, but must be finite."),
         (("--out", "new", "Arina-V0"), "unknown environment id 'Arina-V0': did you mean 'Arena-V0'"),
         (("--out", "new", "--observation", "none"), "observation is 'none', but must be one of features,"),
+        (("--out", "new", "--set", "cook_tim=5"), "has no option 'cook_tim' (did you mean 'cook_time'?)"),
+        (("--out", "new", "--set", "max_steps=0"), "max_steps=0"),
+        (("--out", "new", "--set", "backend=jax"), "has no option 'backend'"),
+        (("--out", "new", "--set", "window=7"), "window is for --observation window: give both"),
+        (
+            ("--out", "new", "--set", "shaping=1"),
+            "shaping is an option of training: write --shaping, not --set.",
+        ),
+        (
+            ("--resume", "--set", "cook_time=5"),
+            "set was {} when this run began and cannot become {'cook_time': 5}.",
+        ),
     ],
 )
 def test_a_mistake_gets_a_sentence_and_changes_nothing(
@@ -468,6 +480,8 @@ def test_steps_that_numpy_plays_otherwise_are_exit_code_22(
     assert main(["--out", str(tmp_path), "--resume", "--shadow"]) == command.MISMATCH
     out = capsys.readouterr().out
     assert f"188 comparisons, 1 mismatches; the first one in {first.first}." in out
+    counts = json.loads((tmp_path / "results.json").read_text())["shadow"]
+    assert counts == {"comparisons": 188, "mismatches": 1}
 
 
 def test_the_mean_of_gradients_is_the_gradient_of_all() -> None:
@@ -475,7 +489,7 @@ def test_the_mean_of_gradients_is_the_gradient_of_all() -> None:
     small = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "hidden": 8, "seeds": 1}
     one, two = (Learner(Options(devices=devices, **small)) for devices in (1, 2))
     run = jax.jit(one.begin)(jax.numpy.int32(0))
-    _, _, steps = jax.jit(one.play)(run.network, run.state, run.obs, jax.random.key(1))
+    _, _, steps, _ = jax.jit(one.play)(run.network, run.state, run.obs, jax.random.key(1))
     bonus = jax.numpy.float32(0.01)
     advantages = jax.random.normal(jax.random.key(2), steps.values.shape)
     batch = one.batch(steps, advantages)
@@ -499,6 +513,8 @@ def test_several_devices_play_what_numpy_plays(
     """They share the environments of one seed, or have a whole seed each."""
     assert main([*SMALL, "--seeds", seeds, "--devices", "2", "--out", str(tmp_path), "--shadow"]) == 0
     assert f"{comparisons} comparisons, 0 mismatches" in capsys.readouterr().out
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["shadow"] == {"comparisons": comparisons, "mismatches": 0}
     assert checkpoints.load(tmp_path / "checkpoint.npz").options.devices == 2
 
 
@@ -534,6 +550,44 @@ def test_an_environment_has_settings_of_its_own(tmp_path: Path, monkeypatch: pyt
             main([ring, *given, "--out", str(tmp_path)])
     usual = Options(id=ring, observation=usual_observation(ring), **SETTINGS[ring])
     assert found == [usual, dataclasses.replace(usual, entropy=0.5)]
+
+
+def test_options_of_an_environment_add_to_its_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kitchen, found = "Overcooked-CrampedRoom-V0", []
+    monkeypatch.setattr(command, "train", lambda options, *_: found.append(options.set) or sys.exit(3))
+    monkeypatch.setattr(command, "SETTINGS", {kitchen: {"set": {"max_steps": 200, "random_start": True}}})
+    for given in ((), ("--set", "max_steps=50", "--set", "orders=[]")):
+        with pytest.raises(SystemExit, match="3"):
+            main([kitchen, *given, "--out", str(tmp_path)])
+    usual = {"max_steps": 200, "random_start": True}
+    assert found == [usual, {**usual, "max_steps": 50, "orders": []}]
+
+
+def test_scores_are_of_the_game_that_is_learned_and_of_usual_episodes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kitchen, its cooking and its agents are those of training; where episodes begin and end is not."""
+    changes = {"layout": "CoordinationRing", "cook_time": 3, "max_steps": 20, "random_start": True}
+    given = [part for item in changes.items() for part in ("--set", "=".join(map(str, item)))]
+    given = [part.replace("True", "true") for part in given]
+    with monkeypatch.context() as patched:
+        stop_after(patched, 1)
+        assert main([*SMALL, *given, "--out", str(tmp_path)]) == 130
+    assert checkpoints.load(tmp_path / "checkpoint.npz").options.set == changes
+    assert main(["--out", str(tmp_path), "--resume", *given[:4]]) == 0  # some may have come from the settings
+    assert json.loads((tmp_path / "results.json").read_text())["options"]["set"] == changes
+    recorded = tapes.load(tmp_path / "tapes.npz")
+    assert recorded.options == {"layout": "CoordinationRing", "cook_time": 3}
+    assert recorded.actions.shape == (2, 100, 400, 2)
+    np.testing.assert_array_equal(recorded.replay(), recorded.points)
+    replay = Replay.load(tmp_path / "episode.replay.json.gz")
+    replay.verify("numpy")
+    env = cogrid.make(replay.id, **replay.overrides)
+    assert (len(replay), env.spec.game.cook_time, env.spec.random_start) == (400, 3, False)
+    learner = Learner(checkpoints.load(tmp_path / "checkpoint.npz").options)
+    assert (learner.env.spec.max_steps, learner.env.spec.random_start, learner.episode) == (20, True, 400)
 
 
 def test_any_world_can_be_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

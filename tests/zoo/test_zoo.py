@@ -12,13 +12,13 @@ from cogrid.crossplay.pairs import crossplay
 from cogrid.policies import policy_of
 from tests.support import CLASSIC
 
-#: Points by which the mean of a few episodes may differ from that of the 100 of the evaluation: a soup.
-INTERVAL = 20
+#: Points by which the mean of a few episodes may differ from that of the 100 of the evaluation: a soup in
+#: the kitchens, elsewhere a part of the score.
+INTERVAL, SHARE = 20, 0.25
 
 
 def test_every_classic_kitchen_has_policies() -> None:
     assert all(len(zoo.names(id)) >= 2 for id in CLASSIC)
-    assert sorted(name for id in CLASSIC for name in zoo.names(id)) == zoo.names()
     assert zoo.names("Overcooked-CrampedRoom-SingleAgent-V0") == []
     assert sum(zoo.find(name).stat().st_size for name in zoo.names()) < 3_000_000
 
@@ -29,9 +29,11 @@ def test_a_policy_scores_anew_what_it_says(name: str) -> None:
     last = "clone" if "accuracy" in policy.about else policy.about["seed"]  # a clone learned from people
     assert name == f"{policy.id.removesuffix('-V0')}-{last}"
     env = cogrid.make(policy.id, shadow=False)
-    points = crossplay(env, {"it": name}, episodes=6, seed=10_000).points  # seeds that nothing was chosen on
-    assert policy.about["score"] > 0
-    assert abs(points.mean() - policy.about["score"]) <= INTERVAL
+    kitchen, score = policy.id.startswith("Overcooked"), policy.about["score"]
+    episodes = 6 if kitchen else 30  # short ones, whose starts differ
+    points = crossplay(env, {"it": name}, episodes, seed=10_000).points  # seeds that nothing was chosen on
+    assert score > 0
+    assert abs(points.mean() - score) <= (INTERVAL if kitchen else SHARE * score)
 
 
 def test_names_are_policies() -> None:
