@@ -17,7 +17,7 @@ SCHEMA_VERSION: Literal[1] = 1
 UNSTABLE = 0.2  # a row whose coefficient of variation is larger is never compared
 MIN_SAMPLES = 5  # nor is one with fewer samples
 
-Status = Literal["ok", "failed", "out of memory", "mismatch"]
+Status = Literal["ok", "counted", "failed", "out of memory", "mismatch"]  # counted: compiled and not run
 Hex12 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{12}$")]
 Hex16 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{16}$")]
 Sha = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{40}$")]
@@ -144,8 +144,8 @@ class Row(Measurement, kw_only=True):
     ab: Comparison | None = None
 
     def __post_init__(self) -> None:
-        """Numbers or a reason, never both and never neither."""
-        if (self.status == "ok") != (self.error is None):
+        """Numbers, or counters alone, or a reason: never several and never none."""
+        if (self.status in ("ok", "counted")) != (self.error is None):
             raise ValueError(f"{self.name} has status {self.status!r} and error {self.error!r}")
         if self.status == "ok" and not (self.samples and self.statistics):
             raise ValueError(f"{self.name} is ok and has no samples or no statistics")

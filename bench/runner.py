@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from bench import ROOT
 from bench.compare.findings import in_short
 from bench.measure.plan import Plan
 from bench.processes.worker import Worker, WorkerFailed
@@ -35,8 +37,14 @@ def in_own_process(case: Case, plan: Plan, command: Sequence[str] = COMMAND) -> 
     """What the worker measured; one that failed gets a measurement that gives the reason."""
     with contextlib.ExitStack() as stack:
         return _measurement(
-            case, plan, lambda: stack.enter_context(Worker(command, CLEAN, shows_errors=True))
+            case, plan, lambda: stack.enter_context(_started_here(command, CLEAN, shows_errors=True))
         )
+
+
+def _started_here(command: Sequence[str], env: Mapping[str, str], *, shows_errors: bool = False) -> Worker:
+    """In the folder of its command: a world of one's own may be named by a path that begins there."""
+    places = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return Worker(command, {**env, "PYTHONPATH": places}, Path.cwd(), shows_errors=shows_errors)
 
 
 class OneProcess:
@@ -60,7 +68,7 @@ class OneProcess:
         if self._worker and not self._worker.is_alive:  # what killed it is in the row of its case
             self._worker.close()
             self._worker = None
-        self._worker = self._worker or Worker(self._command, self._env)
+        self._worker = self._worker or _started_here(self._command, self._env)
         return self._worker
 
 

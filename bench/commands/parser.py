@@ -17,7 +17,7 @@ from types import ModuleType
 from bench.exit_codes import described
 
 GROUPS = {
-    "Measure": ("run", "list", "profile", "peers", "scaling", "gpu"),
+    "Measure": ("run", "list", "profile", "count", "peers", "scaling", "gpu"),
     "Read results": ("diff", "compare", "report", "plot", "export", "publish"),
     "Baselines": ("baseline",),
     "Check the checks": ("selfcheck", "validate"),
@@ -43,7 +43,9 @@ def parser() -> argparse.ArgumentParser:
         description="\n".join(lines),
         epilog=textwrap.fill(f"Exit codes: {described()}.", 100),
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
     )
+    whole.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)  # who reads it knows it
     choices = [name for names in GROUPS.values() for name in names]
     whole.add_argument("command", choices=choices, metavar="COMMAND", help=argparse.SUPPRESS)
     rest = whole.add_argument("options", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from bench.commands.options import short
 from bench.exit_codes import UsageError
+from bench.peers.targets import TARGETS
+from bench.records import Result
 from bench.show import published
 from bench.storage import results
 
@@ -26,11 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     from bench.show.figures import files  # matplotlib takes a second to import
 
+    checked = []
     for path in options.files:
         result = results.load(path)
         if not options.allow_dirty and (result.git is None or result.git.dirty):
             raise UsageError(f"{path} is of a checkout with changes: commit, and measure again.")
-        place = published.place_of(result)
+        _refuse_part(path, result)
+        checked.append((published.place_of(result), result))
+    for place, result in checked:
         results.write(place, published.shown_part(result))
         print(short(place))
     found = published.recorded()
@@ -43,3 +48,12 @@ def run(options: argparse.Namespace) -> None:
     for page, text in pages.items():
         results.write_bytes(page, text.encode())
         print(short(page))
+
+
+def _refuse_part(path: Path, result: Result) -> None:
+    """A run of some of the targets must not take the place of all."""
+    found = {(one.what, one.against) for one in result.targets}
+    lacking = sorted(one.name for one in TARGETS if (one.what, one.against) not in found)
+    if result.configuration.suite == "peers" and lacking:
+        count = f"{len(lacking)} of {len(TARGETS)} targets"
+        raise UsageError(f"{path} lacks {count}, such as {lacking[0]!r}: run without --only.")

@@ -24,6 +24,8 @@ def environment_share(row: Row) -> str:
 
 
 def in_short(row: Row) -> str:
+    if row.status == "counted":
+        return f"{len(row.counters)} counters"
     if not row.is_ok:
         return f"{row.status}: {row.error}"
     known = engineering(row.numbers.median, row.unit)
@@ -118,9 +120,8 @@ def _of_row(head: Result, row: Row, baselines: Baselines) -> Finding:
     """Wrong results first; then the counters, and the times where they can be compared."""
     if row.status in ("mismatch", "failed"):
         return _finding(row, row.status, in_short(row))
-    finding = (
-        _finding(row, "counted", "counted") if row.is_modelled else _timing(head, row, baselines.timings)
-    )
+    not_run = row.is_modelled or row.status == "counted"
+    finding = _finding(row, "counted", "counted") if not_run else _timing(head, row, baselines.timings)
     counted = counters.compare(head, row, baselines.counters)
     if counted.wrong:
         finding = _finding(row, "mismatch", f"mismatch: {WRONG}")

@@ -15,6 +15,7 @@ from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.workloads import spread, tape
 
 LOSSLESS: Mapping[str, Any] = MappingProxyType({"observation": "lossless"})
+TWO_DEVICES: Mapping[str, str] = MappingProxyType({"JAX_NUM_CPU_DEVICES": "2"})  # of a process
 VMAPPED = Case(CRAMPED, "jax-vmap", 1024, 256, "cooperative")
 FORAGING = Case("Foraging-8x8-2p-3f-V0", "jax-scan", 1024, SHORT)
 COUNTED = 5  # rounds for what is the same each time; fewer are called too few

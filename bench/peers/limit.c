@@ -1,12 +1,13 @@
 /* The limit: CrampedRoom in plain C, the exact game, as a bound for what any implementation can reach.
  *
- *   cc -O3 -march=native -o limit limit.c
- *   limit TAPE STEPS BATCH step|observe
+ *   cc -O3 -march=native -pthread -o limit limit.c
+ *   limit TAPE STEPS BATCH step|observe [THREADS]
  *
  * TAPE holds STEPS x BATCH x 2 actions of one byte. With `observe` the 26 planes of both agents are written
  * out at every step. Every line on stdin is answered by a line of JSON: the first by how the tape ended, each
- * later one by a sample, in steps per second on one core.
+ * later one by a sample, in steps per second; each thread plays a part of the batch.
  */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ enum { WIDTH = 5, CELLS = 20, AGENTS = 2, PLANES = 26, SEEN = CELLS * PLANES };
 enum { UP, DOWN, LEFT, RIGHT, INTERACT }; /* what is above does nothing: toggle and noop */
 enum { EMPTY, ONION, DISH, SOUP };        /* in a hand or on a counter */
 enum { CAPACITY = 3, COOK_TIME = 20, DELIVERY = 20, MAX_STEPS = 100000, URGENT = 40 };
-enum { COUNTER_PLANE = 11 };
+enum { COUNTER_PLANE = 11, MAX_THREADS = 64 };
 static const double SAMPLE_SECONDS = 0.05;
 static const char LAYOUT[] = "XXPXX" "O   O" "X   X" "XDXSX";
 static const uint8_t STARTS[AGENTS] = {11, 8};
@@ -131,13 +132,39 @@ static void observe(const Kitchen *k, uint8_t *planes) {
     }
 }
 
-static void play(Kitchen *kitchens, uint8_t *planes, const int8_t *tape, int steps, int batch) {
-    for (int b = 0; b < batch; b++) kitchens[b] = begin();
-    for (int t = 0; t < steps; t++)
-        for (int b = 0; b < batch; b++, tape += AGENTS) {
-            step(&kitchens[b], tape);
-            if (planes) observe(&kitchens[b], planes + (size_t)b * AGENTS * SEEN);
+typedef struct {
+    Kitchen *kitchens;
+    uint8_t *planes; /* or NULL */
+    const int8_t *tape;
+    int steps, batch, first, end; /* the kitchens that a thread plays */
+} Part;
+
+static void *play_part(void *given) {
+    const Part p = *(Part *)given;
+    for (int b = p.first; b < p.end; b++) p.kitchens[b] = begin();
+    for (int t = 0; t < p.steps; t++) {
+        const int8_t *actions = p.tape + ((size_t)t * p.batch + p.first) * AGENTS;
+        for (int b = p.first; b < p.end; b++, actions += AGENTS) {
+            step(&p.kitchens[b], actions);
+            if (p.planes) observe(&p.kitchens[b], p.planes + (size_t)b * AGENTS * SEEN);
         }
+    }
+    return NULL;
+}
+
+static void play(Kitchen *kitchens, uint8_t *planes, const int8_t *tape, int steps, int batch, int threads) {
+    pthread_t others[MAX_THREADS];
+    Part parts[MAX_THREADS];
+    for (int i = 0; i < threads; i++) {
+        int first = (long)batch * i / threads, end = (long)batch * (i + 1) / threads;
+        parts[i] = (Part){kitchens, planes, tape, steps, batch, first, end};
+        if (i && pthread_create(&others[i], NULL, play_part, &parts[i])) {
+            fprintf(stderr, "there is no thread number %d\n", i);
+            exit(1);
+        }
+    }
+    play_part(&parts[0]);
+    for (int i = 1; i < threads; i++) pthread_join(others[i], NULL);
 }
 
 /* Asked for after every sample, so that no compiler can leave the work out. */
@@ -179,10 +206,12 @@ static void answer_end(const Kitchen *kitchens, const uint8_t *planes, int batch
     printf("]}}\n");
 }
 
-static void answer_sample(Kitchen *kitchens, uint8_t *planes, const int8_t *tape, int steps, int batch) {
+static void answer_sample(Kitchen *kitchens, uint8_t *planes, const int8_t *tape, int steps, int batch,
+                          int threads) {
     double start = now(), passed = 0;
     long passes = 0;
-    for (; passed < SAMPLE_SECONDS; passes++, passed = now() - start) play(kitchens, planes, tape, steps, batch);
+    for (; passed < SAMPLE_SECONDS; passes++, passed = now() - start)
+        play(kitchens, planes, tape, steps, batch, threads);
     printf("{\"value\": %.1f, \"rewards\": %.0f}\n", (double)passes * steps * batch / passed,
            total_reward(kitchens, batch));
 }
@@ -217,9 +246,10 @@ static void draw_fixed_planes(void) {
 }
 
 int main(int count, char **words) {
-    int steps = count == 5 ? atoi(words[2]) : 0, batch = count == 5 ? atoi(words[3]) : 0;
-    if (steps < 1 || batch < 1) {
-        fprintf(stderr, "usage: limit TAPE STEPS BATCH step|observe\n");
+    int given = count == 5 || count == 6, threads = count == 6 ? atoi(words[5]) : 1;
+    int steps = given ? atoi(words[2]) : 0, batch = given ? atoi(words[3]) : 0;
+    if (steps < 1 || batch < 1 || threads < 1 || threads > MAX_THREADS) {
+        fprintf(stderr, "usage: limit TAPE STEPS BATCH step|observe [THREADS]\n");
         return 2;
     }
     int8_t *tape = read_tape(words[1], (size_t)steps * batch * AGENTS);
@@ -229,9 +259,9 @@ int main(int count, char **words) {
     for (int c, answers = 0; (c = getchar()) != EOF;) {
         if (c != '\n') continue;
         if (answers++) {
-            answer_sample(kitchens, planes, tape, steps, batch);
+            answer_sample(kitchens, planes, tape, steps, batch, threads);
         } else {
-            play(kitchens, planes, tape, steps, batch);
+            play(kitchens, planes, tape, steps, batch, threads);
             answer_end(kitchens, planes, batch);
         }
         fflush(stdout);

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from bench.peers import libraries
-from bench.peers.cases import COUNTED, LOSSLESS, VMAPPED, cogrid, scan, single
+from bench.peers.cases import COUNTED, LOSSLESS, TWO_DEVICES, VMAPPED, cogrid, scan, single
 from bench.peers.target import GIB, PeerCase, Target, alone, exponent
 from bench.suites import ARENA, CRAMPED, KITCHENS, commons, options
 from cogrid.benchmarks.case import Case
@@ -115,7 +115,7 @@ COGRID_TARGETS = (
         "two CPU devices, JAX scan@1024, lossless",
         "one device",
         (
-            cogrid(scan(**LOSSLESS), "sharded", {"JAX_NUM_CPU_DEVICES": "2"}, mode="jax-scan on 2 devices"),
+            cogrid(scan(**LOSSLESS), "sharded", TWO_DEVICES, mode="jax-scan on 2 devices"),
             cogrid(scan(**LOSSLESS)),
         ),
     ),

@@ -23,7 +23,8 @@ FORMATS = ("terminal", "github", "json")
 def text(findings: Sequence[Finding], style: str = "terminal") -> str:
     if style == "json":
         return json.dumps(as_data(findings), indent=1, ensure_ascii=False)
-    lines = [dict(zip(COLUMNS, cells(finding), strict=True)) for finding in findings]
+    listed = [one for one in findings if one.verdict != "counted" or one.changes or one.uncounted]
+    lines = [dict(zip(COLUMNS, cells(finding), strict=True)) for finding in listed]
     # Empty columns are left out.
     shown = [name for name in COLUMNS if any(line[name] for line in lines)]
     lines = [{name: line[name] for name in shown} for line in lines]
@@ -67,6 +68,8 @@ def headline(findings: Sequence[Finding]) -> str:
     others = [verdict for verdict in VERDICTS if verdict not in (*COMPARED, "unstable")]
     parts = [f"{counted[verdict]} {verdict}" for verdict in (*COMPARED[1:], *others) if counted[verdict]]
     slower = f"{counted['slower']} slower" if counted["slower"] else "Nothing slower"
+    if findings and counted["counted"] == len(findings):
+        slower, parts = f"{len(findings)} counted", []
     noisy = f"{counted['unstable']} of {len(findings)} rows too noisy to compare"
     clauses = [", ".join([slower, *parts]), noisy if counted["unstable"] else "", counters(findings)]
     return f"{'; '.join(filter(None, clauses))}."

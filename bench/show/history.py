@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tabulate import tabulate
@@ -19,29 +19,30 @@ Cells = dict[str, str]  # by the row's name
 
 def history(folder: Path, batch: int | None = None, scaling_only: bool = False) -> str:
     """All runs of a folder as a table, oldest first; what cannot be compared says why instead of a number."""
-    runs = all_in(folder)
+    found = all_in(folder)
     if scaling_only:  # the latest that has sweeps
-        runs = [run for run in runs if batch_sweeps(run.rows)][-1:]
+        found = dict([one for one in found.items() if batch_sweeps(one[1].rows)][-1:])
+    runs = list(found.values())
     cells = [scaling(run) if scaling_only else changes(runs[:turn], run) for turn, run in enumerate(runs)]
     # The newest run's order, then what only older runs have.
-    names = list(dict.fromkeys(name for found in reversed(cells) for name in found))
+    names = list(dict.fromkeys(name for some in reversed(cells) for name in some))
     if batch is not None:
         batches = {row.name: row.case.batch for run in runs for row in run.rows}
         names = [name for name in names if batches[name] == batch]
     if not names:
         what = "batch sweeps" if scaling_only else "rows"
         return f"The results in {folder} hold no {what}{'' if batch is None else f' of batch {batch}'}."
-    lines = [[name, *(found.get(name, "") for found in cells)] for name in names]
+    lines = [[name, *(some.get(name, "") for some in cells)] for name in names]
     table = tabulate(lines, ["case", *labels(runs)], "github", disable_numparse=True)
-    return "\n".join([table, *descriptions(runs), *failures(runs, names)])
+    return "\n".join([table, *descriptions(found), *failures(runs, names)])
 
 
-def descriptions(runs: Sequence[Result]) -> list[str]:
-    """When each run was made, what for, and at which revision."""
+def descriptions(runs: Mapping[str, Result]) -> list[str]:
+    """When each run was made, what for, at which revision, and its file."""
     found = []
-    for label, run in zip(labels(runs), runs, strict=True):
+    for label, (file, run) in zip(labels(list(runs.values())), runs.items(), strict=True):
         date, revision = _date(run), run.git.short if run.git else ""
-        facts = ["" if date in label else date, run.description, kind(run), revision]
+        facts = ["" if date in label else date, run.description, kind(run), revision, file]
         found.append(f"{label}: {', '.join(filter(None, facts))}")
     return ["", *found]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bench.compare.sweeps import speed_rows
 from bench.records import Result, Row
 from bench.show.html import Cell, Section, note, number, paragraph, table, text
 from bench.units import engineering
 
-RUNS = ("measured", "tag", "description", "suite", "revision", "rows", "too noisy")
+RUNS = ("measured", "tag", "description", "suite", "revision", "rows", "too noisy", "file")
 
 
 def speeds(run: Result, figure: str) -> Section:
@@ -40,13 +40,14 @@ def _speed(row: Row) -> str:
     return engineering(row.numbers.median, row.unit)
 
 
-def runs(found: Sequence[Result]) -> Section:
+def runs(found: Mapping[str, Result]) -> Section:
     """Every run of the folder, the newest first; `found` is in time order."""
     count = f"{len(found)} runs, the newest first." if len(found) > 1 else "One run."
-    return Section("runs", "Every run here", paragraph(count) + table(RUNS, map(_run, reversed(found))))
+    lines = [_run(file, run) for file, run in reversed(list(found.items()))]
+    return Section("runs", "Every run here", paragraph(count) + table(RUNS, lines))
 
 
-def _run(run: Result) -> list[Cell]:
+def _run(file: str, run: Result) -> list[Cell]:
     noisy = sum(bool(row.doubt) for row in run.rows)
     return [
         Cell(f"{run.when:%Y-%m-%d %H:%M}", run.when.timestamp()),
@@ -56,4 +57,5 @@ def _run(run: Result) -> list[Cell]:
         text(run.git.short if run.git else ""),
         number(len(run.rows), str(len(run.rows))),
         number(noisy, str(noisy)),
+        note(file),
     ]

@@ -6,7 +6,7 @@ A block stands between two comments of a page, so that nobody copies a number by
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,11 +85,12 @@ def speed(found: Evidence) -> str:
     large = next(row for row in rows if (row.case.mode, row.case.batch) == ("jax-scan", LARGE))
     beside = next(one for one in found.peers.targets if (one.what, one.against) == (PLANES, STEP_ENV))
     system = found.throughput.system
+    millions = f"{large.numbers.median / 1e6:.1f} million steps per second"
     return (
-        f"{LARGE:,} kitchens in one process made {large.numbers.median / 1e6:.1f} million steps a second on "
-        f"{system.cores} shared cores ({system.cpu}, revision\n{_revision(found.throughput)}). "
-        f"In one run of `nox -s bench-peers` (revision {_revision(found.peers)}) cogrid was "
-        f"{beside.median or 0:.1f} times as\nfast as JaxMARL with the same planes of the same kitchen."
+        f"{LARGE:,} kitchens in one process make {millions} on {system.cores} shared cores "
+        f"({system.cpu}, revision\n{_revision(found.throughput)}). "
+        f"With the same planes of the same kitchen cogrid is {beside.median or 0:.1f} times as fast as "
+        f"JaxMARL{_within(beside)}, in one run of\n`nox -s bench-peers` at revision {_revision(found.peers)}."
     )
 
 
@@ -125,7 +126,27 @@ def peers(found: Evidence) -> str:
         if one.enough is not None or one.stretch is not None
     ]
     told = f"{met} of {len(aimed)} targets are met; the 95 % interval is in brackets."
-    return f"{_origin(found.peers)}\n{told}\n\n{_table(lines)}"
+    return f"{_origin(found.peers)}\n{told}\n\n{_table(lines)}\n\n{_not_met(found.peers.targets)}"
+
+
+def _not_met(targets: Sequence[TargetResult]) -> str:
+    """In words, so that nobody has to compare two columns."""
+    missed = [one for one in targets if one.enough is not None and "missed" in one.verdict]
+    goals = [one for one in targets if one.stretch is not None and one.median is not None]
+    reached = sum(one.verdict == "stretch met" for one in goals)
+    lines = [f"- {_named(one)}: {_measured(one)}, wanted {_limit(one.enough, one)}" for one in missed]
+    return "\n".join(
+        [
+            f"{reached} of {len(goals)} stretch goals are reached. "
+            + ("Missed targets:" if missed else "No target is missed."),
+            *([""] if missed else []),
+            *lines,
+        ]
+    )
+
+
+def _named(one: TargetResult) -> str:
+    return f"{one.what}, beside {one.against}" if one.against else one.what
 
 
 BLOCKS: Mapping[str, Callable[[Evidence], str]] = {"speed": speed, "throughput": throughput, "peers": peers}
@@ -150,7 +171,9 @@ def _revision(result: Result) -> str:
 def _speed(row: Row | None) -> str:
     if row is None:
         return ""
-    return engineering(row.numbers.median) if row.is_ok else row.status
+    if not row.is_ok:
+        return row.status
+    return engineering(row.numbers.median) + (f" ({row.doubt})" if row.doubt else "")
 
 
 def _memory(row: Row | None) -> str:
@@ -165,6 +188,10 @@ def _measured(one: TargetResult) -> str:
     if one.low is None or one.high is None or one.low == one.high:
         return middle
     return f"{middle} ({with_unit(one.low, one.unit)} … {with_unit(one.high, one.unit)})"
+
+
+def _within(one: TargetResult) -> str:
+    return f" ({one.low:.1f} to {one.high:.1f})" if one.low is not None and one.high is not None else ""
 
 
 def _limit(limit: float | None, one: TargetResult) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -36,16 +36,16 @@ NOTED: dict[str, Callable[[float], str]] = {
 }
 
 
-def page(found: Sequence[Result], baselines: Baselines) -> str:
-    """The whole file, from results in time order: how fast, what changed, how noisy, and every run."""
-    newest = [one for one in reversed(found) if one.rows]
+def page(found: Mapping[str, Result], baselines: Baselines) -> str:
+    """The whole file, from results by name in time order: how fast, what changed, how noisy, every run."""
+    newest = [one for one in reversed(list(found.values())) if one.rows]
     run = next((one for one in newest if not one.is_ab and one.configuration.suite != "gpu"), None)
     ab = next((one for one in newest if one.is_ab), None)
     compiled = next((one for one in newest if one.configuration.suite == "gpu"), None)
     shown = [one for one in (ab, run, compiled) if one]
     figures = {
         name: picture(name, figure.get_suptitle(), files.svg(figure, name, transparent=True))
-        for name, figure in files.drawn(found).items()
+        for name, figure in files.drawn(list(found.values())).items()
     }
     picked = figures.pop("speeds", "")
     sections = [overview.speeds(run, picked)] if run else []
@@ -60,8 +60,9 @@ def page(found: Sequence[Result], baselines: Baselines) -> str:
     if run:
         sections.append(noise(run))
     sections.append(overview.runs(found))
-    links = "".join(f"<li>{download(result)}</li>" for result in shown)
-    sections.append(Section("machine", "Machine", "".join(map(machine, shown))))
+    named = [(file, one) for file, one in found.items() if any(one is other for other in shown)]
+    links = "".join(f"<li>{download(*one)}</li>" for one in named)
+    sections.append(Section("machine", "Machine", "".join(machine(*one) for one in named)))
     sections.append(Section("data", "Raw data", f"<ul>{links}</ul>"))
     return string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=escape(f"cogrid benchmarks, {shown[0].when:%Y-%m-%d %H:%M}"),
@@ -208,7 +209,7 @@ def variation(row: Row) -> Cell:
 # Where the numbers come from
 
 
-def machine(result: Result) -> str:
+def machine(file: str, result: Result) -> str:
     git = result.git
     lines = {
         "measured": f"{result.when:%Y-%m-%d %H:%M:%S %Z}",
@@ -225,11 +226,11 @@ def machine(result: Result) -> str:
         for name, value in lines.items()
         if value not in ("", None)
     )
-    return f"<h3>{escape(results.file_name(result))}</h3><dl>{html}</dl>"
+    return f"<h3>{escape(file)}</h3><dl>{html}</dl>"
 
 
-def download(result: Result) -> str:
-    data, name = results.encoded(result), escape(results.file_name(result))
+def download(file: str, result: Result) -> str:
+    data, name = results.encoded(result), escape(file)
     label = f"{name}, {size(len(data))}: all samples, counters and noise"
     return (
         f'<a download="{name}" href="data:application/json;base64,{base64.b64encode(data).decode()}">'

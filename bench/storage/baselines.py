@@ -102,7 +102,11 @@ def file_name(baseline: Baseline) -> str:
 
 
 def has_counters(row: Row) -> bool:
-    return bool(row.is_ok and row.counters and row.library == "cogrid")
+    return bool(_is_sound(row) and row.counters and row.library == "cogrid")
+
+
+def _is_sound(row: Row) -> bool:
+    return row.is_ok or row.status == "counted"
 
 
 def key_of(system: System, backend: str, measure: str = "") -> CounterKey:
@@ -155,8 +159,8 @@ def accept(paths: Sequence[Path], reason: str, allow_dirty: bool = False) -> Acc
 
 def parts(result: Result) -> list[Baseline]:
     """What of a result goes into which baseline: steady rows with their times, and all counters."""
-    rows = [row for row in result.rows if row.is_ok and is_current(row)]
-    steady = [row for row in rows if not row.doubt and not row.is_modelled]
+    rows = [row for row in result.rows if _is_sound(row) and is_current(row)]
+    steady = [row for row in rows if row.is_ok and not row.doubt and not row.is_modelled]
     timed = [replace(result, rows=steady)] if steady else []
     return [*counter_sets(replace(result, rows=rows)), *timed]
 
@@ -185,13 +189,13 @@ def refuse(path: Path, result: Result, reason: str, allow_dirty: bool) -> None:
     ):
         if refused:
             raise UsageError(f"{path} is not accepted, {why}.")
-    if not any(row.is_ok and is_current(row) for row in result.rows):
+    if not any(_is_sound(row) and is_current(row) for row in result.rows):
         raise UsageError(f"{path} is not accepted, it has no row that today's code measured: measure again.")
 
 
 def left_out(row: Row) -> str:
     """Why a row, or its times, did not get into a baseline; "" if it did."""
-    if not row.is_ok:
+    if not _is_sound(row):
         return f"{row.name}: {row.status}: {row.error}"
     if not is_current(row):
         return f"{row.name}: measured by other code than today's."
@@ -215,13 +219,21 @@ def merge(old: Baseline | None, new: Baseline, record: Acceptance) -> Baseline:
         for one in (old.accepted if old else [])
         if (kept := [name for name in one.rows if name not in names])
     ]
-    kept_rows = [row for row in old.rows if row.name not in names] if old else []
-    rows = sorted([*kept_rows, *new.rows], key=lambda row: row.name)
+    old_rows: dict[str, Row | CountedRow] = {row.name: row for row in old.rows} if old else {}
+    kept_rows = [row for name, row in old_rows.items() if name not in names]
+    new_rows = [_with_checksum(row, old_rows.get(row.name)) for row in new.rows]
+    rows = sorted([*kept_rows, *new_rows], key=lambda row: row.name)
     merged: Baseline = replace(new, accepted=[*records, record], rows=rows)
     if isinstance(merged, Result):
         planned: list[Parameters] = [row.case for row in merged.rows]
         merged.configuration = replace(merged.configuration, planned=planned)
     return merged
+
+
+def _with_checksum(row: Row | CountedRow, old: Row | CountedRow | None) -> Row | CountedRow:
+    """What was counted and not run says nothing of the results: the earlier checksum stays."""
+    keeps = row.checksum is None and old is not None and old.identity == row.identity
+    return replace(row, checksum=old.checksum) if keeps and old else row
 
 
 # Looking

@@ -51,7 +51,7 @@ def default_path(result: Result) -> Path:
 
 
 def file_name(result: Result) -> str:
-    """benchmark_[TAG_]YYYYMMDD_HHMMSS.json: what a run is called, on the disk and in reports."""
+    """benchmark_[TAG_]YYYYMMDD_HHMMSS.json: what a run is called, unless a person names the file."""
     tag = f"{result.tag}_" if result.tag else ""
     return f"benchmark_{tag}{result.when.astimezone():%Y%m%d_%H%M%S}.json"
 
@@ -116,16 +116,16 @@ def decoded(data: bytes, kind: type[Kind], name: str) -> Kind:
         raise UsageError(f"{name} is damaged: {str(error)[:200]}.") from None
 
 
-def all_in(folder: Path) -> list[Result]:
-    """The readable results of a folder that hold rows, in time order; stderr names those that are damaged."""
+def all_in(folder: Path) -> dict[str, Result]:
+    """By the names of their files, in time order, the results that hold rows; stderr names the damaged."""
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder: give the one that holds the result files.")
-    found = []
+    found = {}
     for path in sorted(folder.glob("*.json")):
         try:
-            found.append(load(path))
+            found[path.name] = load(path)
         except UsageError as error:
             print(f"bench: left out: {error}", file=sys.stderr)
-    if not (found := [result for result in found if result.rows]):
+    if not (found := {name: result for name, result in found.items() if result.rows}):
         raise UsageError(f"{folder} holds no results: `python -m bench run` writes them.")
-    return sorted(found, key=lambda result: result.when)
+    return dict(sorted(found.items(), key=lambda one: one[1].when))

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from bench.records import Comparison, Result, Row, Statistics
+from bench.storage import results
 
 CASE = {
     "id": "Overcooked-CrampedRoom-V0",
@@ -129,3 +130,8 @@ def result(rows: list[Row] | None = None, **changes: Any) -> Result:
         "rows": [row()] if rows is None else rows,
     }
     return built(facts | changes, Result)
+
+
+def by_file(*runs: Result) -> dict[str, Result]:
+    """As a folder holds them, in time order."""
+    return {results.file_name(one): one for one in runs}

@@ -14,7 +14,7 @@ from bench.storage import results
 from bench.storage.baselines import Baselines
 from tests.bench.show.figures.support import ab_run, everything
 from tests.bench.show.test_report import run
-from tests.bench.support import around, row
+from tests.bench.support import around, by_file, row
 
 PICTURES = Path(__file__).parents[2] / "build" / "reports"
 WIDTHS = {"desktop": 1280, "phone": 390}
@@ -46,7 +46,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     path = tmp_path_factory.mktemp("report") / "report.html"
     before = run(row(name=name, speed=9e5), created="2026-11-16T10:00:00+00:00")
-    path.write_text(report.page([ab_run(), run(*rows)], Baselines.of(before)), encoding="utf-8")
+    path.write_text(report.page(by_file(ab_run(), run(*rows)), Baselines.of(before)), encoding="utf-8")
     return path
 
 

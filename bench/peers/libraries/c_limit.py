@@ -1,4 +1,4 @@
-"""limit.c: CrampedRoom in plain C on one core, as a bound for what any implementation can reach."""
+"""limit.c: CrampedRoom in plain C on one core or two, as a bound for what any implementation can reach."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import ROOT
-from bench.peers.cases import beside, own_tapes
+from bench.peers.cases import LOSSLESS, TWO_DEVICES, beside, cogrid, own_tapes
 from bench.peers.start import Process, Resources, tape_file
 from bench.peers.target import Peer, PeerCase, Target
 from bench.processes.worker import WorkerFailed
@@ -17,13 +17,13 @@ from bench.suites import CRAMPED, options
 from cogrid.benchmarks.case import Case
 
 SOURCE = ROOT / "bench" / "peers" / "limit.c"
-FLAGS = ("-O3", "-march=native")
+FLAGS = ("-O3", "-march=native", "-pthread")
 
 
 def process(way: str, case: Case, resources: Resources) -> Process:
-    """The program with random actions for every environment; the way is step or observe."""
+    """The program with random actions for every environment; the way is step or observe, and its threads."""
     tape = tape_file(resources.folder, own_tapes(case))
-    command = (program(resources.folder), tape, case.steps, case.batch, way)
+    command = (program(resources.folder), tape, case.steps, case.batch, *way.split())
     return Process([str(argument) for argument in command], {}, resources.folder)
 
 
@@ -44,9 +44,13 @@ def program(folder: Path) -> Path:
 C = Peer("C", process, (Path(__file__), SOURCE))
 
 
+OWN_TAPES = {"workload": "random, own tapes"}
+PLANES = Case(CRAMPED, "jax-scan", 1024, options=options(**LOSSLESS))
+
+
 def _beside(way: str, **overrides: Any) -> tuple[PeerCase, PeerCase]:
     case = Case(CRAMPED, "jax-scan", 1024, options=options(**overrides))
-    return beside(C, way, case, "own tapes", workload="random, own tapes")
+    return beside(C, way, case, "own tapes", **OWN_TAPES)
 
 
 TARGETS = (
@@ -62,5 +66,15 @@ TARGETS = (
         "C, one core, with observation",
         _beside("observe", observation="lossless"),
         stretch=0.5,
+    ),
+    Target(
+        "two CPU devices, JAX scan@1024, lossless",
+        "C, two cores, with observation",
+        (
+            cogrid(PLANES, "own tapes sharded", TWO_DEVICES, mode="jax-scan on 2 devices", **OWN_TAPES),
+            PeerCase(C, "observe 2", PLANES, facts=OWN_TAPES, label=", 2 threads"),
+        ),
+        enough=0.6,
+        stretch=0.8,
     ),
 )

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bench.measure import clock
-from bench.peers.cases import LOSSLESS, beside, cogrid
+from bench.peers.cases import LOSSLESS, TWO_DEVICES, beside, cogrid
 from bench.peers.peer_worker import Prepared, speed
 from bench.peers.target import PeerCase, Target, python_peer
 from bench.suites import CRAMPED, options
@@ -56,13 +56,17 @@ BOTH: Mapping[str, Any] = {"measure": "train", "mode": f"jax-scan, {SEEDS} seeds
 
 TARGETS = (
     Target(
-        f"{WHAT}, one seed", AGAINST, beside(JAXMARL, "learn", LEARNING, "learn", measure="train"), enough=3.0
+        f"{WHAT}, one seed",
+        AGAINST,
+        beside(JAXMARL, "learn", LEARNING, "learn", measure="train"),
+        enough=3.0,
+        stretch=5.0,
     ),
     Target(
         f"{WHAT}, {SEEDS} seeds, one on each core",
         f"{AGAINST}, by vmap as it does",
         (
-            cogrid(LEARNING, "learn", {"JAX_NUM_CPU_DEVICES": str(SEEDS)}, **BOTH),
+            cogrid(LEARNING, "learn", TWO_DEVICES, **BOTH),
             PeerCase(JAXMARL, "learn seeds", LEARNING, facts=BOTH),
         ),
         enough=3.0,

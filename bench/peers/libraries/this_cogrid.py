@@ -158,7 +158,7 @@ def _own_tapes(case: Case) -> Prepared:
     return _scanned(case, env, modes.jax_start(case, env, jax.vmap), jax.device_put(own_tapes(case)))
 
 
-def _sharded(case: Case) -> Prepared:
+def _sharded(case: Case, tape: Callable[[Case], Array] = actions) -> Prepared:
     """The tape, the batch divided among all devices."""
     import jax
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -169,7 +169,7 @@ def _sharded(case: Case) -> Prepared:
     env = CoGridEnv(case.spec, "jax")
     mesh = Mesh(np.array(devices), ("batch",))
     start = jax.device_put(modes.jax_start(case, env, jax.vmap), NamedSharding(mesh, PartitionSpec("batch")))
-    joint = jax.device_put(actions(case), NamedSharding(mesh, PartitionSpec(None, "batch")))
+    joint = jax.device_put(tape(case), NamedSharding(mesh, PartitionSpec(None, "batch")))
     return _scanned(case, env, start, joint)
 
 
@@ -274,6 +274,7 @@ _WAYS: Mapping[str, Callable[[Case], Prepared]] = {
     "modelled": _modelled,
     "modelled drawn": _modelled_drawn,
     "sharded": _sharded,
+    "own tapes sharded": functools.partial(_sharded, tape=own_tapes),
     "empty": _empty,
     "compile": _compile,
     "equations": functools.partial(_counted, "equations", "equations"),

@@ -75,13 +75,29 @@ class Styles:
     ) -> None:
         workloads = {row.case.workload for _, groups in found for group in groups for row in group}
         self.with_batch, self.with_workload = with_batch, len(workloads) > 1
+        self.chunks = {} if with_batch else self._chunks([group for _, groups in found for group in groups])
         self.given: dict[str, Style] = {}
+
+    def _chunks(self, groups: Sequence[Sequence[Row]]) -> dict[str, str]:
+        """By the line's name the steps of its scans, where those of the same batch differ between lines."""
+        scans = [group for group in groups if group[0].case.mode == "jax-scan"]
+        steps: dict[int, set[int]] = {}
+        for row in (row for group in scans for row in group):
+            steps.setdefault(row.case.batch, set()).add(row.case.steps)
+        if all(len(some) == 1 for some in steps.values()):
+            return {}
+        ends = {self._name(group[0]): sorted({row.case.steps for row in group}) for group in scans}
+        return {name: " … ".join(dict.fromkeys((f"×{s[0]}", f"×{s[-1]}"))) for name, s in ends.items()}
+
+    def _name(self, row: Row) -> str:
+        case = row.case
+        mode = f"{case.mode}@{case.batch}" if self.with_batch else case.mode
+        return " ".join([case.environment, mode, *self.with_workload * [case.workload]])
 
     def __call__(self, row: Row) -> Style:
         """The style of the row's line, named by environment, options and mode, and by what else differs."""
-        case, turn = row.case, len(self.given)
-        mode = f"{case.mode}@{case.batch}" if self.with_batch else case.mode
-        name = " ".join([case.environment, mode, *self.with_workload * [case.workload]])
+        case, turn, name = row.case, len(self.given), self._name(row)
+        name = " ".join(filter(None, [name, self.chunks.get(name)]))
         fresh = {
             "label": name,
             "color": COLOURS[turn % len(COLOURS)],

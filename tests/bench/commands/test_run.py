@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace as replace_case
 from pathlib import Path
 from typing import Any
@@ -63,8 +64,13 @@ def test_a_world_of_ones_own(
     first, second, *profiled = measured
     assert [(case.id, case.mode) for case in (first, second)] == [(own, "numpy-single"), (own, "numpy-batch")]
     assert {(case.id, case.measure) for case in profiled} == {(own, "profile")}
-    found = runner.in_own_process(replace_case(second, batch=4, steps=2), Plan(1, iterations=1))
-    assert (found.status, found.agents) == ("ok", 2), found.error
+    (tmp_path / "mine").mkdir()
+    shutil.copy(own, tmp_path / "mine" / "world.py")
+    monkeypatch.chdir(tmp_path)
+    for id in (own, "mine/world.py"):  # a path that begins where the command was started
+        case = replace_case(second, id=registry.adopt(id), batch=4, steps=2)
+        found = runner.in_own_process(case, Plan(1, iterations=1))
+        assert (found.status, found.agents) == ("ok", 2), found.error
     capsys.readouterr()
     assert bench("run", "--layout", own, "--against", "HEAD") == 2
     assert "is one of your own" in capsys.readouterr().err

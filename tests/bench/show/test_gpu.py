@@ -16,7 +16,7 @@ from bench.show.history import history
 from bench.storage import baselines, results
 from bench.storage.baselines import Baselines
 from bench.storage.identity import identity
-from tests.bench.support import result, row
+from tests.bench.support import by_file, result, row
 
 COUNTERS = {
     "kernels": 1800,
@@ -143,7 +143,9 @@ def test_the_report_has_both_what_was_measured_and_what_was_compiled() -> None:
 
     configuration = Configuration.of("gpu", Plan(samples=1), [])
     compiled = result([program()], configuration=configuration, created=DAYS[1])
-    page = report.page([result(created=DAYS[0]), compiled], Baselines.of(result([program(kernels=1700)])))
+    page = report.page(
+        by_file(result(created=DAYS[0]), compiled), Baselines.of(result([program(kernels=1700)]))
+    )
     for text in (
         "Results: compiled for GPUs",
         "kernels grew 5.9 %",
@@ -164,4 +166,4 @@ def test_modelled_and_measured_speeds_stand_beside_each_other() -> None:
     assert lines[2].split()[-6:] == ["cuda12-a100", "40", "M", "20", "M", "0.50"]
     assert len(lines) == 3, "another program was not compiled"
     assert gpu.beside(run.rows) in tables.summary(run)
-    assert "Modelled beside measured" in report.page([run], Baselines())
+    assert "Modelled beside measured" in report.page(by_file(run), Baselines())

@@ -185,7 +185,8 @@ def test_a_folder_without_results(tmp_path: Path) -> None:
 def test_what_a_run_was_for_is_told(tmp_path: Path) -> None:
     described = result(tag="last", description="a colder cache", created=DAYS[1])
     text = history(write(tmp_path, result(created=DAYS[0]), described))
-    assert "\nlast: 2026-11-11 10:30, a colder cache, quick, 3fabcf2" in text
+    file = next(path.name for path in tmp_path.iterdir() if results.load(path) == described)
+    assert f"\nlast: 2026-11-11 10:30, a colder cache, quick, 3fabcf2000, {file}\n" in f"{text}\n"
     assert "\n2026-11-10 10:30: quick, 3fabcf2" in text
 
 

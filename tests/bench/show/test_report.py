@@ -16,7 +16,7 @@ from bench.show import report
 from bench.storage import results
 from bench.storage.baselines import Baselines
 from tests.bench.show.figures.support import ab_run
-from tests.bench.support import around, result, row
+from tests.bench.support import around, by_file, result, row
 
 EVIL = "<script>alert('&amp;')</script>\" onload=\"x"
 
@@ -57,7 +57,7 @@ def whole() -> str:
     late = row(name="late", measure="latency", samples=around(1e-3, 0.9), parts={"a": 1e-4})
     rows = (late, row(name="shaky", samples=around(1e6, 0.9)), row(name="broken", error="no"))
     before = run(row(name="shaky"), created="2026-11-16T10:00:00+00:00")
-    return report.page([ab_run(), run(*rows)], Baselines.of(before))
+    return report.page(by_file(ab_run(), run(*rows)), Baselines.of(before))
 
 
 def test_all_sections_are_there_and_linked(whole: str) -> None:
@@ -117,7 +117,7 @@ def test_colours_follow_the_theme(whole: str) -> None:
 
 def test_the_same_results_give_the_same_bytes(whole: str) -> None:
     found = run(row(name="x"))
-    assert report.page([found], Baselines()) == report.page([found], Baselines())
+    assert report.page(by_file(found), Baselines()) == report.page(by_file(found), Baselines())
 
 
 def test_text_is_never_markup() -> None:
@@ -125,7 +125,7 @@ def test_text_is_never_markup() -> None:
     pairs = ab_run()
     pairs.rows = [replace(pairs.rows[0], name=EVIL)]
     pairs.configuration.against = Against(revision=EVIL, sha="a" * 40, head=None)
-    text = report.page([pairs, run(*rows, tag=EVIL, description=EVIL, cpu=EVIL)], Baselines())
+    text = report.page(by_file(pairs, run(*rows, tag=EVIL, description=EVIL, cpu=EVIL)), Baselines())
     page = Page(text)
     assert page.tags.count("script") == 1, "the page's own"
     assert not page.named("onload")
@@ -133,25 +133,29 @@ def test_text_is_never_markup() -> None:
 
 
 def test_a_page_of_little(tmp_path: Path) -> None:
-    text = report.page([run()], Baselines())
+    text = report.page(by_file(run()), Baselines())
     assert "There is no baseline to compare with." in text
     assert Page(text).text.count("3 measured; all checksums agree.") == 2
-    only = report.page([ab_run()], Baselines())
+    only = report.page(by_file(ab_run()), Baselines())
     assert 'id="results"' not in only
     assert 'id="pairs"' in only
-    assert report.page([result([row(error="x")])], Baselines())
+    assert report.page(by_file(result([row(error="x")])), Baselines())
 
 
 def test_the_newest_run_is_shown_and_every_run_is_listed() -> None:
     older = run(
         row(name="older row"), created="2026-11-01T10:00:00+00:00", tag="first", description="a cold start"
     )
-    text = Page(report.page([older, run(row(name="newer row"))], Baselines())).text
+    found = {"cold.json": older, "mine.json": run(row(name="newer row"))}
+    page = Page(report.page(found, Baselines()))
+    text = page.text
     assert "newer row" in text
     assert "older row" not in text
     listed = text[text.index("Every run here") :]
     assert "2 runs, the newest first." in listed
     assert listed.index("2026-11-17 10:00") < listed.index("2026-11-01 10:00") < listed.index("a cold start")
+    assert listed.index("mine.json") < listed.index("cold.json"), "the names that the files have"
+    assert page.named("download") == ["mine.json"]
 
 
 def test_it_begins_with_how_fast_it_is_in_words_and_as_a_picture() -> None:
@@ -161,7 +165,7 @@ def test_it_begins_with_how_fast_it_is_in_words_and_as_a_picture() -> None:
         row(name="scan", mode="jax-scan", batch=1024, speed=4e6),
         row(name="shaky", id="Arena-V0", mode="jax-vmap", batch=8, samples=around(1e6, 0.9)),
     ]
-    text = report.page([result(quick)], Baselines())
+    text = report.page(by_file(result(quick)), Baselines())
     words = Page(text).text
     kitchen = (
         "fastest is jax-scan@1024 with 4 M steps/s, "

@@ -142,7 +142,8 @@ def test_the_readable_results_of_a_folder_in_time_order(
     results.write(tmp_path / "a.json", result(created="2026-11-17T00:00:00+00:00", tag="new"))
     results.write(tmp_path / "b.json", result(created="2026-11-15T00:00:00+00:00", tag="old"))
     (tmp_path / "c.json").write_text("{")
-    assert [one.tag for one in results.all_in(tmp_path)] == ["old", "new"]
+    found = results.all_in(tmp_path)
+    assert [(name, one.tag) for name, one in found.items()] == [("b.json", "old"), ("a.json", "new")]
     assert "bench: left out: " in capsys.readouterr().err
     with pytest.raises(UsageError, match="is no folder"):
         results.all_in(tmp_path / "a.json")

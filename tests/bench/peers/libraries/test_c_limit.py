@@ -51,6 +51,11 @@ def test_the_c_program_plays_the_game(tmp_path: Path, workload: str) -> None:
         assert {**blind.end, "planes": end["planes"]} == end
         assert seeing.sample().value > 0
         assert blind.worker.ask()["rewards"] == sum(end["rewards"])
+    for threads in ("2", "3"):
+        divided = ReadyPeer(Process([*program, "observe", threads], {}), {})
+        with divided.worker:
+            assert divided.end == end
+            assert divided.worker.ask()["rewards"] == sum(end["rewards"])
 
 
 @needs_cc
@@ -75,6 +80,8 @@ def test_the_c_program_refuses_a_wrong_tape(tmp_path: Path) -> None:
         ([str(short), "4", "1", "step"], 1, "holds no tape of 8 actions"),
         (["nowhere", "3", "1", "step"], 1, "nowhere holds no tape"),
         ([str(short), "3", "0", "step"], 2, "usage"),
+        ([str(short), "3", "1", "step", "0"], 2, "usage"),
+        ([str(short), "3", "1", "step", "65"], 2, "usage"),
         ([], 2, "usage"),
     ):
         run = subprocess.run([program, *words], capture_output=True, text=True, check=False, input="")

@@ -95,7 +95,7 @@ def test_a_relative_python_is_one_of_where_the_command_runs(
 
 def test_the_worker_imports_nothing_of_our_cogrid() -> None:
     program = (
-        "import sys, bench.peers.libraries.cogrid_0_3_worker as worker; clock = worker._clock(); "
+        "import sys, bench.peers.libraries.cogrid_0_3_worker as worker; clock = worker.todays_clock(); "
         "assert clock.take; print(sorted(name for name in sys.modules if name.partition('.')[0] == 'cogrid'))"
     )
     run = subprocess.run(
