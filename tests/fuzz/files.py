@@ -234,17 +234,20 @@ def policies(folder: Path, games: Games) -> tuple[Source, Attempt]:
     """Files of trained policies, with other arrays, another origin or damaged bytes."""
     env = cogrid.make(ROOM)
     state, path = env.reset_fn(np.zeros(2, np.uint32))[0], folder / "policy.npz"
-    sizes = ((len(env.feature_names), 8), (8, 7))
-    arrays: dict[str, Any] = {}
-    for number, size in enumerate(sizes):
-        draw = np.random.default_rng(number).normal(0, 0.1, size)
-        arrays[f"weight_{number}"] = draw.astype(np.float32)
-        arrays[f"bias_{number}"] = np.zeros(size[1], np.float32)
-    meta = {"version": policy_file.VERSION, "id": ROOM, "observation": "features", "about": {"seed": 3}}
+    sizes = {"": ((len(env.feature_names), 8), (8, 7)), "memory_": ((8, 24), (8, 24))}
+    arrays: dict[str, dict[str, Any]] = {part: {} for part in sizes}
+    for part, number in ((part, number) for part in sizes for number in range(2)):
+        draw = np.random.default_rng(number).normal(0, 0.1, sizes[part][number])
+        arrays[part][f"{part}weight_{number}"] = draw.astype(np.float32)
+        arrays[part][f"{part}bias_{number}"] = np.zeros(sizes[part][number][1], np.float32)
 
     def source(random: Random) -> Iterator[bytes]:
         while True:
-            changed = {**arrays, "meta": np.array(json.dumps(meta))}
+            recurrent = random.random() < 0.5
+            version = policy_file.VERSIONS[recurrent]
+            meta = {"version": version, "id": ROOM, "observation": "features", "about": {"seed": 3}}
+            changed = arrays[""] | (arrays["memory_"] if recurrent else {})
+            changed["meta"] = np.array(json.dumps(meta))
             if random.random() < 0.3:
                 changed["meta"] = np.array(json.dumps(mutated(random, meta)))
             for _ in range(random.choice((0, 1, 1, 2))):
@@ -298,7 +301,8 @@ def _archive(random: Random, arrays: dict[str, Any]) -> bytes:
             whole = data.getvalue()
             if random.random() < 0.03:
                 whole = damaged(random, whole)
-            archive.writestr(f"{name}.npy", whole)
+            # A date of its own, else the clock would be part of the input.
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), whole, method)
     return file.getvalue()
 
 
