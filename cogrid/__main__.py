@@ -27,7 +27,7 @@ from cogrid.episode import Episode, play, replayed
 from cogrid.humans import command as humans
 from cogrid.play.server import Server
 from cogrid.play.session import Session
-from cogrid.policies import POLICIES, usual_policy
+from cogrid.policies import NAMED, usual_policy
 from cogrid.reading import setting
 from cogrid.render.film import LEAST_FPS, MOST_FPS, SUFFIXES, Film, check_pixels
 from cogrid.render.picture import RENDER_FPS, TILE, checked_tile
@@ -38,7 +38,6 @@ from cogrid.zoo import command as zoo
 MOST_STEPS = 400  # of a film, unless told otherwise
 MAX_STEPS, MAX_BATCH = 100_000, 1000  # of a film, whatever is told: all states are kept
 
-NAMED = f"{', '.join(POLICIES)}, a name of `zoo`, or a policy-SEED.npz of `train`"
 AN_ID = "an environment id, or a world of your own as module:Name or file.py:Name"
 BENCH = """\
 python -m cogrid.benchmarks.benchmark_suite    NumPy and JAX on one kitchen; ships with the package
@@ -81,7 +80,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     info.add_argument("id", metavar="ID", help=f"{AN_ID}; see `python -m cogrid list`")
     _add_settings(info)
     info.set_defaults(run=_info)
-    check = commands.add_parser("check", help="hold an environment to what all of them promise")
+    check = commands.add_parser("check", help="test an environment as the built-in ones are tested")
     check.description = (
         "Play random episodes on every installed backend and check what every environment promises; then "
         "print how often each verb and hook came into play, and draws beside their odds."
@@ -143,6 +142,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
         metavar="N",
         help="environments side by side, of further seeds (1)",
     )
+    _add_world(render)
     _add_settings(render)
     render.set_defaults(run=_render)
 
@@ -159,6 +159,7 @@ def _add_play(play: argparse.ArgumentParser) -> None:
     play.add_argument("--participant", metavar="NAME", help="kept in the replays that are saved")
     play.add_argument("--port", type=_count(0), default=0, metavar="N", help="of this machine (a free one)")
     play.add_argument("--no-open", action="store_true", help="only print the address")
+    _add_world(play)
     _add_settings(play)
     play.set_defaults(run=_play)
 
@@ -171,12 +172,29 @@ def _add_train(train: argparse.ArgumentParser) -> None:
     command.add_arguments(train)
 
 
-def _replay(options: argparse.Namespace) -> Path | None:
-    """The file of the replay that is meant, where no id is."""
+def _add_world(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--world", metavar="ID", help="of a replay: the module:Name or file.py:Name that it was played in"
+    )
+
+
+def _replay(options: argparse.Namespace) -> Replay | None:
+    """The replay that is meant, where no id is. The world that it names is never imported by itself."""
     file = _file(options.what)
-    if file and options.set:
+    if file is None:
+        if options.world is not None:
+            raise ValueError(f"{options.what} is not a replay: leave --world out.")
+        return None
+    if options.set:
         raise ValueError(f"{file} is a replay, with its own options: leave --set out.")
-    return file
+    replay = Replay.load(file)
+    if options.world is not None and replay.id:
+        if replay.id in registered():
+            raise ValueError(f"{file} is of {replay.id}, which needs no --world: leave it out.")
+        spec = spec_of(find(options.world), {})
+        if replay.id not in registered():  # the file's own name of the world
+            registry.register(replay.id, spec)
+    return replay
 
 
 def _file(what: str) -> Path | None:
@@ -194,8 +212,7 @@ def _file(what: str) -> Path | None:
 
 
 def _play(options: argparse.Namespace) -> None:
-    file = _replay(options)
-    replay = Replay.load(file) if file else None
+    replay = _replay(options)
     id = find(options.what) if replay is None else replay.id or registered()[0]
     session = Session(
         id,
@@ -290,11 +307,15 @@ def _list(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace) -> int:
     try:
-        print(check_env(options.id, steps=options.steps, seed=options.seed))
+        report = check_env(options.id, steps=options.steps, seed=options.seed)
     except AssertionError as error:
         print(f"python -m cogrid check: {error}.", file=sys.stderr)
         return 1
-    print(f"{options.id} keeps every promise.")
+    print(report)
+    if unseen := [verb for verb, times in report.items() if not times]:
+        steps = _several(options.steps, "step")
+        print(f"Never happened in {steps} of random play: {', '.join(unseen)}. Try more --steps.")
+    print(f"{options.id} passed every check.")
     return 0
 
 
@@ -327,10 +348,12 @@ def _info(options: argparse.Namespace) -> None:
 def _render(options: argparse.Namespace) -> None:
     still = options.out.lower().endswith(".png")
     checked_number("fps", options.fps, LEAST_FPS, MOST_FPS)
-    if file := _replay(options):
+    if replay := _replay(options):
         if given := [name for name in ("seed", "policy", "batch") if getattr(options, name) is not None]:
-            raise ValueError(f"{file} is a replay, with its own seed and actions: leave --{given[0]} out.")
-        episode, name = replayed(Replay.load(file), options.steps), f"replay {file}"
+            raise ValueError(
+                f"{options.what} is a replay, with its own seed and actions: leave --{given[0]} out."
+            )
+        episode, name = replayed(replay, options.steps), f"replay {options.what}"
     else:
         episode, name = _played(options, still), f"seed {options.seed or 0}"
     film = Film(episode.rules, episode.states, episode.scores, options.tile)

@@ -37,6 +37,7 @@ SUFFIXES = (".replay.json", ".replay.json.gz")
 #: Hex digits that each frame has of the running sum. A wrong step hides behind four of them once in 65,536
 #: times, and then the next one tells.
 WIDTH = 4
+MAX_VERSION = 60  # characters of `made_by`
 #: How the tape has the actions.
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -466,6 +467,8 @@ def _wrong(content: dict[str, Any]) -> str | None:
     for name, kind in kinds.items():
         if not isinstance(content[name], kind):
             return f"{name} is {content[name]!r:.40}"
+    if not content["made_by"].isprintable() or len(content["made_by"]) > MAX_VERSION:
+        return f"made_by is {content['made_by']!r:.40}"
     state = content["start"].get("state")
     if not isinstance(state, dict) or not isinstance(state.get("pos"), list) or not state["pos"]:
         return "start is no snapshot"

@@ -20,8 +20,10 @@ import pytest
 from PIL import Image
 
 from cogrid.__main__ import main
+from cogrid.envs import registry
+from cogrid.envs.registry import make
 from cogrid.play.server import Server
-from cogrid.replay import record
+from cogrid.replay import Recorder, record
 from tests.episodes import ROOT, shared
 from tests.play.support import frozen_page
 from tests.support import EVERY_ID, IDS, posix
@@ -90,11 +92,54 @@ def test_a_world_of_ones_own_goes_by_its_file(monkeypatch, tmp_path, capsys) -> 
     assert served[0].env.spec.game.growth == 9
 
 
+def test_replays_of_a_world_of_your_own(monkeypatch, tmp_path, capsys) -> None:
+    """What a file names is not imported; what the user names is."""
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    own = tmp_path / "another_world.py"
+    own.write_text((ROOT / "examples/own_environment.py").read_text())
+    env = Recorder(make(str(own)))
+    env.reset(seed=0)
+    env.step({0: 3, 1: 6})
+    file, png = str(tmp_path / "a.replay.json.gz"), str(tmp_path / "a.png")
+    env.replay().save(file)
+    del registry._SPECS[str(own)]
+    assert main(["render", file, "--out", png]) == 2
+    assert "render and play open its replays with --world" in capsys.readouterr().err
+    served = []
+
+    async def run(server, ready) -> None:
+        server._socket.close()
+        served.append(server.session.id)
+
+    monkeypatch.setattr(Server, "run", run)
+    for command in (["render", "--out", png], ["play", "--no-open"]):
+        assert main([*command, file, "--world", str(own)]) == 0
+        del registry._SPECS[str(own)]
+    assert served == [str(own)]
+    assert main(["render", ROOM, "--out", png, "--world", str(own)]) == 2
+    assert "is not a replay: leave --world out" in capsys.readouterr().err
+    known = Recorder(make(ROOM))
+    known.reset(seed=0)
+    known.step({0: 3, 1: 6})
+    known.replay().save(file)
+    assert main(["render", file, "--out", png, "--world", str(own)]) == 2
+    assert f"is of {ROOM}, which needs no --world: leave it out" in capsys.readouterr().err
+
+
 def test_check_tells_what_came_into_play(capsys) -> None:
     assert main(["check", "Goals-V0", "--steps", "40"]) == 0
     out = capsys.readouterr().out
     assert "hook enter: " in out
-    assert "Goals-V0 keeps every promise." in out
+    assert "Goals-V0 passed every check." in out
+    assert "Never happened" not in out
+
+
+def test_check_names_the_verbs_that_never_happened(capsys) -> None:
+    assert main(["check", "Goals-V0", "--steps", "1"]) == 0
+    told = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("Never happened"))
+    assert told.startswith("Never happened in 1 step of random play: ")
+    assert told.endswith(". Try more --steps.")
+    assert "reach" in told
 
 
 def test_check_names_the_promise_that_is_broken(tmp_path, capsys) -> None:

@@ -292,6 +292,8 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch) -> None:
         ({"tape": "012345678-"}, "not one digit for each agent of 5 steps"),
         ({"digests": "abc"}, "not one digit for each agent"),
         ({"start": {}}, "start is no snapshot"),
+        ({"made_by": "0.1\n"}, "made_by is"),
+        ({"made_by": "1" * 100}, "made_by is"),
         ({"more": 1}, "its fields are not id, overrides"),
     ],
 )

@@ -71,7 +71,7 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...] = ()) -
             else f"`python -m cogrid list` and cogrid.registered() list the ids of {', '.join(families)}."
         )
         if is_own(id):
-            hint = "cogrid.make imports a world of your own, and `python -m cogrid play` opens its replays."
+            hint = "cogrid.make imports a world of your own; render and play open its replays with --world."
         raise ValueError(f"unknown environment id {brief(id)}: {hint}")
     return override(spec, overrides, id, adapter)
 
@@ -205,7 +205,7 @@ def make(
     `agent_names` replaces the agents' numbers: "agent_0" names the first and the others count on, a list
     names each.
     """
-    spec = spec_of(find(id), overrides, _keywords(make))
+    spec = _asked(id, overrides, make)
     return CoGridEnv(
         spec,
         backend,
@@ -234,7 +234,7 @@ def make_vec(
 
     A finished environment is reset in the step that ends it, or with `autoreset="next-step"` in the next one.
     """
-    spec = spec_of(find(id), overrides, _keywords(make_vec))
+    spec = _asked(id, overrides, make_vec)
     return VectorEnv(
         spec,
         num_envs,
@@ -246,6 +246,17 @@ def make_vec(
         shadow=shadow,
         pool=pool,
     )
+
+
+def _asked(id: str, overrides: dict[str, Any], function: Callable[..., Any]) -> Spec:
+    """The spec of an id with overrides; raises for a window that nobody would see."""
+    spec = spec_of(find(id), overrides, _keywords(function))
+    if "window" in overrides and "observation" not in overrides and spec.observation != "window":
+        raise ValueError(
+            f"window={spec.window} is for observation='window', but {id} has {spec.observation!r}: "
+            "give both, or leave `window` out."
+        )
+    return spec
 
 
 def _keywords(function: Callable[..., Any]) -> tuple[str, ...]:

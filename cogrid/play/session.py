@@ -6,14 +6,13 @@ import datetime
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from cogrid import zoo
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, brief
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.actions import INTERACT, TOGGLE
@@ -22,7 +21,7 @@ from cogrid.core.rules import Rules
 from cogrid.core.step import functions
 from cogrid.envs.registry import make, registered, spec_of
 from cogrid.episode import replayed
-from cogrid.policies import POLICIES, policy_of, usual_policy
+from cogrid.policies import GREEDY, POLICIES, file_of, policy_of, usual_policy
 from cogrid.render.picture import score_words
 from cogrid.render.svg import svg
 from cogrid.render.tiles import look_of, views_of
@@ -82,7 +81,7 @@ class Session:
         others = [agent for agent in env.possible_agents if agent not in people]
         name = self._checkpoint if partner == "trained" and self._checkpoint else partner
         self._policy = policy_of(name, env.rules, others, self._seed) if others else None
-        self._identity = None if name in POLICIES else _identity(zoo.find(name))
+        self._identity = None if name in POLICIES else _identity(name)
         self.id, self.partner, self.people = id, partner, tuple(people)
         self._recorder = Recorder(env)
         self._recorder.reset(seed=self._seed)
@@ -168,7 +167,7 @@ class Session:
     def _act(self, command: Message) -> list[Message]:
         agent, name = command.get("agent"), command.get("action")
         if agent not in self.people or name not in self.env.action_names:
-            raise ValueError(f"nobody here can have agent {agent!r} do {name!r}.")
+            raise ValueError(f"nobody here can have agent {brief(agent)} do {brief(name)}.")
         if self._film is not None:
             return []
         self._chosen[agent] = self.env.action_names.index(name)
@@ -258,9 +257,10 @@ _COMMANDS: Mapping[str, Callable[[Session, Message], list[Message]]] = MappingPr
 )
 
 
-def _identity(path: Path) -> dict[str, str]:
-    """Which policy plays: the name of its file and a digest of what is in it."""
-    return {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+def _identity(name: str) -> Message:
+    """Which policy plays: the name of its file, a digest of what is in it, and whether it is greedy."""
+    path, greedy = file_of(name), {"greedy": True} if name.startswith(GREEDY) else {}
+    return {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), **greedy}
 
 
 def _board(rules: Rules) -> Message:

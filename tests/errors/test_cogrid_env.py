@@ -97,3 +97,10 @@ def test_step_after_the_end(backend) -> None:
     assert env.get_state() == before
     env.reset()
     env.step({0: NOOP, 1: NOOP})
+
+
+@pytest.mark.parametrize("options", [["board"], "board", 5])
+@pytest.mark.parametrize("make", [cogrid.make, lambda id: cogrid.make_vec(id, 2)])
+def test_options_of_a_reset_that_are_no_dict(make, options) -> None:
+    text = complaint(lambda: make(ROOM).reset(seed=0, options=options), TypeError)
+    assert_names(text, "options", "dict", type(options).__name__)

@@ -208,3 +208,15 @@ def test_params_that_jax_cannot_hold(params) -> None:
     env = shared(ROOM, "jax")
     call = functools.partial(cogrid.rollout, env, None, 0, 1, 1, params=params, devices=1)
     assert_names(complaint(call, TypeError), "params", "tree of arrays")
+
+
+@pytest.mark.parametrize("make", [cogrid.make, functools.partial(cogrid.make_vec, num_envs=2)])
+@pytest.mark.parametrize("id", [ROOM, "Overcooked-Generated-V0", "Goals-V0", "SearchRescue-Office-V0"])
+def test_a_window_that_nobody_would_see(make, id: str) -> None:
+    assert_names(complaint(lambda: make(id, window=5)), "window=5", "observation='window'", id, "'features'")
+    assert make(id, window=5, observation="window").spec.window == 5
+    make(id, window=5, observation="lossless")  # who tries one kind after the other names both
+
+
+def test_a_window_of_an_environment_that_has_one() -> None:
+    assert cogrid.make(ARENA, window=5).observation_space(0).shape[:2] == (5, 5)

@@ -22,14 +22,13 @@ from tests.support import keys
 STATES, EPISODES = 2000, 20
 BASE = "Foraging-8x8-2p-3f-V0"
 SMALL: dict[str, Any] = {"field_size": 5, "num_agents": 4, "max_num_food": 1}
-LARGE: dict[str, Any] = {"field_size": 20, "num_agents": 9, "max_num_food": 10, "sight": 6, "window": 13}
+LARGE: dict[str, Any] = {"field_size": 20, "num_agents": 9, "max_num_food": 10, "sight": 6}
 PRICED: dict[str, Any] = {
     "field_size": 6,
     "num_agents": 5,
     "max_num_food": 2,
     "max_player_level": 3,
     "sight": 1,
-    "window": 3,
     "penalty": 0.1,
     "normalize_reward": False,
     "observe_agent_levels": False,

@@ -121,6 +121,8 @@ def test_a_game_over_the_wire(server) -> None:
         assert receive(socket)["time"] == 1
         do(socket, do="act", agent=5, action="up")
         assert receive(socket) == {"kind": "error", "words": "nobody here can have agent 5 do 'up'."}
+        do(socket, do="act", agent=0, action={"long": "\n" * 5000})
+        assert len(receive(socket)["words"]) < 300
         for broken in ("{", b"\xff\xfe", "[" * 100_000):
             socket.send(broken)
             assert receive(socket)["kind"] == "error"

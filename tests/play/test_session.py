@@ -252,6 +252,15 @@ def test_a_partner_of_the_zoo() -> None:
         Session("Overcooked-CounterCircuit-V0", partner=name)
 
 
+def test_a_greedy_partner() -> None:
+    """By the name of any trained policy; what is recorded tells it from one that draws."""
+    name = zoo.names(ROOM)[0]
+    session = Session(ROOM, seed=0, speed=0, partner=f"greedy:{name}")
+    assert session.greet()[0]["partner"] == "trained"
+    identity = session.replay().metadata["checkpoint"]
+    assert (identity["file"], identity["greedy"]) == (f"{name}.npz", True)
+
+
 @pytest.mark.parametrize(
     ("command", "words"),
     [
