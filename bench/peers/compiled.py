@@ -1,6 +1,6 @@
-"""What the peers on JAX share: compiled loops over steps, which are run, or only counted for a GPU.
+"""What the peers on JAX share: compiled loops over steps.
 
-Imports nothing of cogrid: it also runs beside cogrid 0.3.2, whose import name is ours.
+Imports nothing of cogrid and nothing but JAX and NumPy, because it also runs in the Python of cogrid 0.3.2.
 """
 
 from __future__ import annotations
@@ -12,12 +12,8 @@ import jax
 import jax.numpy as jnp
 
 from bench.measure.counters import counters
-from bench.measure.gpu.compiling import compiled
-from bench.measure.gpu.counting import seconds
-from bench.measure.gpu.targets import Target, devices, installed
 
 N_DRAWN = 6  # actions: JaxMARL has so many
-GPU = "a100"  # the one that is compiled for
 
 Step = Callable[[Any, Any], tuple[Any, Any, Any]]
 DrawnStep = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
@@ -76,18 +72,6 @@ def loop_drawn(step: DrawnStep, start: Any, steps: int, shape: tuple[int, int], 
         return (state, key), seen, reward
 
     return loop(drawn, (start, jax.random.key(seed)), jnp.arange(steps))
-
-
-def modelled(loop: Loop, steps: int) -> Sampler:
-    """Modelled steps per second of the loop, which makes so many, compiled for a GPU and not run."""
-    target = Target(installed(), GPU)
-    place = jax.sharding.SingleDeviceSharding(devices(target)[0])
-    start, inputs = jax.tree.map(
-        lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place), (loop.start, loop.inputs)
-    )
-    found = compiled(jax.jit(loop.play).lower(start, inputs))
-    speed = steps / seconds(found, target.facts)
-    return lambda: {"value": speed}
 
 
 def compilation(clock: Any, function: Any, *arguments: Any) -> Sampler:

@@ -226,20 +226,20 @@ def _resetting(case: Case, staggered: bool = False) -> tuple[Any, Any]:
 
 def _modelled(case: Case) -> Prepared:
     """The scan of `step_env`, compiled for a GPU and not run."""
-    from bench.peers import compiled
+    from bench.peers import compiled, modelled
 
     game = _game(case)
     loop = compiled.loop(_stepper(game), _start(game, case), THEIR_ACTION[actions(case)].astype(np.int32))
-    return _prepared(MODELLED, compiled.modelled(loop, case.steps * case.batch))
+    return _prepared(MODELLED, modelled.modelled(loop, case.steps * case.batch))
 
 
 def _modelled_drawn(case: Case) -> Prepared:
     """The scan of `step` as drawn, compiled for a GPU and not run."""
-    from bench.peers import compiled
+    from bench.peers import compiled, modelled
 
     step, start = _resetting(case)
     loop = compiled.loop_drawn(step, start, *draws(case))
-    return _prepared(MODELLED, compiled.modelled(loop, case.steps * case.batch))
+    return _prepared(MODELLED, modelled.modelled(loop, case.steps * case.batch))
 
 
 def _vmapped(case: Case) -> tuple[Any, Any, Any]:

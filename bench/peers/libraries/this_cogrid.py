@@ -130,7 +130,7 @@ def _modelled(case: Case) -> Prepared:
     """The scan over a tape, compiled for a GPU and not run."""
     import jax
 
-    from bench.peers import compiled
+    from bench.peers import compiled, modelled
 
     env = CoGridEnv(case.spec, "jax")
 
@@ -138,16 +138,16 @@ def _modelled(case: Case) -> Prepared:
         return env.step_fn(state, joint)[:3]
 
     loop = compiled.loop(step, modes.jax_start(case, env, jax.vmap), actions(case))
-    return _prepared(MODELLED, compiled.modelled(loop, case.steps * case.batch))
+    return _prepared(MODELLED, modelled.modelled(loop, case.steps * case.batch))
 
 
 def _modelled_drawn(case: Case) -> Prepared:
     """As drawn, compiled for a GPU and not run."""
-    from bench.peers import compiled
+    from bench.peers import compiled, modelled
 
     step, start = _resetting(case)
     loop = compiled.loop_drawn(step, start, *draws(case))
-    return _prepared(MODELLED, compiled.modelled(loop, case.steps * case.batch))
+    return _prepared(MODELLED, modelled.modelled(loop, case.steps * case.batch))
 
 
 def _own_tapes(case: Case) -> Prepared:

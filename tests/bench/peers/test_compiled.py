@@ -1,4 +1,4 @@
-"""Loops of the peers: run, or compiled for a GPU and not run, where there is a compiler."""
+"""Loops of the peers, compiled and run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from bench.exit_codes import NoDevice
-from bench.measure.gpu import targets
 from bench.peers.cases import draws, scan
 from tests.support import HAS_JAX
 
@@ -42,23 +40,3 @@ def test_a_loop_draws_actions_and_adds_rewards() -> None:
 
 def test_the_draws_of_a_case() -> None:
     assert draws(scan(batch=16, steps=9)) == (9, (16, 2), 42)
-
-
-def test_without_a_compiler_the_reason_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bench.peers import compiled
-
-    monkeypatch.setattr(targets, "version_of", lambda name: None)
-    with pytest.raises(NoDevice, match="there is no compiler for GPUs here"):
-        compiled.modelled(drawn(), STEPS)
-
-
-def test_a_compiled_loop_has_a_modelled_speed_and_is_not_run() -> None:
-    from bench.peers import compiled
-
-    try:
-        targets.installed()
-    except NoDevice:
-        pytest.skip("needs a compiler for GPUs: nox -s gpu-compile")
-    speeds = [compiled.modelled(drawn(), steps)()["value"] for steps in (STEPS, 2 * STEPS)]
-    assert 0 < speeds[0] < STEPS / (STEPS * 1.5e-6), "every step starts one kernel or more"
-    assert speeds[1] == 2 * speeds[0]

@@ -18,6 +18,7 @@ from bench.peers.start import Resources
 from bench.peers.target import PeerCase
 from bench.processes.worker import WorkerFailed
 from tests.bench.peers.support import BATCH, cogrid, target
+from tests.support import HAS_JAX
 
 CASE = PeerCase(COGRID_0_3, "numpy", BATCH)
 
@@ -93,10 +94,14 @@ def test_a_relative_python_is_one_of_where_the_command_runs(
     assert os.path.samefile(process.cwd, tmp_path)
 
 
-def test_the_worker_imports_nothing_of_our_cogrid() -> None:
+@pytest.mark.parametrize("more", ["", *["import bench.peers.compiled; "] * HAS_JAX])
+def test_the_worker_imports_nothing_of_our_cogrid(more: str) -> None:
+    """Nor anything that its Python lacks: it has JAX and NumPy, and none of bench's dependencies."""
     program = (
-        "import sys, bench.peers.libraries.cogrid_0_3_worker as worker; clock = worker.todays_clock(); "
-        "assert clock.take; print(sorted(name for name in sys.modules if name.partition('.')[0] == 'cogrid'))"
+        "import sys; sys.modules |= dict.fromkeys(('msgspec', 'psutil', 'rich', 'tabulate', 'matplotlib')); "
+        "import bench.peers.libraries.cogrid_0_3_worker as worker; clock = worker.todays_clock(); "
+        f"assert clock.take; {more}"
+        "print(sorted(name for name in sys.modules if name.partition('.')[0] == 'cogrid'))"
     )
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT

@@ -1,0 +1,24 @@
+"""The speed of a loop of a peer on a GPU: compiled for one, not run."""
+
+from __future__ import annotations
+
+import jax
+
+from bench.measure.gpu.compiling import compiled
+from bench.measure.gpu.counting import seconds
+from bench.measure.gpu.targets import Target, devices, installed
+from bench.peers.compiled import Loop, Sampler
+
+GPU = "a100"  # the one that is compiled for
+
+
+def modelled(loop: Loop, steps: int) -> Sampler:
+    """Modelled steps per second of a loop that makes so many steps."""
+    target = Target(installed(), GPU)
+    place = jax.sharding.SingleDeviceSharding(devices(target)[0])
+    start, inputs = jax.tree.map(
+        lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place), (loop.start, loop.inputs)
+    )
+    found = compiled(jax.jit(loop.play).lower(start, inputs))
+    speed = steps / seconds(found, target.facts)
+    return lambda: {"value": speed}
