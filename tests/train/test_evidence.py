@@ -38,7 +38,9 @@ def test_tapes_replay_to_the_scores(id: str, backend: str) -> None:
     assert points.mean(axis=1, dtype=np.float64).tolist() == pytest.approx(results["score"]["by_seed"])
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "backend", [pytest.param(name, marks=[pytest.mark.slow] * (name == "jax")) for name in BACKENDS]
+)
 @pytest.mark.parametrize("name", OTHERS)
 def test_tapes_of_the_other_runs_replay_to_their_scores(name: str, backend: str) -> None:
     results = json.loads((EVIDENCE / f"{name}.json").read_text())

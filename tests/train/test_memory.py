@@ -150,6 +150,7 @@ def test_every_weight_of_the_memory_learns(whole: Path) -> None:
         assert changed.mean() > 0.5, name
 
 
+@pytest.mark.slow  # test_command.py has it without a memory
 def test_a_resumed_run_ends_like_one_that_was_never_stopped(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_resumed_run_ends_like_one_that_was_never_stopped(
         np.testing.assert_array_equal(resumed[name], value, err_msg=name, strict=True)
 
 
+@pytest.mark.slow  # test_command.py has it without a memory
 def test_seeds_on_devices_of_their_own_learn_what_they_learn_on_one(whole: Path, tmp_path: Path) -> None:
     assert main([*RECURRENT, "--devices", "2", "--out", str(tmp_path)]) == 0
     expected = arrays(whole)
@@ -173,6 +175,7 @@ def test_seeds_on_devices_of_their_own_learn_what_they_learn_on_one(whole: Path,
         np.testing.assert_array_equal(value, expected[name], err_msg=name, strict=True)
 
 
+@pytest.mark.slow  # test_command.py has it without a memory
 def test_devices_that_share_a_seed_play_what_numpy_plays(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
