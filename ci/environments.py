@@ -304,7 +304,7 @@ def rules(spec: Spec) -> str:
     if any(map(game.away, spec.symbols.items)):
         back = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.spawn(t))
         parts.append(f"Agents can leave the board; they return to a free {' or '.join(back)}.")
-    return paragraphs(*parts) if parts else "Agents only walk. Nothing can be used, nothing changes on its own."
+    return paragraphs(*parts) if parts else "Agents only walk; nothing can be used or changes on its own."
 
 
 def rewards(spec: Spec) -> str:
