@@ -65,7 +65,7 @@ def overview(specs: dict[str, Spec]) -> str:
         for id, spec in specs.items()
     ]
     body = [
-        "These pages are written from the specs when the site is built.",
+        "These pages are generated from the specs when the site is built.",
         table(("id", "board", "agents", "observation", "steps"), rows),
         *(f"## {id}\n\n{picture(spec)}" for id, spec in specs.items() if group(id) is None),
         "```{toctree}\n:hidden:\n\n" + "\n".join(dict.fromkeys(group(id) or id for id in specs)) + "\n```",
@@ -77,7 +77,7 @@ def page(id: str, spec: Spec) -> str:
     return paragraphs(
         f"# {id}",
         inspect.getdoc(spec.game) or "",
-        f'`cogrid.make("{id}")`; the [options](#options) are its keywords.',
+        f'`cogrid.make("{id}")`; the [options](#options) are keyword arguments.',
         family(id),
         picture(spec),
         "## Layout",
@@ -105,7 +105,7 @@ def family(id: str) -> str:
     """Where more is said of the family, if anywhere."""
     name = family_of(id)
     there = ROOT / "docs" / "families" / f"{name}.md"
-    return f"Scores, scripts and speed: [its family](../families/{name}.md)." if there.is_file() else ""
+    return f"Scores, scripts and speed: [family page](../families/{name}.md)." if there.is_file() else ""
 
 
 def generated(id: str, spec: Spec) -> Iterator[str]:
@@ -117,16 +117,16 @@ def generated(id: str, spec: Spec) -> Iterator[str]:
     steps = [soup_steps(rules, reset(rules, rng.key(seed))) for seed in seeds]
     yield "## Kitchens"
     yield (
-        "The board above shows the bounds: the largest size, and the most that there is of everything. "
-        "Every reset draws a kitchen within them from its key, of one room, or of two with a counter between "
-        "them. In each room one cook can get at everything there, even if all others never move; what must "
-        "go to the other room can be handed over; and so a soup can always be served. Of two rooms one has a "
-        "pot and the other one onions. With `random_start=True` cooks may begin where they shut each other "
-        "off, until somebody makes way."
+        "The board above shows the limits: the maximum size, and the maximum number of everything. "
+        "Every reset generates a kitchen within them from its key, with one room, or with two rooms and a "
+        "counter between them. In each room a single cook can reach everything there, even if the others "
+        "never move, and whatever the other room needs can be passed over the counter, so a soup can always "
+        "be served. With two rooms, one has a pot and the other has onions. With `random_start=True` cooks "
+        "may start where they block each other until somebody makes way."
     )
     yield (
-        f"Seeds {TRAINING.start} to {TRAINING.stop - 1} are published to learn from, {HELD_OUT.start} to "
-        f"{HELD_OUT.stop - 1} to be judged by, on kitchens never seen:"
+        f"Seeds {TRAINING.start} to {TRAINING.stop - 1} are the training set, {HELD_OUT.start} to "
+        f"{HELD_OUT.stop - 1} the held-out test set:"
     )
     yield (
         "```py\nimport cogrid\nfrom cogrid.envs.overcooked.generated import HELD_OUT, TRAINING, boards\n\n"
@@ -136,9 +136,9 @@ def generated(id: str, spec: Spec) -> Iterator[str]:
     )
     low, middle, high = (int(np.percentile(steps, share)) for share in (0, 50, 100))
     yield (
-        "`soup_steps(rules, state)` of `cogrid.envs.overcooked.floor_plan` tells how hard a kitchen is: the "
-        "fewest steps in which cooks carry what one soup takes. Of the published ones it is "
-        f"{low} to {high}, with a median of {middle}. Seeds 0 to 3, with theirs:"
+        "`soup_steps(rules, state)` in `cogrid.envs.overcooked.floor_plan` measures how hard a kitchen is: "
+        "the fewest steps in which the cooks can carry everything for one soup. For the published seeds "
+        f"it is {low} to {high}, with a median of {middle}. Seeds 0 to 3, each with its number of steps:"
     )
     for seed in range(4):
         text = "\n".join("".join(row) for row in letters[codes[seed]])
@@ -150,11 +150,12 @@ def lineage_page(specs: dict[str, Spec]) -> str:
     usual = next(iter(specs.values()))
     return paragraphs(
         "# Kitchens of overcooked_ai",
-        f"Each of overcooked_ai's {len(specs)} layout files is an id, with the settings of the file: orders, "
-        'values, times, number of agents, and pots that an empty hand starts (`cook_start="interact"`). '
+        f"Each of overcooked_ai's {len(specs)} layout files has an id, with the settings of the file: "
+        "orders, values, times, number of agents, and pots that start on interact with an empty hand "
+        '(`cook_start="interact"`). '
         "`nox -s oracles` compares every one of them with the package `overcooked`, step by step. "
-        'The boards go by the names of the files, `cogrid.make("Overcooked-CrampedRoom-V0", '
-        'layout="schelling_s")`, which changes the board and nothing else.',
+        "The boards can also be used by file name in other kitchens, as in "
+        '`cogrid.make("Overcooked-CrampedRoom-V0", layout="schelling_s")`; this changes only the board.',
         "## What differs",
         table(("where", "how, and why"), DIFFERENCES.items()),
         "## Rules",
@@ -195,8 +196,8 @@ def v2_page(specs: dict[str, Spec]) -> str:
         "# Kitchens of OvercookedV2",
         f"The {len(specs)} layouts of JaxMARL's `overcooked_v2`, with its rules, planes and options, "
         "compared with `jaxmarl` 0.2.0 step by step (`nox -s oracles`). "
-        "[Moving over](../moving-over.md#overcookedv2) says which of its options is which. A recipe is drawn "
-        "for the episode, each as likely; indicators show it, and lit buttons. The tables are those of a "
+        "[Moving over](../moving-over.md#overcookedv2) maps its options to ours. A recipe is sampled "
+        "uniformly for each episode; indicators and lit buttons show it. The tables are for a "
         "kitchen with three ingredients.",
         "## Rules",
         rules(usual),
@@ -230,7 +231,7 @@ def picture(spec: Spec) -> str:
     env.reset(seed=0)
     Image.fromarray(np.asarray(env.render())).save(file, "PNG", optimize=True)
     data = b64encode(file.getvalue()).decode()
-    return f'<img alt="how an episode begins" src="data:image/png;base64,{data}">'
+    return f'<img alt="the start of an episode" src="data:image/png;base64,{data}">'
 
 
 def letters(spec: Spec) -> str:
@@ -245,9 +246,9 @@ def numbers(spec: Spec) -> str:
     rows = [
         ("agents", spec.num_agents),
         ("rows × columns", f"{spec.height} × {spec.width}"),
-        ("steps of an episode", spec.max_steps),
-        ("what a cell can hold, its state included", n_things),
-        ("what a hand can hold, nothing included", n_items),
+        ("steps per episode", spec.max_steps),
+        ("different contents of a cell, including its state", n_things),
+        ("different contents of a hand, including nothing", n_items),
     ]
     return table(("", ""), rows)
 
@@ -267,7 +268,7 @@ def actions(spec: Spec) -> str:
     ]
     return paragraphs(
         table(("number", "action"), enumerate(names)),
-        f"The action set is `{spec.action_set}`.{said} Instead of it, {' '.join(others)}",
+        f"The action set is `{spec.action_set}`.{said} Alternatively, {' '.join(others)}",
     )
 
 
@@ -299,11 +300,11 @@ def rules(spec: Spec) -> str:
         words(game.kind(t)) for one in game.one_cell() for t in spec.symbols.things if one.qualifies(t)
     )
     if changing:
-        parts.append(f"By itself changes with every step, or by chance: {', '.join(changing)}.")
+        parts.append(f"Changes on its own, in every step or at random: {', '.join(changing)}.")
     if any(map(game.away, spec.symbols.items)):
         back = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.spawn(t))
-        parts.append(f"Agents can leave the board; they come back to a free {' or '.join(back)}.")
-    return paragraphs(*parts) if parts else "Agents walk; no thing can be used, and none changes by itself."
+        parts.append(f"Agents can leave the board; they return to a free {' or '.join(back)}.")
+    return paragraphs(*parts) if parts else "Agents only walk; nothing can be used or changes on its own."
 
 
 def rewards(spec: Spec) -> str:
