@@ -63,12 +63,13 @@ def setting(text: str) -> tuple[str, Any]:
     if not (name and equals):
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
     try:
-        found = json.loads(value)
+        found = json.loads(_PYTHON.get(value, value))
     except (ValueError, RecursionError):
         found = value
     return name, tuple(found) if isinstance(found, list) else found
 
 
+_PYTHON = {"True": "true", "False": "false", "None": "null"}
 _TOO_DEEP = f"lists and objects are nested more than {MAX_DEPTH} deep"
 
 

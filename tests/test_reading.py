@@ -13,7 +13,7 @@ import pytest
 
 import cogrid
 from cogrid import replay
-from cogrid.reading import MAX_BYTES, MAX_DEPTH, MAX_VALUES, check_depth, limited_bytes, strict_json
+from cogrid.reading import MAX_BYTES, MAX_DEPTH, MAX_VALUES, check_depth, limited_bytes, setting, strict_json
 from cogrid.replay import Replay
 from tests.support import BACKENDS
 
@@ -159,3 +159,15 @@ def test_a_snapshot_that_is_long_or_deep(backend: str) -> None:
         with pytest.raises(ValueError, match=rf"^the snapshot .*{field}.*\.$") as caught:
             env.set_state({**env.get_state(), field: deep})
         assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *[("true", True), ("True", True), ("False", False), ("None", None), ("null", None), ("5", 5)],
+        *[("[1, 2]", (1, 2)), ("TrueNorth", "TrueNorth"), ('"True"', "True"), ("a=b", "a=b")],
+    ],
+)
+def test_a_setting_is_json_or_a_word_of_python_or_text(text: str, value: Any) -> None:
+    name, found = setting(f"common={text}")
+    assert (name, found, type(found)) == ("common", value, type(value))
