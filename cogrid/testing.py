@@ -97,8 +97,8 @@ def _check_rules(spec: Spec) -> None:
             sys.setprofile(before)
         for hook, answers in known.items():
             assert again[hook] == answers, (
-                f"{type(game).__name__}.{hook} returned two different results for the same arguments: "
-                "a rule must depend on its arguments alone; for chance, return a Chance"
+                f"{type(game).__name__}.{hook} answered the same question in two ways: "
+                "a rule depends on its arguments alone; for chance, return a Chance"
             )
 
 
@@ -145,7 +145,7 @@ class _Watch:
             if hook is not None:
                 raise AssertionError(
                     f"{type(self.game).__name__}.{self.hooks[hook.f_code]} calls {called.__qualname__}: "
-                    "a rule must depend on its arguments alone; for chance, return a Chance"
+                    "a rule depends on its arguments alone; for chance, return a Chance"
                 )
 
 
@@ -162,14 +162,14 @@ def _check_adapter(env: CoGridEnv, seed: int) -> None:
             run.append(obs)
         runs.append(run)
     for left, right in zip(*runs, strict=True):
-        assert left.keys() == right.keys(), "the same seed and actions left different agents alive"
+        assert left.keys() == right.keys(), "the same seed and actions left other agents living"
         for agent, seen in left.items():
             space = env.observation_space(agent)
             assert space.contains(seen), (
                 f"agent {agent} sees {seen.dtype} {seen.shape}, which is not in {space}"
             )
             assert seen.tobytes() == right[agent].tobytes(), (
-                "the same seed and actions gave different observations"
+                "the same seed and actions gave other observations"
             )
 
 
@@ -228,9 +228,9 @@ def _check_counts(env: CoGridEnv, tape: list[tuple[Any, ...]]) -> None:
             if verb:
                 assert np.array_equal(counts[verb], infos["verb"] == code), f"{verb!r} is counted wrongly"
         assert np.array_equal(counts["moves"], infos["moved"]), "moves are counted wrongly"
-        assert (counts["contests"] <= infos["bumped"]).all(), "a contest was counted for an agent that moved"
+        assert (counts["contests"] <= infos["bumped"]).all(), "a contest was counted of an agent that got on"
         busy = infos["moved"] | (infos["verb"] > 0) | before["done"][:, None]
-        assert not (counts["idle steps"] * busy).any(), "a busy step was counted as idle"
+        assert not (counts["idle steps"] * busy).any(), "a step was counted as idle that was not"
 
 
 def _check_end(env: CoGridEnv, seed: int) -> None:
@@ -259,12 +259,12 @@ def _check_boards(env: CoGridEnv, seed: int) -> None:
     if env.rules.generates:
         repaired = np.flatnonzero(np.asarray(state.repaired))
         assert not repaired.size, (
-            f"{type(env.spec.game).__name__}.generate drew an invalid board of this spec for child "
+            f"{type(env.spec.game).__name__}.generate drew a board that is no board of this spec for child "
             f"{repaired[0]} of seed {seed}: {len(repaired)} of 64 were repaired"
         )
     again, _ = reset(keys, pool=state)
     assert set(map(bytes, np.asarray(again.pos))) <= set(map(bytes, np.asarray(state.pos))), (
-        "an episode from a pool of states started from a state that is not in it"
+        "a pool of states began with something that is not in it"
     )
     if env.rules.open:
         codes = env.encode_board(list(env.spec.layout))
@@ -275,7 +275,7 @@ def _check_boards(env: CoGridEnv, seed: int) -> None:
 def _assert_tapes(left: list[tuple[Any, ...]], right: list[tuple[Any, ...]], message: str) -> None:
     for number, (mine, yours) in enumerate(zip(left, right, strict=True)):
         _assert_fields(mine[0], yours[0], f"{message} at step {number}")
-        assert len(mine) == len(yours), f"{message} at step {number}: episodes end at different times"
+        assert len(mine) == len(yours), f"{message} at step {number}: episodes end at other times"
         for a, b in zip(mine[1:4], yours[1:4], strict=True):
             assert a.dtype == b.dtype, f"{message} at step {number}: {a.dtype} and {b.dtype}"
             assert np.array_equal(a, b), f"{message} at step {number}"

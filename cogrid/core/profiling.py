@@ -37,8 +37,7 @@ def wanted() -> bool:
     value = os.environ.get(VARIABLE, "")
     if value not in ("", "0", "1"):
         raise ValueError(
-            f"{VARIABLE}={value!r} is unknown: set it to 1 to turn timings on, or to 0 or nothing to turn "
-            "them off."
+            f"{VARIABLE}={value!r} is unknown: set it to 1 for timings, to 0 or nothing for none."
         )
     return value == "1"
 
@@ -48,7 +47,7 @@ def read(asked: bool, timing: dict[str, int] | None) -> dict[str, int] | None:
     if asked and timing is None:
         raise ValueError(
             "step_timing is for NumPy: a compiled JAX step has no phases to time from outside; "
-            "use `python -m bench profile`, which compiles them one by one."
+            "`python -m bench profile` compiles them apart."
         )
     return None if timing is None else dict(timing)
 

@@ -157,7 +157,7 @@ def soup_steps(rules: Rules, state: EnvState) -> int:
         raise TypeError(f"soups are cooked in kitchens, not in {type(game).__name__}.")
     if state.pos.ndim != 1:
         raise ValueError(
-            f"soup_steps takes a single state, and this is a batch of shape {state.time.shape}: pick one."
+            f"steps are told of a single state, and this is a batch of shape {state.time.shape}."
         )
     floor = floor_plan(rules, state, game)
 

@@ -49,7 +49,7 @@ class ScriptedCooks:
         self.agents = tuple(range(n) if agents is None else agents)
         for agent in self.agents:
             if agent not in range(n):
-                raise ValueError(f"agent {agent!r} is not in this kitchen: its agents are 0 to {n - 1}.")
+                raise ValueError(f"agent {agent!r} is none of this kitchen's: they are 0 to {n - 1}.")
         self.noise = checked_number("noise", noise, 0.0, 1.0)  # share of random actions
         self._draws = {a: np.random.default_rng([rng.seed(seed) % 2**64, a]) for a in self.agents}
         if sight is None:  # all know the same
@@ -64,7 +64,7 @@ class ScriptedCooks:
         if state.rules is not self.rules and state.rules.spec != self.rules.spec:
             raise ValueError("this state belongs to another environment: make the cooks from its rules.")
         if state.pos.ndim != 1:
-            raise ValueError(f"cooks act in a single state, not in a batch of shape {state.time.shape}.")
+            raise ValueError(f"cooks act in a single state, and this is a batch of shape {state.time.shape}.")
         plans = {mind: mind.plan(state) for mind in dict.fromkeys(self._minds.values())}
         return {agent: self._noisy(agent, plans[mind].actions[agent]) for agent, mind in self._minds.items()}
 
@@ -126,8 +126,8 @@ class _Mind:
             for agent in (a for a in range(n) if pos[a] not in visible):
                 facing[agent], held[agent] = old.facing[agent], old.held[agent]
                 pos[agent] = self._imagined(old.floor.room, old.pos[agent], visible)
-        game = self._known_game(state, things, visible)
-        return Scene(floor_plan(self.rules, state, game), things, pos, facing, held)
+        told = self._told(state, things, visible)
+        return Scene(floor_plan(self.rules, state, told), things, pos, facing, held)
 
     def _visible(self, pos: list[int]) -> frozenset[int] | None:
         """The cells in sight; None for all."""
@@ -149,12 +149,12 @@ class _Mind:
 
         return min(hidden, key=distance, default=last)
 
-    def _known_game(self, state: EnvState, things: list[Thing], visible: frozenset[int] | None) -> Cuisine:
+    def _told(self, state: EnvState, things: list[Thing], visible: frozenset[int] | None) -> Cuisine:
         """The game as far as its recipe is known."""
         slots = self.rules.slots
-        inside = [] if slots is None else [slots.things[k] for k in np.asarray(state.slots).tolist()]
+        told = [] if slots is None else [slots.things[k] for k in np.asarray(state.slots).tolist()]
         seen = None if visible is None else [things[cell] for cell in visible]
-        self._menu = self._menu.menu(seen, inside) or self._menu
+        self._menu = self._menu.menu(seen, told) or self._menu
         return self._menu
 
     def _watch(self, scene: Scene) -> None:

@@ -353,7 +353,7 @@ def test_refusals() -> None:
     rules = make("CrampedRoom").rules
     with pytest.raises(TypeError, match="play kitchens, not Arena"):
         ScriptedCooks(shared("Arena-V0", "numpy").rules)
-    with pytest.raises(ValueError, match=r"agent 2 is not in this kitchen: its agents are 0 to 1\."):
+    with pytest.raises(ValueError, match=r"agent 2 is none of this kitchen's: they are 0 to 1\."):
         ScriptedCooks(rules, [2])
     with pytest.raises(ValueError, match="noise=2 is out of range"):
         ScriptedCooks(rules, noise=2)
