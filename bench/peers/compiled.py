@@ -1,6 +1,6 @@
-"""What the peers on JAX share: compiled loops over steps, which are run, or only counted for a GPU.
+"""Shared by the peers on JAX: compiled loops over steps, which are run, or only counted for a GPU.
 
-Imports nothing of cogrid: it also runs beside cogrid 0.3.2, whose import name is ours.
+Imports nothing from cogrid: it also runs with cogrid 0.3.2, which has the same import name.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _ready(loop: Loop) -> Callable[[], Any]:
 
 
 def loop(step: Step, start: Any, inputs: Any) -> Loop:
-    """What is seen is carried, so that it is written out at every step; rewards are added up."""
+    """The observation is carried, so that it is written at every step; rewards are added up."""
 
     def play(state: Any, inputs: Any) -> Any:
         _, seen, reward = jax.eval_shape(lambda state, inputs: step(state, inputs[0]), state, inputs)
@@ -79,7 +79,7 @@ def loop_drawn(step: DrawnStep, start: Any, steps: int, shape: tuple[int, int], 
 
 
 def modelled(loop: Loop, steps: int) -> Sampler:
-    """Modelled steps per second of the loop, which makes so many, compiled for a GPU and not run."""
+    """Modelled steps per second of a loop of `steps` steps, compiled for a GPU and not run."""
     target = Target(installed(), GPU)
     place = jax.sharding.SingleDeviceSharding(devices(target)[0])
     start, inputs = jax.tree.map(
@@ -91,7 +91,7 @@ def modelled(loop: Loop, steps: int) -> Sampler:
 
 
 def compilation(clock: Any, function: Any, *arguments: Any) -> Sampler:
-    """Seconds of tracing, lowering and compiling the function anew."""
+    """Seconds of tracing, lowering and compiling the function from scratch."""
     jax.config.update("jax_enable_compilation_cache", False)
 
     def sample() -> dict[str, float]:
