@@ -1,4 +1,4 @@
-"""Write a page for each registered environment, made from its spec, so that none can be out of date."""
+"""Write a page for each registered environment, generated from its spec, so that none can be out of date."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ def page(id: str, spec: Spec) -> str:
 
 
 def family(id: str) -> str:
-    """Where more is said of the family, if anywhere."""
+    """A link to the page of the family, if it has one."""
     name = family_of(id)
     there = ROOT / "docs" / "families" / f"{name}.md"
     return f"Scores, scripts and speed: [its family](../families/{name}.md)." if there.is_file() else ""
 
 
 def generated(id: str, spec: Spec) -> Iterator[str]:
-    """What a family of drawn boards promises, some of them, and which are published."""
+    """For generated boards: their guarantees, some samples, and the published ones."""
     rules = compile_rules(spec, "numpy")
     seeds = (*TRAINING, *HELD_OUT)
     letters = np.array([*spec.game.legend, *DIGITS])
@@ -117,16 +117,16 @@ def generated(id: str, spec: Spec) -> Iterator[str]:
     steps = [soup_steps(rules, reset(rules, rng.key(seed))) for seed in seeds]
     yield "## Kitchens"
     yield (
-        "The board above shows the bounds: the largest size, and the most that there is of everything. "
-        "Every reset draws a kitchen within them from its key, of one room, or of two with a counter between "
-        "them. In each room one cook can get at everything there, even if all others never move; what must "
-        "go to the other room can be handed over; and so a soup can always be served. Of two rooms one has a "
-        "pot and the other one onions. With `random_start=True` cooks may begin where they shut each other "
-        "off, until somebody makes way."
+        "The board above shows the bounds: the largest size, and the most there can be of everything. Every "
+        "reset draws a kitchen within them from its key, with one room, or two with a counter between them. "
+        "In each room, one cook can reach everything there, even if the others never move; what must go to "
+        "the other room can be handed over; so a soup can always be served. If there are two rooms, one has "
+        "a pot and the other has onions. With `random_start=True`, cooks may start where they block each "
+        "other, until somebody makes way."
     )
     yield (
-        f"Seeds {TRAINING.start} to {TRAINING.stop - 1} are published to learn from, {HELD_OUT.start} to "
-        f"{HELD_OUT.stop - 1} to be judged by, on kitchens never seen:"
+        f"Seeds {TRAINING.start} to {TRAINING.stop - 1} are published for training, {HELD_OUT.start} to "
+        f"{HELD_OUT.stop - 1} for evaluation on unseen kitchens:"
     )
     yield (
         "```py\nimport cogrid\nfrom cogrid.envs.overcooked.generated import HELD_OUT, TRAINING, boards\n\n"
@@ -136,9 +136,9 @@ def generated(id: str, spec: Spec) -> Iterator[str]:
     )
     low, middle, high = (int(np.percentile(steps, share)) for share in (0, 50, 100))
     yield (
-        "`soup_steps(rules, state)` of `cogrid.envs.overcooked.floor_plan` tells how hard a kitchen is: the "
-        "fewest steps in which cooks carry what one soup takes. Of the published ones it is "
-        f"{low} to {high}, with a median of {middle}. Seeds 0 to 3, with theirs:"
+        "`soup_steps(rules, state)` of `cogrid.envs.overcooked.floor_plan` measures how hard a kitchen is: "
+        "the fewest carrying steps that one soup takes. For the published kitchens it is "
+        f"{low} to {high}, with a median of {middle}. Seeds 0 to 3, with their numbers:"
     )
     for seed in range(4):
         text = "\n".join("".join(row) for row in letters[codes[seed]])
@@ -146,7 +146,7 @@ def generated(id: str, spec: Spec) -> Iterator[str]:
 
 
 def lineage_page(specs: dict[str, Spec]) -> str:
-    """All files of overcooked_ai: what they share, what is different, and every board with its orders."""
+    """All files of overcooked_ai: what they share, what differs, and every board with its orders."""
     usual = next(iter(specs.values()))
     return paragraphs(
         "# Kitchens of overcooked_ai",
@@ -195,9 +195,9 @@ def v2_page(specs: dict[str, Spec]) -> str:
         "# Kitchens of OvercookedV2",
         f"The {len(specs)} layouts of JaxMARL's `overcooked_v2`, with its rules, planes and options, "
         "compared with `jaxmarl` 0.2.0 step by step (`nox -s oracles`). "
-        "[Moving over](../moving-over.md#overcookedv2) says which of its options is which. A recipe is drawn "
-        "for the episode, each as likely; indicators show it, and lit buttons. The tables are those of a "
-        "kitchen with three ingredients.",
+        "[Moving over](../moving-over.md#overcookedv2) maps its options to ours. A recipe is drawn uniformly "
+        "for each episode; indicators and lit buttons show it. The tables are those of a kitchen with three "
+        "ingredients.",
         "## Rules",
         rules(usual),
         "## Rewards",
@@ -225,7 +225,7 @@ def v2_part(id: str, spec: Spec) -> Iterator[str]:
 
 
 def picture(spec: Spec) -> str:
-    """How an episode begins, drawn, inside of the page."""
+    """A picture of the start of an episode, embedded in the page."""
     env, file = cogrid.CoGridEnv(spec, render_mode="rgb_array"), io.BytesIO()
     env.reset(seed=0)
     Image.fromarray(np.asarray(env.render())).save(file, "PNG", optimize=True)
@@ -245,9 +245,9 @@ def numbers(spec: Spec) -> str:
     rows = [
         ("agents", spec.num_agents),
         ("rows × columns", f"{spec.height} × {spec.width}"),
-        ("steps of an episode", spec.max_steps),
-        ("what a cell can hold, its state included", n_things),
-        ("what a hand can hold, nothing included", n_items),
+        ("steps per episode", spec.max_steps),
+        ("possible contents of a cell, states included", n_things),
+        ("possible contents of a hand, nothing included", n_items),
     ]
     return table(("", ""), rows)
 
@@ -272,7 +272,7 @@ def actions(spec: Spec) -> str:
 
 
 def rules(spec: Spec) -> str:
-    """What each hand does with each kind of thing, by verb."""
+    """What each held item does with each kind of thing, by verb."""
     game, parts = spec.game, []
     asked = [("on interact", INTERACT), ("on toggle", TOGGLE), ("on walking there", ENTER)]
     asked += [(f"on {name}", FURTHER + k) for k, name in enumerate(game.actions)]
@@ -299,7 +299,7 @@ def rules(spec: Spec) -> str:
         words(game.kind(t)) for one in game.one_cell() for t in spec.symbols.things if one.qualifies(t)
     )
     if changing:
-        parts.append(f"By itself changes with every step, or by chance: {', '.join(changing)}.")
+        parts.append(f"Changes by itself, with every step or by chance: {', '.join(changing)}.")
     if any(map(game.away, spec.symbols.items)):
         back = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.spawn(t))
         parts.append(f"Agents can leave the board; they come back to a free {' or '.join(back)}.")
@@ -319,7 +319,7 @@ def rewards(spec: Spec) -> str:
 
 
 def reward(spec: Spec, term: AnyReward) -> Iterator[tuple[str, ...]]:
-    """One row for each verb that pays, with all that it may pay; one row for a term of another kind."""
+    """One row for each verb that pays, with all its possible points; one row for a term of another kind."""
     who = "every agent" if term.team or isinstance(term, Tally) else "the actor"
     when = "as shaping" if term.shaping else "always"
     if not isinstance(term, Reward):
@@ -344,7 +344,7 @@ def reward(spec: Spec, term: AnyReward) -> Iterator[tuple[str, ...]]:
 
 
 def observations(spec: Spec) -> str:
-    """The kinds that this game has, their shapes, and the names of what they show."""
+    """The observations of this game, their shapes, and the names of their features or planes."""
     missing = {"features": not spec.game.features(), "lossless": not spec.game.planes}
     missing["window"] = missing["lossless"]
     rows, titles = [], dict[tuple[str, ...], str]()
@@ -360,14 +360,14 @@ def observations(spec: Spec) -> str:
                 names, f"The {len(names)} {'planes' if space.shape[1:] else 'numbers'} of {kind}"
             )
     return paragraphs(
-        table(("observation", "shape for an agent", "type"), rows),
+        table(("observation", "shape per agent", "type"), rows),
         "`env.feature_names` lists the names of the last axis.",
         *(details(title, table(("number", "name"), enumerate(names))) for names, title in titles.items()),
     )
 
 
 def options(spec: Spec) -> str:
-    """Every field of the spec and of its game, with its default and the comment beside it."""
+    """Every field of the spec and of its game, with its default and its comment."""
     rows = []
     for owner in (spec, spec.game):
         notes = comments(type(owner))
@@ -380,7 +380,7 @@ def options(spec: Spec) -> str:
 
 
 def versions(id: str) -> str:
-    """The registered versions of an environment, and what the changelog says of each."""
+    """The registered versions of an environment, and the changelog's entries for each."""
     name = id.rpartition("-")[0]
     known = [other for other in cogrid.registered() if other.rpartition("-")[0] == name]
     return "\n".join(f"- **{other}** {' '.join(history(other))}" for other in known)
@@ -393,15 +393,15 @@ def history(id: str) -> Iterator[str]:
         title = release.partition("\n")[0].strip(" []")
         for entry in re.split(r"^- ", release, flags=re.MULTILINE)[1:]:
             if f"`{id}`" in entry:
-                first = entry.split("\n\n")[0]  # the last entry of a section has the next heading behind it
+                first = entry.split("\n\n")[0]  # the last entry of a section is followed by the next heading
                 yield f"{title}: {' '.join(first.split())}"
 
 
-# What these are made of.
+# Helpers of the above.
 
 
 def outcomes(spec: Spec, intent: int) -> Iterator[tuple[Any, Any, Outcome]]:
-    """What the game answers for every hand and thing; joint work for every sum of strengths."""
+    """The game's outcomes for every hand and thing; for joint work, for every sum of strengths."""
     if intent == joint_intent(spec.game):
         yield from spec.symbols.joint_rows
         return
@@ -427,7 +427,7 @@ def comments(owner: type[Any]) -> dict[str, str]:
 
 
 def default(value: Any) -> str:
-    """A value as one would write it; layouts by their names."""
+    """A value as it would be written in code; layouts by their names."""
     if isinstance(value, tuple) and value and all(hasattr(part, "name") for part in value):
         return ", ".join(repr(part.name) for part in value)
     return repr(value)

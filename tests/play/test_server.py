@@ -263,7 +263,7 @@ def test_a_request_has_one_host(server, names) -> None:
             raw.sendall("\r\n".join(lines).encode())
             answer = b"".join(iter(lambda: raw.recv(4096), b""))
         assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
-        assert answer.endswith(b"\r\n\r\nA request has one Host.\n")
+        assert answer.endswith(b"\r\n\r\nA request must have one Host.\n")
 
 
 def test_a_fault_of_the_clock_is_told_and_pauses(server, monkeypatch, caplog) -> None:

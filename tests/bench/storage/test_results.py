@@ -145,7 +145,7 @@ def test_the_readable_results_of_a_folder_in_time_order(
     found = results.all_in(tmp_path)
     assert [(name, one.tag) for name, one in found.items()] == [("b.json", "old"), ("a.json", "new")]
     assert "bench: skipped: " in capsys.readouterr().err
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         results.all_in(tmp_path / "a.json")
 
 
