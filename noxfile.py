@@ -1,4 +1,4 @@
-"""One door for tests, benchmarks and checks: a person and CI call the same commands."""
+"""The single entry point for tests, benchmarks and checks: people and CI run the same commands."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import nox
 from nox.command import CommandFailed
 
-# The first that tells the exit code of a failed command. nox reads this line before it runs the file.
+# The first version that reports a failed command's exit code. nox reads this line before it runs the file.
 nox.needs_version = ">=2026.7.11"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.error_on_missing_interpreters = True
-nox.options.sessions = ["lint", "tests", "bench"]  # the benchmark last: it wants the machine for itself
+nox.options.sessions = ["lint", "tests", "bench"]  # the benchmark last: it needs the machine to itself
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 
@@ -30,9 +30,9 @@ class Row(NamedTuple):
     workers: str = "auto"
 
 
-# A GPU is one device: one worker, and no process takes all of its memory at the start.
+# A GPU is one device: one worker, and no process preallocates all of its memory.
 CUDA = {"JAX_PLATFORMS": "cuda", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-# JAX's own thresholds leave out what is small or quickly compiled, which is most of what tests compile.
+# JAX's default thresholds skip what is small or quick to compile, which is most of what tests compile.
 KEEP_ALL = {
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
@@ -49,14 +49,14 @@ ELSEWHERE = (
     *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed", "tests/examples", "tests/clients"),
     *("tests/train", "tests/test_examples.py"),
 )
-# Other libraries by environment: those that cannot share one stand apart. Each has a dependency group.
+# Other libraries by environment: those that conflict have separate ones. Each has a dependency group.
 CLIENTS = {
     "torch": ("stable_baselines3", "torchrl", "torch", "gymnasium"),
     "jaxmarl": ("jaxmarl",),
     "rllib": ("rllib",),
     "benchmarl": ("benchmarl",),
 }
-# The names that a Chromium goes by.
+# The names of Chromium executables.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The older implementation on PyPI: its import name is ours, so it never shares an environment with us.
 OLDER = "cogrid==0.3.2"
@@ -78,8 +78,8 @@ def install(
 ) -> None:
     """Install the project with `extra` and the dependency groups, resolved together.
 
-    Editable, because pytest has the checkout on its path anyway: so the tests and the processes that they
-    start import the same files, and an edit needs no new install.
+    Editable, because pytest has the checkout on its path anyway: the tests and the processes that they start
+    import the same files, and an edit needs no reinstall.
     """
     project = f".[{extra}]" if extra else "."
     session.install(*constraints, *nox.project.dependency_groups(PYPROJECT, *groups), "-e", project)
@@ -89,18 +89,18 @@ def pytest(session: nox.Session, row: Row, *arguments: str) -> None:
     """Run pytest with a report for the job summary; what follows -- goes to pytest."""
     report = f"--junitxml=build/reports/{session.name}.xml"
     workers = ("-n", row.workers, "--dist", "loadgroup")
-    # Most of a JAX run is compilation, and the same code needs it once: 1.9 minutes instead of 5.8.
+    # Most of a JAX run is compilation, which the cache makes a one-time cost: 1.9 minutes instead of 5.8.
     cache = compilation_cache(session) if row.extra else {}
     session.run("pytest", *workers, report, *arguments, *session.posargs, env=row.env | cache)
 
 
 def compilation_cache(session: nox.Session) -> dict[str, str]:
-    """The environment that makes JAX keep all that it compiles."""
+    """The environment variables that make JAX cache everything that it compiles."""
     return {"JAX_COMPILATION_CACHE_DIR": str(session.cache_dir / "jax"), **KEEP_ALL}
 
 
 def run_through(session: nox.Session, *command: str, **options: Any) -> Any:
-    """Run a command whose exit code reaches the shell; nox itself would make it 1."""
+    """Run a command and pass its exit code on to the shell; nox itself would turn it into 1."""
     try:
         return session.run(*command, **options)
     except CommandFailed as error:
@@ -108,7 +108,7 @@ def run_through(session: nox.Session, *command: str, **options: Any) -> Any:
 
 
 def pins(session: nox.Session, name: str) -> tuple[str, ...]:
-    """Options that pin all that is installed by version and hash; pip, unlike uv, cannot for a checkout."""
+    """Options that pin everything by version and hash; pip, unlike uv, cannot do that for a checkout."""
     if session.venv_backend != "uv":
         session.warn("without uv the packages are not pinned.")
         return ()
@@ -117,9 +117,9 @@ def pins(session: nox.Session, name: str) -> tuple[str, ...]:
 
 
 def gpu_environment(session: nox.Session, backend: str, instead: str) -> Row:
-    """Install a CUDA variant and see JAX use the GPU; exit 69 before that where no GPU can run it."""
-    # Asked for all variants, those that the driver is too old for are left out in words. Asked for one
-    # by its name, leaving it out would be a quiet success: it exits 69.
+    """Install a CUDA variant and check that JAX uses the GPU; exits with 69 first if no GPU can run it."""
+    # When all variants are requested, those too new for the driver are skipped with a message. When one is
+    # requested by name, skipping it would be a silent success, so it exits with 69.
     named = any(session.name in word for word in sys.argv)
     variants = [backend] if named else [name for name, row in MATRIX.items() if row.runner == "gpu"]
     report = run_through(session, "python", "ci/gpu.py", "--instead", instead, *variants, silent=True)
@@ -152,7 +152,7 @@ def tests(session: nox.Session, backend: str) -> None:
     left_out = list(ELSEWHERE)
     if row.extra is None:
         session.run("python", "-c", NO_JAX)
-        # What is the same with JAX and without.
+        # These are the same with and without JAX.
         same = ("test_ab.py", "test_runner.py", "show/figures", "show/test_report.py", "peers")
         left_out += [f"tests/bench/{name}" for name in same]
         left_out += ["tests/render", "tests/play", "tests/test_main.py"]
@@ -162,14 +162,14 @@ def tests(session: nox.Session, backend: str) -> None:
 @nox.session(name="tests-gpu", tags=["gpu"])
 @backends("gpu")
 def tests_gpu(session: nox.Session, backend: str) -> None:
-    """Run the tests on an NVIDIA GPU; exits 69 where there is none."""
+    """Run the tests on an NVIDIA GPU; exits with 69 if there is none."""
     row = gpu_environment(session, backend, instead='nox -s "tests(jax-cpu)"')
     pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
 
 
 @nox.session(name="tests-minimums", tags=["nightly", "pythons"])
 def tests_minimums(session: nox.Session) -> None:
-    """Run the tests with the lowest versions that pyproject.toml admits."""
+    """Run the tests with the lowest versions that pyproject.toml allows."""
     row, constraints = MATRIX["jax-cpu"], "build/minimums.txt"
     minimums = (sys.executable, "ci/minimums.py", "--extra", str(row.extra), "--output", constraints)
     session.run(*minimums, external=True)
@@ -179,7 +179,7 @@ def tests_minimums(session: nox.Session) -> None:
 
 @nox.session(name="tests-slow", tags=["nightly"])
 def tests_slow(session: nox.Session) -> None:
-    """Run the tests that are marked slow, which the other sessions leave out."""
+    """Run the tests marked slow, which the other sessions skip."""
     row = MATRIX["jax-cpu"]
     install(session, "tests", extra="train")
     others = (path for path in ELSEWHERE if path not in ("tests/examples", "tests/train"))
@@ -201,13 +201,13 @@ def clients(session: nox.Session, client: str) -> None:
     row = MATRIX["jax-cpu"]
     install(session, "tests", f"clients-{client}", extra=f"{row.extra},render")
     files = (f"tests/clients/test_{name}.py" for name in CLIENTS[client])
-    # Their warnings are theirs. One worker: a learner takes the cores by itself.
+    # Their warnings are not ours to fix. One worker, since a learner uses all cores.
     pytest(session, row._replace(workers="0"), "-W", "default", *files)
 
 
 @nox.session(name="oracles-full", tags=["nightly"])
 def oracles_full(session: nox.Session) -> None:
-    """Compare as `oracles` does, with as many states and episodes as a night has time for."""
+    """Compare as `oracles` does, with as many states and episodes as fit in a night."""
     row = MATRIX["jax-cpu"]
     install(session, "tests", "oracles", extra=row.extra)
     pytest(session, row, "tests/oracles", "--full")
@@ -215,7 +215,7 @@ def oracles_full(session: nox.Session) -> None:
 
 @nox.session(tags=["ci"])
 def distributed(session: nox.Session) -> None:
-    """Run rollouts in several processes here, kill some of them, go on from checkpoints."""
+    """Run rollouts in several local processes, kill some of them, and resume from checkpoints."""
     row = MATRIX["jax-cpu"]
     install(session, "tests", extra=f"{row.extra},checkpoint")
     pytest(session, row, "tests/distributed")
@@ -224,7 +224,7 @@ def distributed(session: nox.Session) -> None:
 @nox.session(tags=["ci"])
 @backends("any")
 def examples(session: nox.Session, backend: str) -> None:
-    """Run the samples of the README and docs/, examples/ and training (numpy: those that need no JAX)."""
+    """Run the samples of the README and docs/, examples/ and training (numpy: those without JAX)."""
     row = MATRIX[backend]
     install(session, "tests", extra="train" if row.extra else None)
     pytest(session, row, "tests/test_examples.py", "tests/examples", "tests/train")
@@ -258,7 +258,7 @@ def workflows(session: nox.Session) -> None:
 
 @nox.session(tags=["ci"])
 def browser(session: nox.Session) -> None:
-    """Play in Chromium, and open the benchmarks' HTML report: both themes, desktop and phone."""
+    """Play in Chromium, and open the benchmarks' HTML report, in both themes, on desktop and phone."""
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None:
         session.error("no Chromium was found: install one, for example with apt-get install chromium.")
@@ -268,14 +268,14 @@ def browser(session: nox.Session) -> None:
 
 @nox.session(tags=["nightly"])
 def audit(session: nox.Session) -> None:
-    """Look for known vulnerabilities in what we depend on, and write an SBOM; 75 without the service."""
+    """Check dependencies for known vulnerabilities and write an SBOM; exits with 75 without the service."""
     install(session, "audit", extra="train,render,play,checkpoint")
     run_through(session, "python", "ci/audit.py", *session.posargs)
 
 
 @nox.session(tags=["nightly"])
 def mutants(session: nox.Session) -> None:
-    """Plant wrong rules in a copy and see the tests catch each; what follows -- goes to ci.mutants."""
+    """Plant wrong rules in a copy and check that tests catch each; what follows -- goes to ci.mutants."""
     row = MATRIX["jax-cpu"]
     install(session, "tests", extra=row.extra)
     session.run("python", "-m", "ci.mutants", *session.posargs, env=row.env)
@@ -292,7 +292,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def validate(session: nox.Session) -> None:
-    """Train and play with the other backend beside; 22 if any bit differs; -- smoke, soak, or a number."""
+    """Train and play on both backends; exits with 22 if any bit differs; -- smoke, soak, or a number."""
     row = MATRIX["jax-cpu"]
     install(session, "bench", extra="train")
     # One process: it may use every core.
@@ -301,7 +301,7 @@ def validate(session: nox.Session) -> None:
 
 
 def measure(session: nox.Session, *arguments: str, env: dict[str, str]) -> None:
-    """Run a suite, write the report whatever came of it, and let the exit code reach the shell."""
+    """Run a suite, write the report whatever the outcome, and pass the exit code on to the shell."""
     try:
         run_through(session, "python", "-m", "bench", "run", *arguments, *session.posargs, env=env)
     finally:
@@ -315,9 +315,9 @@ def measure(session: nox.Session, *arguments: str, env: dict[str, str]) -> None:
 def bench(session: nox.Session) -> None:
     """Measure all backends and compare with the baselines; -- --quick, --full, --strict, --help."""
     install(session, "tests", extra="train", constraints=COUNTED)
-    env = {"JAX_PLATFORMS": "cpu"}  # unlike the tests it may use every core, and compiles everything anew
+    env = {"JAX_PLATFORMS": "cpu"}  # unlike the tests, it may use every core, and recompiles everything
     measure(session, env=env)
-    # After a whole suite also see whether it can be repeated.
+    # After a whole suite, also check its reproducibility.
     if set(session.posargs) <= {"--quick", "--full", "--strict"}:
         session.run("pytest", "-p", "no:xdist", "cogrid/benchmarks/benchmark_suite.py", env=env)
 
@@ -333,7 +333,7 @@ def bench_counters(session: nox.Session) -> None:
 
 @nox.session(name="bench-peers")
 def bench_peers(session: nox.Session) -> None:
-    """Measure other libraries beside ours, and print how the targets are met; -- --quick, --only, --help."""
+    """Measure cogrid against other libraries, and print which targets are met; -- --quick, --only, --help."""
     try:
         install(session, "tests", "oracles", extra="train")
     except CommandFailed:
@@ -342,13 +342,13 @@ def bench_peers(session: nox.Session) -> None:
     try:
         install_compiler(session, "cuda12")
     except CommandFailed:
-        session.warn("there is no compiler for GPUs, so the rows of what is compiled for one say so.")
+        session.warn("there is no compiler for GPUs, so the rows of programs compiled for one say so.")
     command = ("python", "-m", "bench", "peers", *older_python(session), *session.posargs)
     run_through(session, *command, env={"JAX_PLATFORMS": "cpu"})
 
 
 def older_python(session: nox.Session) -> tuple[str, ...]:
-    """The option that names the Python with the older cogrid; none where its environment cannot be made."""
+    """The option that names the Python with the older cogrid; empty if its environment cannot be made."""
     place = Path(session.virtualenv.location).resolve() / "older"
     python = str(place / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python"))
     jax = str(session.run("python", "-c", "import jax; print(jax.__version__)", silent=True)).strip()
@@ -364,17 +364,17 @@ def older_python(session: nox.Session) -> tuple[str, ...]:
 @nox.session(name="bench-gpu", tags=["gpu"])
 @backends("gpu")
 def bench_gpu(session: nox.Session, backend: str) -> None:
-    """Measure JAX on an NVIDIA GPU and compare; exits 69 where there is none; -- --full, --help."""
+    """Measure JAX on an NVIDIA GPU and compare; exits with 69 if there is none; -- --full, --help."""
     row = gpu_environment(session, backend, instead="nox -s bench")
     measure(session, "--require-platform", "gpu", "--backend", "jax", env=row.env)
-    if not session.posargs:  # a GPU that the model does not know is no failure
+    if not session.posargs:  # a GPU that the model does not know is not a failure
         command = ("python", "-m", "bench", "gpu", "--measure")
         run_through(session, *command, env=row.env, success_codes=[0, 69])
 
 
-# The versions whose counters are committed, so that CI and every machine can compare them.
+# The versions for which counters are committed, so that CI and every machine can compare with them.
 COUNTED = ("-c", "ci/constraints/bench.txt")
-# JAX's compiler for GPUs and NVIDIA's assembler, without anything that a GPU would run.
+# JAX's compiler for GPUs and NVIDIA's assembler, without the runtime libraries.
 COMPILERS = {
     "cuda12": ("jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12"),
     "cuda13": ("jax-cuda13-pjrt", "nvidia-cuda-nvcc"),
@@ -382,14 +382,14 @@ COMPILERS = {
 
 
 def install_compiler(session: nox.Session, variant: str, constraints: Sequence[str] = ()) -> None:
-    """The compiler of a variant beside the jaxlib that is installed; raises CommandFailed without one."""
+    """Install the compiler of a variant for the installed jaxlib; raises CommandFailed if there is none."""
     plugin, assembler = COMPILERS[variant]
     jax = str(session.run("python", "-c", "import jaxlib; print(jaxlib.__version__)", silent=True)).strip()
     session.install(*constraints, f"{plugin}=={jax}", assembler)
 
 
 def compile_for_gpus(session: nox.Session, variant: str, *arguments: str) -> None:
-    """Install CPU JAX with the compiler of a variant, compile and compare; exit 69 where it cannot be had."""
+    """Install CPU JAX with the compiler of a variant, compile and compare; exits with 69 if unavailable."""
     constraints = pins(session, variant)
     try:
         install(session, "bench", extra="jax", constraints=constraints)
@@ -409,14 +409,14 @@ def compile_for_gpus(session: nox.Session, variant: str, *arguments: str) -> Non
 @nox.session(name="gpu-compile", tags=["ci"])
 @nox.parametrize("variant", [nox.param(name, id=name) for name in COMPILERS])
 def gpu_compile(session: nox.Session, variant: str) -> None:
-    """Compile for an A100 without a GPU and compare kernels and bytes; exits 69 without the compiler."""
+    """Compile for an A100 without a GPU and compare kernels and bytes; exits with 69 without the compiler."""
     compile_for_gpus(session, variant)
 
 
 @nox.session(name="gpu-compile-full", tags=["nightly"])
 @nox.parametrize("variant", [nox.param(name, id=name) for name in COMPILERS])
 def gpu_compile_full(session: nox.Session, variant: str) -> None:
-    """Compile all ids for one and for eight A100 and H100, and compare; exits 69 without the compiler."""
+    """Compile all ids for one and eight A100s and H100s, and compare; exits with 69 without the compiler."""
     compile_for_gpus(session, variant, "--full")
 
 

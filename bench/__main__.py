@@ -1,4 +1,4 @@
-"""Assembles the parser of python -m bench from the modules of bench/commands, and ends with an exit code."""
+"""Assembles the parser of python -m bench from the modules of bench/commands, runs a command and exits."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sys
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; its exit code. Whatever a person did wrong is one sentence on stderr."""
+    """Run a command and return its exit code. A user's mistake prints one sentence on stderr."""
     try:
-        # Imported in here, so that Ctrl-C is handled from the first moment on.
+        # Imported here, so that Ctrl-C is handled from the start.
         from bench.commands.parser import parse
         from bench.exit_codes import Code, NoDevice, UsageError
     except KeyboardInterrupt:
@@ -27,25 +27,27 @@ def main(arguments: list[str] | None = None) -> int:
     except UsageError as error:
         print(f"bench: {error}", file=sys.stderr)
         return Code.NO_DEVICE if isinstance(error, NoDevice) else Code.USAGE
-    except BrokenPipeError:  # whoever read our output, such as head, has seen enough
+    except BrokenPipeError:  # the reader of our output, such as head, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Code.CLOSED
     except OSError as error:  # an unwritable folder, a full disk
-        from cogrid.files import in_words  # here, because --help needs nothing of cogrid
+        from cogrid.files import in_words  # here, because --help does not need cogrid
 
         print(f"bench: {in_words(error)}", file=sys.stderr)
         return Code.USAGE
-    except KeyboardInterrupt as interrupt:  # its text says how to go on
+    except KeyboardInterrupt as interrupt:  # its text says how to resume
         print(f"bench: interrupted{interrupt}.", file=sys.stderr)
         return Code.INTERRUPTED
 
 
 def missing(error: ModuleNotFoundError) -> int:
-    """One sentence about a library of bench's own that is not installed; 2, as for any usage."""
+    """Print one sentence about a missing dependency of bench; returns 2, as for any usage error."""
     if (error.name or "").partition(".")[0] in ("bench", "cogrid", "examples"):
         raise error
     way = "python -m pip install -e '.[jax]' --group bench"
-    print(f"bench: {error.name} is not installed: {way} installs all that bench needs.", file=sys.stderr)
+    print(
+        f"bench: {error.name} is not installed: {way} installs everything that bench needs.", file=sys.stderr
+    )
     return 2
 
 

@@ -1,4 +1,4 @@
-"""A/B: this checkout against another revision, in pairs of fresh processes that are timed by turns."""
+"""A/B: this checkout against another revision, in pairs of fresh processes that are timed alternately."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ NOT_SLOWED: Mapping[str, float] = MappingProxyType({})
 
 
 def run(result: Result, path: Path, sha: str, progress: Progress, setting: Setting = NO_SETTING) -> None:
-    """Compare what is planned with the commit, or with this checkout without the setting.
+    """Run the planned cases against the commit, or against this checkout without the setting.
 
-    The file is written when all is judged.
+    The file is written once everything is judged.
     """
     cases = [parameters.case for parameters in result.configuration.planned]
     with contextlib.nullcontext(ROOT) if setting.text else checkout_of(sha) as base:
@@ -48,7 +48,7 @@ def compare(
     slow: Mapping[str, float] = NOT_SLOWED,
     setting: Setting = NO_SETTING,
 ) -> list[CaseSamples]:
-    """A first look at every case, and a second one, with fresh processes, at those that seem to differ.
+    """A first look at every case, and a second one, with fresh processes, at cases that seem to differ.
 
     `slow` makes head slower by a factor in the cases that it names, for the self-check.
     """
@@ -81,10 +81,10 @@ def judged(samples: CaseSamples, cases: int) -> Judged | None:
 
 
 def _environment(cache: Path) -> dict[str, str]:
-    """Of a checkout: it compiles once, and its later processes read what the first one left.
+    """The environment variables of a checkout: it compiles once, and later processes read that cache.
 
-    What would differ between two processes of the same code is held fixed: XLA has one thread, and glibc
-    gives no memory back, which it otherwise does or does not by accident. No path leads to another checkout.
+    What would vary between two processes of the same code is fixed: XLA has one thread, and glibc returns no
+    memory to the system, which it otherwise does at random. No path leads to another checkout.
     """
     return {
         "NPROC": "1",

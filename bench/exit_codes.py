@@ -1,4 +1,4 @@
-"""How a command ends: the exit codes, which of several wins, and the errors that end it early."""
+"""Exit codes, which of several takes precedence, and the errors that end a command early."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 
 class UsageError(ValueError):
-    """What cannot be used or done, and why, in one sentence."""
+    """Something cannot be used or done; its message gives the reason in one sentence."""
 
 
 class NoDevice(UsageError):
-    """JAX cannot use the device that it was told to use."""
+    """JAX cannot use the requested device."""
 
 
 class Code(enum.IntEnum):
@@ -23,8 +23,8 @@ class Code(enum.IntEnum):
     MISMATCH = 22
     NOT_COMPARABLE = 23
     NO_DEVICE = 69
-    INTERRUPTED = 130  # as shells have it: 128 + SIGINT
-    CLOSED = 141  # 128 + SIGPIPE: nobody reads the output any more
+    INTERRUPTED = 130  # as in shells: 128 + SIGINT
+    CLOSED = 141  # 128 + SIGPIPE: the reader of the output is gone
 
 
 MEANING = {
@@ -38,9 +38,9 @@ MEANING = {
     Code.NO_DEVICE: "required device absent",
 }
 
-# Worst first. Wrong results outrank everything: a speed of the wrong game says nothing. A case that failed is
-# certain, so no doubt hides it; a regression is certain too, and tells more. Usage and an interruption end a
-# command before it has anything else to say.
+# Worst first. Wrong results outrank everything: the speed of the wrong game means nothing. A failed case is
+# certain, so no doubt hides it; a regression is certain too, and more informative. Usage errors and
+# interruptions end a command before it has any other result.
 PRECEDENCE = (
     Code.MISMATCH,
     Code.NO_DEVICE,
@@ -53,7 +53,7 @@ DOUBTS = (Code.NOT_COMPARABLE, Code.INCONCLUSIVE)
 
 
 def worst(codes: Iterable[Code], strict: bool = False) -> Code:
-    """The code that outranks the others; what is only doubtful counts when strict."""
+    """The code that outranks the others; doubtful ones count only if strict."""
     found = set(codes) - (set() if strict else set(DOUBTS))
     return next((code for code in PRECEDENCE if code in found), Code.FINE)
 

@@ -1,4 +1,4 @@
-"""The runner: cases one after the other, each in a process of its own, the file complete after every one."""
+"""The runner: measures cases one after the other, each in its own process, saving the file after each."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ COMMAND = (sys.executable, "-m", "bench.processes.case_worker")
 Measure = Callable[[Case, Plan], Measurement]
 
 
-# Nothing that would change the numbers: timed phases, a shadow, compiled code of another run.
+# Turns off what would change the numbers: timed phases, a shadow, compiled code of another run.
 CLEAN = {PROFILING: "", shadow.VARIABLE: "0", "JAX_ENABLE_COMPILATION_CACHE": "0"}
 
 
 def in_own_process(case: Case, plan: Plan, command: Sequence[str] = COMMAND) -> Measurement:
-    """What the worker measured; one that failed gets a measurement that gives the reason."""
+    """The worker's measurement; a failure becomes a measurement that gives the reason."""
     with contextlib.ExitStack() as stack:
         return _measurement(
             case, plan, lambda: stack.enter_context(_started_here(command, CLEAN, shows_errors=True))
@@ -42,13 +42,13 @@ def in_own_process(case: Case, plan: Plan, command: Sequence[str] = COMMAND) -> 
 
 
 def _started_here(command: Sequence[str], env: Mapping[str, str], *, shows_errors: bool = False) -> Worker:
-    """In the folder of its command: a world of one's own may be named by a path that begins there."""
+    """Starts in the command's folder: a user's own world may be named by a relative path."""
     places = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     return Worker(command, {**env, "PYTHONPATH": places}, Path.cwd(), shows_errors=shows_errors)
 
 
 class OneProcess:
-    """Measures case after case in one process: for what no earlier case can disturb, such as counters."""
+    """Measures all cases in one process: for what earlier cases cannot disturb, such as counters."""
 
     def __init__(self, env: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
         self._env, self._command = {**CLEAN, **env}, command
@@ -65,7 +65,7 @@ class OneProcess:
         return _measurement(case, plan, self._started)
 
     def _started(self) -> Worker:
-        if self._worker and not self._worker.is_alive:  # what killed it is in the row of its case
+        if self._worker and not self._worker.is_alive:  # the row of its case has the reason
             self._worker.close()
             self._worker = None
         self._worker = self._worker or _started_here(self._command, self._env)
@@ -85,7 +85,7 @@ def _measurement(case: Case, plan: Plan, start: Callable[[], Worker]) -> Measure
 
 
 def run(result: Result, path: Path, progress: Progress, measure: Measure = in_own_process) -> None:
-    """Measure what is planned and not there yet; written after every case."""
+    """Measure the planned cases that are missing; the file is written after every case."""
     plan = result.configuration.plan
     results.write(path, result)
     cases = missing(result)
@@ -99,7 +99,7 @@ def run(result: Result, path: Path, progress: Progress, measure: Measure = in_ow
 
 
 def missing(result: Result) -> list[Case]:
-    """Planned cases without a row of today's measuring code."""
+    """Planned cases without a row from the current measuring code."""
     done, plan = {row.identity for row in result.rows}, result.configuration.plan
     planned = [parameters.case for parameters in result.configuration.planned]
     return [case for case in planned if identity(case, plan) not in done]

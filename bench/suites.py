@@ -17,7 +17,7 @@ from cogrid.envs.registry import family_of
 CRAMPED = "Overcooked-CrampedRoom-V0"
 ARENA = "Arena-V0"
 GENERATED = "Overcooked-Generated-V0"
-#: Several soups, an order queue, a recipe that is drawn, and a kitchen that is drawn.
+#: Several soups, an order queue, random recipes, and random kitchens.
 OTHER_KITCHENS = (
     "OvercookedAI-SoupCoordination-V0",
     "Overcooked-CrampedMixedKitchen-V0",
@@ -27,11 +27,11 @@ OTHER_KITCHENS = (
 KITCHENS = tuple(CLASSIC)
 BATCHED = (("numpy-batch", 1024), ("jax-vmap", 1024), ("jax-scan", 1024))
 ALL_MODES = (("numpy-single", 1), ("jax-single", 1), *BATCHED)
-SHORT = 64  # steps that no episode of random play ends in
+SHORT = 64  # steps, too few for any episode of random play to end
 FAMILIES = ("Foraging-8x8-2p-3f-V0", "Goals-V0", "SearchRescue-Ruins-V0")  # one of each of the others
 SWEEP = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 5_000_000)
 TOY = {"num_agents": 20, "map_size": 40, "density": 0.04}
-#: About as many cells as the commons have, and their agents and window: what they cost beside walking.
+#: About as many cells as the commons, with their agents and window, to show what they cost beyond walking.
 BESIDE_COMMONS = {"num_agents": 7, "map_size": 20, "observation": "window", "window": 11}
 COMMONS = ("CommonsHarvest-Open-V0", "CleanUp-V0")
 WINDOWED = {"num_agents": 16, "map_size": 40, "observation": "window", "window": 11}
@@ -47,7 +47,7 @@ def options(**overrides: Any) -> tuple[tuple[str, Any], ...]:
 
 
 def chunk(batch: int) -> int:
-    """Steps of a scan: fewer for larger batches, so that a pass takes about as long and its tape fits."""
+    """Steps of a scan: fewer for larger batches, so that passes take about the same time and tapes fit."""
     limits = ((10_000, 256), (100_000, 64), (1_000_000, 16), (batch, 8))
     return next(steps for limit, steps in limits if batch <= limit)
 
@@ -57,7 +57,7 @@ def toy(overrides: Options) -> list[Case]:
 
 
 def quick(arena: Options = TOY) -> list[Case]:
-    """CrampedRoom in all modes with cooks that deliver, a small sweep, resets, the toy arena: two minutes."""
+    """CrampedRoom in all modes with scripted cooks, a small sweep, resets, the toy arena: two minutes."""
     return [
         *(Case(CRAMPED, mode, batch, workload="cooperative") for mode, batch in ALL_MODES),
         *(Case(CRAMPED, "jax-scan", batch, workload="cooperative") for batch in (100, 10_000)),
@@ -67,7 +67,7 @@ def quick(arena: Options = TOY) -> list[Case]:
 
 
 def standard(arena: Options = TOY) -> list[Case]:
-    """The suite of an A/B, whose sides take turns of some milliseconds: short passes."""
+    """The suite of an A/B: short passes, since the two sides take turns of a few milliseconds."""
     lossless, toy = options(observation="lossless"), options(**arena)
     return [
         Case(CRAMPED, "numpy-single", steps=64, workload="cooperative"),
@@ -111,7 +111,7 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(id, mode, n, SHORT) for id in FAMILIES for mode, n in ALL_MODES),
         *(Case(id, mode, n, workload="cooperative") for id in OTHER_KITCHENS for mode, n in BATCHED),
         *commons(),
-        # What comes before the first step, and how steady a single step is.
+        # The time before the first step, and the variation of single steps.
         *(
             Case(CRAMPED, mode, measure=what)
             for what in ("latency", "reset", "create", "import")
@@ -125,7 +125,7 @@ def full(arena: Options = TOY) -> list[Case]:
         # How much a scan gains from longer chunks, and the memory they take where it matters.
         *(Case(CRAMPED, "jax-scan", 10_000, steps) for steps in (1, 4, 16, 64)),
         *(Case(CRAMPED, "jax-scan", 100_000, steps) for steps in (1, 4, 16)),  # 64 is in the sweep
-        # The sweep, smallest first: what runs out of memory does so last. One environment to compare with.
+        # The sweep, smallest first, so that running out of memory comes last. One environment for comparison.
         Case(CRAMPED, "numpy-single"),
         *(Case(CRAMPED, "jax-scan", batch, chunk(batch)) for batch in SWEEP),
         *(Case(CRAMPED, "numpy-batch", batch, min(chunk(batch), 16)) for batch in SWEEP[:-2]),
@@ -133,13 +133,13 @@ def full(arena: Options = TOY) -> list[Case]:
 
 
 def commons() -> list[Case]:
-    """Growth, beams, seven players who come and go, and an arena of that size beside them."""
+    """Growth, beams, seven players who come and go, and an arena of that size for comparison."""
     beside = Case(ARENA, "jax-scan", 1024, 32, options=options(**BESIDE_COMMONS))
     return [beside, *(Case(id, mode, 1024, 32) for id in COMMONS for mode in ("numpy-batch", "jax-scan"))]
 
 
 def training(short: bool = False) -> list[Case]:
-    """Updates of the learner in cogrid.train, as it comes and with the whole grid; short for an A/B."""
+    """Updates of the learner in cogrid.train, with its defaults and with the whole grid; short for an A/B."""
     batch, steps = (16, 16) if short else (64, 128)
     kinds = ((), options(observation="lossless"))
     return [Case(CRAMPED, "jax-scan", batch, steps, measure="train", options=kind) for kind in kinds]
@@ -153,7 +153,7 @@ def overridden(cases: Sequence[Case], overrides: Options) -> list[Case]:
 
 
 def gpu(variant: str, everything: bool = False, device: str = "a100") -> list[Case]:
-    """Programs to compile for a GPU: of each family one id; or all ids, H100s, and eight GPUs."""
+    """Programs to compile for a GPU: one id per family; or all ids, H100s, and eight GPUs."""
     target = f"{variant}-{device}"
     programs = ("step", "scan", "renew", "rollout")
     kinds = {
@@ -178,7 +178,7 @@ def gpu(variant: str, everything: bool = False, device: str = "a100") -> list[Ca
 
 
 def on_device(cases: Sequence[Case]) -> list[Case]:
-    """The same programs, to be run on a device that is there."""
+    """The same programs, to run on an actual device."""
     return [
         dataclasses.replace(case, measure=running.name_of(case.measure.rpartition("-")[2])) for case in cases
     ]
@@ -191,7 +191,7 @@ def _compiled(target: str, id: str, kind: str | None, program: str) -> list[Case
 
 
 def _families(everything: bool) -> list[str]:
-    """All ids, or the first of each family but the kitchens', which have rows of their own."""
+    """All ids, or the first of each family except the kitchens, which have rows of their own."""
     ids = cogrid.registered()
     if everything:
         return ids
@@ -202,13 +202,13 @@ def _families(everything: bool) -> list[str]:
 
 
 def matching(layout: str) -> list[str]:
-    """The ids that a person means by a name: the classic kitchens of that name, else all ids that have it."""
+    """The ids that match a name: the classic kitchens of that name, else all ids that contain it."""
     found = [[id for id in ids if layout.lower() in id.lower()] for ids in (KITCHENS, cogrid.registered())]
     return found[0] or found[1]
 
 
 def with_layouts(cases: list[Case], layouts: Sequence[str]) -> list[Case]:
-    """The cases, and those of CrampedRoom played in the environments that they lack."""
+    """The cases, plus those of CrampedRoom for the requested environments that have none."""
     ids = [
         id
         for layout in layouts
@@ -237,10 +237,9 @@ def select(
     batches: Sequence[int] = (),
     chunks: Sequence[int] = (),
 ) -> list[Case]:
-    """The cases that fit all that was asked for.
+    """The cases that match all options.
 
-    Batches take the place of those of the batched modes, and chunks that of the steps of a scan: each of
-    them, so that several make a sweep.
+    Given batches replace those of the batched modes, and chunks the steps of a scan; several make a sweep.
     """
     if batches:
         batched = [case for case in cases if not case.mode.endswith("single")]

@@ -1,11 +1,11 @@
-"""Numbers for people: engineering notation, sizes, percentages and changes in words."""
+"""Readable numbers: engineering notation, sizes, percentages and changes."""
 
 from __future__ import annotations
 
 import math
 
 PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "K", 6: "M", 9: "G", 12: "T"}
-#: Units that a prefix is glued to (12.3 ms); a word stands apart from it (1.2 M steps/s).
+#: Units that follow a prefix directly (12.3 ms); other units are separated by a space (1.2 M steps/s).
 SYMBOLS = ("s", "B")
 
 
@@ -21,19 +21,19 @@ def engineering(value: float, unit: str = "") -> str:
 
 
 def pace(ratio: float) -> str:
-    """A ratio of times in words: 1.12 is '12 % slower', so much more time; its inverse is '12 % faster'."""
+    """A ratio of times as text: 1.12 is '12 % slower', its inverse is '12 % faster'."""
     percent = round((max(ratio, 1 / ratio) - 1) * 100)
     return f"{percent} % {'slower' if ratio > 1 else 'faster'}" if percent else "the same"
 
 
 def more(ratio: float) -> str:
-    """A ratio as so much more or less: '+8 %', '−3 %', '0 %'."""
+    """A ratio as a relative change: '+8 %', '−3 %', '0 %'."""
     percent = round((ratio - 1) * 100)
     return f"{percent:+d} %".replace("-", "−") if percent else "0 %"
 
 
 def change(before: float, after: float, unit: str) -> str:
-    """How far the second number is from the first: fewer steps/s and more seconds are both slower."""
+    """The change from the first number to the second: fewer steps/s and more seconds are both slower."""
     return pace(before / after if unit.endswith("/s") else after / before)
 
 
@@ -45,7 +45,7 @@ def size(value: float) -> str:
 
 
 def with_unit(value: float, unit: str) -> str:
-    """What a target is about, with its unit: 4.13×, 3.1 GiB, 0.98, 169."""
+    """The value of a target with its unit: 4.13×, 3.1 GiB, 0.98, 169."""
     if unit == "B":
         return size(value)
     if unit.endswith("/s"):
@@ -54,7 +54,7 @@ def with_unit(value: float, unit: str) -> str:
 
 
 def percent(share: float) -> str:
-    """Without decimals from 10 % on, and never 0.0 for what is more."""
+    """Without decimals from 10 %, and never 0.0 for more than zero."""
     if 0 < abs(share) < 0.0005:
         return f"{share * 100:.1g} %"
     return f"{share * 100:.0f} %" if abs(share) >= 0.1 else f"{share * 100:.1f} %"

@@ -19,7 +19,7 @@ AUDIT = ("pip-audit", "--local", "--skip-editable", "--progress-spinner", "off",
 
 
 def component(package: Distribution) -> dict[str, Any]:
-    """A package as CycloneDX has it."""
+    """A package in CycloneDX's format."""
     name, version = canonicalize_name(package.metadata["Name"]), package.version
     purl = f"pkg:pypi/{name}@{version}"
     found = {"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl}
@@ -29,7 +29,7 @@ def component(package: Distribution) -> dict[str, Any]:
 
 
 def sbom() -> dict[str, Any]:
-    """A CycloneDX document of all packages, by name; the same packages make the same document."""
+    """A CycloneDX document of all packages, sorted by name; the same packages give the same document."""
     packages = {package["purl"]: package for package in map(component, distributions())}
     return {
         "bomFormat": "CycloneDX",
@@ -52,29 +52,29 @@ def findings(report: dict[str, Any]) -> list[str]:
 
 
 def unknown(report: dict[str, Any]) -> list[str]:
-    """The packages that the service did not know; the project itself, which is editable, is none of them."""
+    """The packages that the service does not know, except the project itself, which is editable."""
     skipped = (package for package in report["dependencies"] if "skip_reason" in package)
     return [package["name"] for package in skipped if "editable" not in package["skip_reason"]]
 
 
 def audit() -> int:
-    """Ask the advisory service; the exit code."""
+    """Query the advisory service; returns the exit code."""
     done = subprocess.run(AUDIT, capture_output=True, text=True, check=False)
     try:
         report = json.loads(done.stdout)
         lines, missing, number = findings(report), unknown(report), len(report["dependencies"])
     except (ValueError, KeyError, TypeError):
         cause = (done.stderr.strip().splitlines() or ["no words"])[-1]
-        told = "The advisory service cannot be reached, so nothing is known about vulnerabilities"
-        print(f"{told} ({cause[:200]}): try again with a network.", file=sys.stderr)
+        message = "The advisory service cannot be reached, so nothing is known about vulnerabilities"
+        print(f"{message} ({cause[:200]}): try again with a network.", file=sys.stderr)
         return UNREACHABLE
     for line in lines:
         print(line)
     print(f"{number - len(missing)} packages, {len(lines)} known vulnerabilities.")
-    if missing:  # a mirror of the package index has the packages and not what is known about them
+    if missing:  # a mirror of the package index has the packages, but not the advisories
         names = ", ".join(missing[:5] + ["…"] * (len(missing) > 5))
-        told = f"The advisory service does not know {len(missing)} of {number} packages ({names})"
-        print(f"{told}, so nothing is known about them: ask pypi.org itself.", file=sys.stderr)
+        message = f"The advisory service does not know {len(missing)} of {number} packages ({names})"
+        print(f"{message}, so nothing is known about them: ask pypi.org itself.", file=sys.stderr)
     return VULNERABLE if lines else UNREACHABLE if missing else 0
 
 
@@ -84,7 +84,7 @@ def main() -> int:
         epilog=f"Exits {VULNERABLE} if there are any, {UNREACHABLE} if the service does not answer.",
     )
     parser.add_argument(
-        "--output", type=Path, default=OUTPUT, help="of the SBOM, CycloneDX JSON (%(default)s)"
+        "--output", type=Path, default=OUTPUT, help="file of the SBOM, CycloneDX JSON (%(default)s)"
     )
     output = parser.parse_args().output
     output.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Build the site: the pages of docs/, texts from elsewhere in the checkout, a page for each environment."""
+"""Build the site: the pages of docs/, texts from elsewhere in the checkout, and a page per environment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import environments
 
 ROOT = Path(__file__).parents[1]
-#: Texts that have their home elsewhere -> the names of their pages.
+#: Texts from outside docs/ -> the names of their pages.
 ELSEWHERE = {
     "bench/README.md": "measuring.md",
     "CHANGELOG.md": "changelog.md",
@@ -20,7 +20,7 @@ ELSEWHERE = {
 }
 LINK = re.compile(r"(!?\[(?P<text>[^\]]*)\]\()(?P<target>[^)#\s]+)((?:#[^)\s]*)?\))")
 INCLUDED = re.compile(r"(^```\{literalinclude\} (?P<text>))(?P<target>\S+)()", re.MULTILINE)
-#: What a browser would fetch by itself from another host.
+#: What a browser would fetch automatically from another host.
 FETCHED = re.compile(
     r"""<(?:script|img|iframe|source|video|audio)\b[^>]*\bsrc=["']?(?:https?:)?//[^"'\s>]+"""
     r"""|<link\b[^>]*\brel=["']?(?:stylesheet|preload|icon)[^>]*\bhref=["']?(?:https?:)?//[^"'\s>]+"""
@@ -29,14 +29,14 @@ FETCHED = re.compile(
 
 
 def pages() -> dict[str, str]:
-    """Place of a page -> path of its text in the checkout."""
+    """Path of a page in the site -> path of its text in the checkout."""
     own = sorted((ROOT / "docs").rglob("*.md"))
     found = {path.relative_to(ROOT / "docs").as_posix(): path.relative_to(ROOT).as_posix() for path in own}
     return found | {place: path for path, place in ELSEWHERE.items()}
 
 
 def gather(folder: Path) -> None:
-    """Write the source of the site: every page, with its links turned to where things are here."""
+    """Write the source of the site: every page, with its links adapted to the site."""
     shutil.rmtree(folder, ignore_errors=True)
     places = {path: place for place, path in pages().items()}
     for path, place in places.items():
@@ -46,7 +46,7 @@ def gather(folder: Path) -> None:
 
 
 def linked(path: str, places: dict[str, str], folder: Path) -> str:
-    """The text of a page. Links go to pages, or to files, which are copied; a folder is only named."""
+    """The text of a page. Links go to pages, or to files, which are copied; links to folders become text."""
 
     def turned(match: re.Match[str]) -> str:
         target = match["target"]
@@ -58,7 +58,7 @@ def linked(path: str, places: dict[str, str], folder: Path) -> str:
         if (ROOT / there).is_dir():
             return match["text"]
         if not (ROOT / there).is_file():
-            raise SystemExit(f"{path} links to {target}, which is not there.")
+            raise SystemExit(f"{path} links to {target}, which does not exist.")
         copy = folder / "files" / there
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / there, copy)

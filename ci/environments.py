@@ -1,4 +1,4 @@
-"""Write a page for each registered environment, made from its spec, so that none can be out of date."""
+"""Write a page for each registered environment, generated from its spec, so that none can be out of date."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ def page(id: str, spec: Spec) -> str:
 
 
 def family(id: str) -> str:
-    """Where more is said of the family, if anywhere."""
+    """A link to the page of the family, if it has one."""
     name = family_of(id)
     there = ROOT / "docs" / "families" / f"{name}.md"
     return f"Scores, scripts and speed: [family page](../families/{name}.md)." if there.is_file() else ""
 
 
 def generated(id: str, spec: Spec) -> Iterator[str]:
-    """What a family of drawn boards promises, some of them, and which are published."""
+    """For generated boards: their guarantees, some samples, and the published ones."""
     rules = compile_rules(spec, "numpy")
     seeds = (*TRAINING, *HELD_OUT)
     letters = np.array([*spec.game.legend, *DIGITS])
@@ -146,7 +146,7 @@ def generated(id: str, spec: Spec) -> Iterator[str]:
 
 
 def lineage_page(specs: dict[str, Spec]) -> str:
-    """All files of overcooked_ai: what they share, what is different, and every board with its orders."""
+    """All files of overcooked_ai: what they share, what differs, and every board with its orders."""
     usual = next(iter(specs.values()))
     return paragraphs(
         "# Kitchens of overcooked_ai",
@@ -226,7 +226,7 @@ def v2_part(id: str, spec: Spec) -> Iterator[str]:
 
 
 def picture(spec: Spec) -> str:
-    """How an episode begins, drawn, inside of the page."""
+    """A picture of the start of an episode, embedded in the page."""
     env, file = cogrid.CoGridEnv(spec, render_mode="rgb_array"), io.BytesIO()
     env.reset(seed=0)
     Image.fromarray(np.asarray(env.render())).save(file, "PNG", optimize=True)
@@ -273,7 +273,7 @@ def actions(spec: Spec) -> str:
 
 
 def rules(spec: Spec) -> str:
-    """What each hand does with each kind of thing, by verb."""
+    """What each held item does with each kind of thing, by verb."""
     game, parts = spec.game, []
     asked = [("on interact", INTERACT), ("on toggle", TOGGLE), ("on walking there", ENTER)]
     asked += [(f"on {name}", FURTHER + k) for k, name in enumerate(game.actions)]
@@ -320,7 +320,7 @@ def rewards(spec: Spec) -> str:
 
 
 def reward(spec: Spec, term: AnyReward) -> Iterator[tuple[str, ...]]:
-    """One row for each verb that pays, with all that it may pay; one row for a term of another kind."""
+    """One row for each verb that pays, with all its possible points; one row for a term of another kind."""
     who = "every agent" if term.team or isinstance(term, Tally) else "the actor"
     when = "as shaping" if term.shaping else "always"
     if not isinstance(term, Reward):
@@ -345,7 +345,7 @@ def reward(spec: Spec, term: AnyReward) -> Iterator[tuple[str, ...]]:
 
 
 def observations(spec: Spec) -> str:
-    """The kinds that this game has, their shapes, and the names of what they show."""
+    """The observations of this game, their shapes, and the names of their features or planes."""
     missing = {"features": not spec.game.features(), "lossless": not spec.game.planes}
     missing["window"] = missing["lossless"]
     rows, titles = [], dict[tuple[str, ...], str]()
@@ -361,14 +361,14 @@ def observations(spec: Spec) -> str:
                 names, f"The {len(names)} {'planes' if space.shape[1:] else 'numbers'} of {kind}"
             )
     return paragraphs(
-        table(("observation", "shape for an agent", "type"), rows),
+        table(("observation", "shape per agent", "type"), rows),
         "`env.feature_names` lists the names of the last axis.",
         *(details(title, table(("number", "name"), enumerate(names))) for names, title in titles.items()),
     )
 
 
 def options(spec: Spec) -> str:
-    """Every field of the spec and of its game, with its default and the comment beside it."""
+    """Every field of the spec and of its game, with its default and its comment."""
     rows = []
     for owner in (spec, spec.game):
         notes = comments(type(owner))
@@ -381,7 +381,7 @@ def options(spec: Spec) -> str:
 
 
 def versions(id: str) -> str:
-    """The registered versions of an environment, and what the changelog says of each."""
+    """The registered versions of an environment, and the changelog's entries for each."""
     name = id.rpartition("-")[0]
     known = [other for other in cogrid.registered() if other.rpartition("-")[0] == name]
     return "\n".join(f"- **{other}** {' '.join(history(other))}" for other in known)
@@ -394,15 +394,15 @@ def history(id: str) -> Iterator[str]:
         title = release.partition("\n")[0].strip(" []")
         for entry in re.split(r"^- ", release, flags=re.MULTILINE)[1:]:
             if f"`{id}`" in entry:
-                first = entry.split("\n\n")[0]  # the last entry of a section has the next heading behind it
+                first = entry.split("\n\n")[0]  # the last entry of a section is followed by the next heading
                 yield f"{title}: {' '.join(first.split())}"
 
 
-# What these are made of.
+# Helpers of the above.
 
 
 def outcomes(spec: Spec, intent: int) -> Iterator[tuple[Any, Any, Outcome]]:
-    """What the game answers for every hand and thing; joint work for every sum of strengths."""
+    """The game's outcomes for every hand and thing; for joint work, for every sum of strengths."""
     if intent == joint_intent(spec.game):
         yield from spec.symbols.joint_rows
         return
@@ -428,7 +428,7 @@ def comments(owner: type[Any]) -> dict[str, str]:
 
 
 def default(value: Any) -> str:
-    """A value as one would write it; layouts by their names."""
+    """A value as it would be written in code; layouts by their names."""
     if isinstance(value, tuple) and value and all(hasattr(part, "name") for part in value):
         return ", ".join(repr(part.name) for part in value)
     return repr(value)

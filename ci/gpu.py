@@ -1,4 +1,4 @@
-"""Tell whether an NVIDIA GPU can run JAX's CUDA variants, before anything is installed."""
+"""Check whether an NVIDIA GPU can run JAX's CUDA variants, before anything is installed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ CAUSES = {
 
 
 class NoGpu(Exception):
-    """No GPU can be used; the message is the cause."""
+    """No GPU can be used; the message gives the cause."""
 
 
 def driver_version(library: str) -> tuple[int, int]:
-    """The newest CUDA version that the driver runs; raises NoGpu where there is no driver or no device."""
+    """The newest CUDA version that the driver runs; raises NoGpu if there is no driver or no device."""
     try:
         cuda = ctypes.CDLL(library)
     except OSError:
@@ -35,7 +35,7 @@ def driver_version(library: str) -> tuple[int, int]:
     if cuda.cuDeviceGetCount(ctypes.byref(devices)) or not devices.value:
         raise NoGpu(CAUSES[100])
     if cuda.cuDriverGetVersion(ctypes.byref(version)):
-        raise NoGpu("the driver does not tell its version")
+        raise NoGpu("the driver does not report its version")
     return version.value // 1000, version.value % 1000 // 10
 
 
@@ -48,7 +48,7 @@ def verdict(variant: str, driver: tuple[int, int]) -> str:
 
 
 def check(variants: list[str], library: str) -> list[str]:
-    """The verdict on each variant; raises NoGpu where none can run."""
+    """The verdict on each variant; raises NoGpu if none can run."""
     driver = driver_version(library)
     lines = [verdict(variant, driver) for variant in variants]
     if all("left out" in line for line in lines):
@@ -57,7 +57,7 @@ def check(variants: list[str], library: str) -> list[str]:
 
 
 def jax_device() -> str:
-    """The device that JAX computes on by default; exits in words if that is no GPU."""
+    """JAX's default device; exits with a message if it is not a GPU."""
     import jax
 
     if jax.default_backend() != "gpu":

@@ -17,7 +17,7 @@ EVENTS = {"pull_request": ("ci",), "push": ("ci",), "nightly": ("ci", "nightly")
 
 
 def listed(*tags: str) -> list[dict[str, Any]]:
-    """What `nox --list --json` says of the sessions with any of the tags."""
+    """The sessions with any of the tags, from `nox --list --json`."""
     command = (sys.executable, "-m", "nox", "--noxfile", str(ROOT / "noxfile.py"))
     asked = subprocess.run(
         [*command, "--list", "--json", "--tags", *tags], check=True, stdout=subprocess.PIPE, text=True
@@ -27,7 +27,7 @@ def listed(*tags: str) -> list[dict[str, Any]]:
 
 
 def pythons() -> list[str]:
-    """The versions of the classifiers, oldest first."""
+    """The Python versions of the classifiers, oldest first."""
     versions = nox.project.python_versions(nox.project.load_toml(ROOT / "pyproject.toml"))
     return sorted(versions, key=lambda version: [int(part) for part in version.split(".")])
 

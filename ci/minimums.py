@@ -1,4 +1,4 @@
-"""Print pip constraints that pin each dependency to the lowest version that pyproject.toml admits."""
+"""Print pip constraints that pin each dependency to the lowest version that pyproject.toml allows."""
 
 from __future__ import annotations
 

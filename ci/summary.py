@@ -64,7 +64,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m ci.summary",
         description=__doc__,
-        epilog="Exits 1 unless all jobs of --needs succeeded: a skipped job is no success.",
+        epilog="Exits with 1 unless all jobs of --needs succeeded: a skipped job is not a success.",
     )
     parser.add_argument("reports", nargs="*", type=Path, help="junit files, or directories that hold them")
     parser.add_argument(

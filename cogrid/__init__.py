@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from cogrid import interrupt
 
-# As a command, `python -m cogrid`: Ctrl-C is one line also while all of this is imported.
+# Under `python -m cogrid`, Ctrl-C prints one line even during these imports.
 if sys.argv[:1] == ["-m"] and {"cogrid", "-mcogrid"} & set(sys.orig_argv):
     interrupt.at_once()
 

@@ -1,4 +1,4 @@
-"""The command line: list environments, look at them, play them, train in them."""
+"""The command line: list, inspect, render, play and train."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from cogrid.replay import Replay
 from cogrid.testing import check_env
 from cogrid.zoo import command as zoo
 
-MOST_STEPS = 400  # of a film, unless told otherwise
-MAX_STEPS, MAX_BATCH = 100_000, 1000  # of a film, whatever is told: all states are kept
+MOST_STEPS = 400  # of a film, by default
+MAX_STEPS, MAX_BATCH = 100_000, 1000  # of a film: all of its states are kept in memory
 
 AN_ID = "an environment id, or a world of your own as module:Name or file.py:Name"
 BENCH = """\
@@ -46,12 +46,12 @@ From the checkout, with nox (python -m pip install nox):
 nox -s bench                    a quick benchmark, compared with the baselines
 nox -s bench -- --against main  whether a change made it slower
 nox -s bench -- --full          up to 5,000,000 environments
-nox -s bench-peers              other libraries beside it
+nox -s bench-peers              the same measurements of other libraries
 python -m bench profile         where the time of a step goes"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; a user's mistake is one sentence and exit code 2."""
+    """Run one command; a user's mistake prints one sentence and exits with code 2."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     options = _parser(words[0] if words else "").parse_args(words)
     try:
@@ -60,49 +60,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if interrupt.is_closed_output(error):
             raise
         said = files.in_words(error) if isinstance(error, OSError) else str(error)
-        notes = getattr(error, "__notes__", ())  # what an author's rule was asked
+        notes = getattr(error, "__notes__", ())  # the arguments of the author's rule that failed
         print(f"python -m cogrid {options.command}: {'; '.join([said, *notes])}", file=sys.stderr)
         return 2
     return code or 0
 
 
 def _parser(command: str) -> argparse.ArgumentParser:
-    """The parser; a command that needs more than NumPy is described only if it is the one that is run."""
+    """The parser; commands that need more than NumPy get their arguments only when `command` names them."""
     parser = argparse.ArgumentParser(
         prog="python -m cogrid",
-        description="Multi-agent grid worlds: list them, look at them, play them, train in them.",
+        description="Multi-agent grid worlds: list, inspect, render, play and train.",
         epilog="example: python -m cogrid render Overcooked-CrampedRoom-V0 --out kitchen.gif",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="print every environment id")
     listing.set_defaults(run=_list)
-    info = commands.add_parser("info", help="print what an environment is like")
+    info = commands.add_parser("info", help="describe an environment")
     info.add_argument("id", metavar="ID", help=f"{AN_ID}; see `python -m cogrid list`")
     _add_settings(info)
     info.set_defaults(run=_info)
-    check = commands.add_parser("check", help="test an environment as the built-in ones are tested")
+    check = commands.add_parser("check", help="run the built-in environments' tests on an environment")
     check.description = (
-        "Play random episodes on every installed backend and check what every environment promises; then "
-        "print how often each verb and hook came into play, and draws beside their odds."
+        "Play random episodes on every installed backend and check what every environment must guarantee; "
+        "then print how often each verb and hook was used, and how often each random outcome was drawn "
+        "next to its odds."
     )
     check.add_argument("id", metavar="ID", help=AN_ID)
     check.add_argument(
-        "--steps", type=_count(1, MAX_STEPS), default=200, metavar="N", help="of random play (%(default)s)"
+        "--steps", type=_count(1, MAX_STEPS), default=200, metavar="N", help="random steps (%(default)s)"
     )
-    check.add_argument("--seed", type=_count(0), default=0, metavar="N", help="of it (%(default)s)")
+    check.add_argument("--seed", type=_count(0), default=0, metavar="N", help="random seed (%(default)s)")
     check.set_defaults(run=_check)
     _add_render(commands.add_parser("render", help="write a picture or a film of an episode"))
-    _add_play(commands.add_parser("play", help="play in the browser, or look at a replay there"))
-    train = commands.add_parser("train", help="train agents, and leave scores and policies that can play")
+    _add_play(commands.add_parser("play", help="play in the browser, or watch a replay there"))
+    train = commands.add_parser("train", help="train agents; save their scores and policies")
     if command == "train":
         _add_train(train)
     crossplay.add_arguments(
-        commands.add_parser("crossplay", help="play all pairs of some policies with each other")
+        commands.add_parser("crossplay", help="play every pair of the given policies together")
     )
     humans.add_arguments(
         commands.add_parser("humans", help="turn overcooked_ai's human games into replays and arrays")
     )
-    zoo.add_arguments(commands.add_parser("zoo", help="print the trained policies that can be partners"))
+    zoo.add_arguments(commands.add_parser("zoo", help="list the trained policies that can be partners"))
     bench = commands.add_parser("bench", help="print how speed is measured")
     bench.set_defaults(run=lambda options: print(BENCH))
     return parser
@@ -115,32 +116,31 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 def _add_render(render: argparse.ArgumentParser) -> None:
     render.description = (
-        "Play an environment, or a replay again, and write what happens: a moving .gif or .apng, "
-        "or a .png of the last moment."
+        "Play an environment or a replay, and write an animated .gif or .apng, or a .png of the last step."
     )
-    render.add_argument("what", metavar="ID|REPLAY", help=f"{AN_ID}, or the file of a replay")
+    render.add_argument("what", metavar="ID|REPLAY", help=f"{AN_ID}, or a replay file")
     render.add_argument("--out", required=True, metavar="FILE", help=f"ends in {', '.join(SUFFIXES)}")
     render.add_argument(
         "--steps",
         type=_count(0, MAX_STEPS),
         metavar="N",
-        help=f"how many (a whole replay; of an environment its episode, at most {MOST_STEPS}, or 0 for .png)",
+        help=f"steps to play (all of a replay; else one episode, at most {MOST_STEPS}, or 0 for .png)",
     )
-    render.add_argument("--seed", type=int, metavar="N", help="of the episode (0)")
+    render.add_argument("--seed", type=int, metavar="N", help="seed of the episode (0)")
     render.add_argument(
         "--policy",
         metavar="NAME",
         help=f"{NAMED} (a script if there is one)",
     )
-    render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"side of a cell ({TILE})")
+    render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"size of a cell ({TILE})")
     render.add_argument(
-        "--fps", type=float, default=RENDER_FPS, metavar="N", help=f"steps a second ({RENDER_FPS})"
+        "--fps", type=float, default=RENDER_FPS, metavar="N", help=f"steps per second ({RENDER_FPS})"
     )
     render.add_argument(
         "--batch",
         type=_count(1, MAX_BATCH),
         metavar="N",
-        help="environments side by side, of further seeds (1)",
+        help="environments to draw side by side, with consecutive seeds (1)",
     )
     _add_world(render)
     _add_settings(render)
@@ -148,16 +148,16 @@ def _add_render(render: argparse.ArgumentParser) -> None:
 
 
 def _add_play(play: argparse.ArgumentParser) -> None:
-    play.description = "Serve a page on this machine where people and policies play; Ctrl-C ends it."
-    play.add_argument("what", metavar="ID|REPLAY", help=f"{AN_ID}, or the file of a replay")
+    play.description = "Serve a local page where people and policies play together; Ctrl-C stops it."
+    play.add_argument("what", metavar="ID|REPLAY", help=f"{AN_ID}, or a replay file")
     play.add_argument(
         "--partner",
         metavar="NAME",
         help=f"{NAMED} (a script if there is one)",
     )
-    play.add_argument("--seed", type=int, metavar="N", help="of the first episode (random)")
-    play.add_argument("--participant", metavar="NAME", help="kept in the replays that are saved")
-    play.add_argument("--port", type=_count(0), default=0, metavar="N", help="of this machine (a free one)")
+    play.add_argument("--seed", type=int, metavar="N", help="seed of the first episode (random)")
+    play.add_argument("--participant", metavar="NAME", help="a name to store in the saved replays")
+    play.add_argument("--port", type=_count(0), default=0, metavar="N", help="local port (a free one)")
     play.add_argument("--no-open", action="store_true", help="only print the address")
     _add_world(play)
     _add_settings(play)
@@ -166,7 +166,7 @@ def _add_play(play: argparse.ArgumentParser) -> None:
 
 def _add_train(train: argparse.ArgumentParser) -> None:
     try:
-        from cogrid.train import command  # optional: it needs the extra `train`
+        from cogrid.train import command  # optional: needs the extra `train`
     except ModuleNotFoundError as error:
         train.error(f"it needs {error.name}: pip install '.[train]' from the checkout.")
     command.add_arguments(train)
@@ -174,12 +174,12 @@ def _add_train(train: argparse.ArgumentParser) -> None:
 
 def _add_world(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--world", metavar="ID", help="of a replay: the module:Name or file.py:Name that it was played in"
+        "--world", metavar="ID", help="the module:Name or file.py:Name that the replay was recorded in"
     )
 
 
 def _replay(options: argparse.Namespace) -> Replay | None:
-    """The replay that is meant, where no id is. The world that it names is never imported by itself."""
+    """The replay, or None for an environment id. The world that it names is imported only with --world."""
     file = _file(options.what)
     if file is None:
         if options.world is not None:
@@ -192,13 +192,13 @@ def _replay(options: argparse.Namespace) -> Replay | None:
         if replay.id in registered():
             raise ValueError(f"{file} is of {replay.id}, which needs no --world: leave it out.")
         spec = spec_of(find(options.world), {})
-        if replay.id not in registered():  # the file's own name of the world
+        if replay.id not in registered():  # the world's name in the file
             registry.register(replay.id, spec)
     return replay
 
 
 def _file(what: str) -> Path | None:
-    """The file that is meant, where no id is; a name that looks like a path is none."""
+    """The file, or None for an environment id; raises an error for a path that does not exist."""
     path = Path(what)
     if what in registered() or path.suffix == ".py":
         return None
@@ -208,7 +208,7 @@ def _file(what: str) -> Path | None:
         return None
     if path.suffix or len(path.parts) > 1 or path.exists():
         raise ValueError(f"there is no file {what!r}, and no environment has that id.")
-    return None  # an id that is misspelt, which `make` explains
+    return None  # perhaps a misspelt id, which `make` explains
 
 
 def _play(options: argparse.Namespace) -> None:
@@ -237,7 +237,7 @@ def _play(options: argparse.Namespace) -> None:
 
 
 async def _until_stopped(run: Coroutine[Any, Any, None]) -> int:
-    """Serve; the number of the signal that ended it, or 0. Nothing is in the midst of a step then."""
+    """Serve until a signal arrives, never stopping inside a step; returns its number, or 0."""
     loop, serving, numbers = asyncio.get_running_loop(), asyncio.ensure_future(run), [0]
 
     def stop(number: int) -> None:
@@ -254,7 +254,7 @@ async def _until_stopped(run: Coroutine[Any, Any, None]) -> int:
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM unwinds, so that temporary files are removed."""
+    """Turn SIGTERM into an exception, so that temporary files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -267,7 +267,7 @@ def _terminable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _leading_to(address: str) -> Iterator[str]:
-    """A file that leads a browser to the address: a command line would show the secret part to every user."""
+    """A file that redirects to the address: on a command line, every user could see its secret part."""
     with tempfile.TemporaryDirectory(prefix="cogrid-") as folder:
         file = Path(folder, "play.html")
         file.touch(0o600)
@@ -276,7 +276,7 @@ def _leading_to(address: str) -> Iterator[str]:
 
 
 def _open(url: str) -> None:
-    """Beside the server, since some browsers come back only when they are closed."""
+    """In a thread, since some browser commands return only when the browser is closed."""
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 

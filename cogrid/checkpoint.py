@@ -1,4 +1,4 @@
-"""Checkpoints of a rollout: what it carries from step to step, in a folder of Orbax's."""
+"""Checkpoints of a rollout: what it carries from step to step, saved by Orbax in a folder."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ from cogrid import files
 from cogrid.distributed import agree
 
 KEPT = 2  # saves in the folder
-CHECKSUMS = "checksums.json"  # of the other files of a save; the last one that is written
+CHECKSUMS = "checksums.json"  # of a save's other files; written last
 
 
 class Checkpoints:
-    """The saves of one rollout. A save is there whole or not at all: Orbax renames it when it is written.
+    """The saves of one rollout. Saves are atomic: Orbax renames a save once it is written.
 
-    What happens to it later is told by checksums: a damaged save is left out, with a warning, and the one
-    before it is used.
+    Checksums detect later damage: a damaged save is skipped, with a warning, and the one before it is used.
     """
 
     def __init__(self, folder: str | os.PathLike[str], about: dict[str, Any]) -> None:
-        """Open the folder, or make it; refuse one that holds another rollout."""
+        """Open or create the folder; raises an error if it holds another rollout."""
         import jax
 
         try:
@@ -42,13 +41,13 @@ class Checkpoints:
         if self.folder.exists() and not self.folder.is_dir():
             raise NotADirectoryError(f"checkpoint={str(folder)!r} is a file: name a folder.")
         self._manager = ocp.CheckpointManager(self.folder, options=options)
-        self.steps: int = self._last_good()  # of the last save that can be used, 0 if there is none
-        if jax.process_count() > 1:  # before anything is read, for which Orbax has them wait for each other
+        self.steps: int = self._last_good()  # of the last usable save, 0 if there is none
+        if jax.process_count() > 1:  # before Orbax reads anything, for which the processes synchronise
             self._agree()
         self.rows: int = self._rows_of_ours() if self.steps else 0  # of its arrays
 
     def _agree(self) -> None:
-        """Processes on hosts that share no folder would go on from different saves."""
+        """Raise an error if hosts without a shared folder would resume from different saves."""
         try:
             agree("checkpoint", steps=self.steps)
         except ValueError:
@@ -56,7 +55,7 @@ class Checkpoints:
             raise
 
     def _last_good(self) -> int:
-        """The newest save whose checksums are right; else the newest that has none, since it was stopped."""
+        """The newest save with matching checksums; else the newest one that was interrupted before them."""
         wrong = {step: _damage(self.folder / str(step)) for step in sorted(self._manager.all_steps())[::-1]}
         saves = {step: reason for step, reason in wrong.items() if reason != EMPTY}
         good = [step for step, reason in saves.items() if reason is None]
@@ -67,27 +66,27 @@ class Checkpoints:
                 self.close()
                 raise self._unusable(step, reason or "")
             if step > chosen:
-                told = f"the save of step {step} in {self.folder} cannot be used ({reason})"
-                told += f", so the rollout goes on from step {chosen}."
-                warnings.warn(told, RuntimeWarning, stacklevel=4)
+                message = f"the save of step {step} in {self.folder} cannot be used ({reason})"
+                message += f", so the rollout resumes from step {chosen}."
+                warnings.warn(message, RuntimeWarning, stacklevel=4)
         return chosen
 
     def _unusable(self, step: int, reason: str) -> ValueError:
         return ValueError(
             f"the save of step {step} in {self.folder} cannot be used ({reason}), and there is no other: "
-            f"delete {self.folder / str(step)} to begin again, or name another folder."
+            f"delete {self.folder / str(step)} to start over, or name another folder."
         )
 
     def _rows_of_ours(self) -> int:
         found = self._restore(about=self._args.JsonRestore())["about"]
         if not isinstance(found, dict) or not isinstance(found.get("rows"), int):
-            raise self._unusable(self.steps, "it does not say what it is of")
+            raise self._unusable(self.steps, "it does not say which rollout it is of")
         for name, value in self.about.items():
             if found.get(name) != value:
                 self.close()
                 raise ValueError(
-                    f"{self.folder} is of another rollout, with {name}={found.get(name)!r} "
-                    f"and not {value!r}: name another folder."
+                    f"{self.folder} holds another rollout, with {name}={found.get(name)!r} "
+                    f"instead of {value!r}: name another folder."
                 )
         return int(found["rows"])
 
@@ -96,11 +95,11 @@ class Checkpoints:
             return self._manager.restore(self.steps, args=self._args.Composite(**parts))
         except Exception as error:  # Orbax may raise anything for a file that it cannot read
             self.close()
-            reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no words'}"
+            reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
             raise self._unusable(self.steps, reason) from None
 
     def save(self, steps: int, carry: Any, rows: int) -> None:
-        """After so many steps; returns when it is on the disk."""
+        """Save the state after this many steps; returns once it is on disk."""
         import jax
 
         for step in self._manager.all_steps():
@@ -110,7 +109,7 @@ class Checkpoints:
         parts = {"carry": self._args.StandardSave(_by_name(carry)), "about": about}
         try:
             self._manager.save(steps, args=self._args.Composite(**parts))
-        except BaseException:  # a full disk; nobody goes on with what there is of it
+        except BaseException:  # such as a full disk; the partial save is useless
             if jax.process_index() == 0:
                 for begun in self.folder.glob(f"{steps}.orbax-checkpoint-tmp*"):
                     shutil.rmtree(begun, ignore_errors=True)
@@ -121,14 +120,14 @@ class Checkpoints:
             files.write(folder / CHECKSUMS, json.dumps(_checksums(folder)))
 
     def load(self, like: Any) -> Any:
-        """The last save; `like` it in shapes, types and places."""
+        """The last save, with the shapes, types and sharding of `like`."""
         import jax
 
         found = self._restore(carry=self._args.StandardRestore(_by_name(like)))["carry"]
         return jax.tree.unflatten(jax.tree.structure(like), [found[name] for name in _by_name(like)])
 
     def close(self) -> None:
-        """Nothing is written after this."""
+        """Close the folder; nothing is written after this."""
         self._manager.close()
 
     def __enter__(self) -> Self:
@@ -142,7 +141,7 @@ class Checkpoints:
         self.close()
 
 
-EMPTY, UNFINISHED = "it is empty", "it was not finished"
+EMPTY, UNFINISHED = "it is empty", "it is incomplete"
 
 
 def _damage(save: Path) -> str | None:
@@ -157,7 +156,7 @@ def _damage(save: Path) -> str | None:
     except (OSError, ValueError, RecursionError) as error:
         return f"{CHECKSUMS}: {type(error).__name__}"
     if not isinstance(expected, dict):
-        return f"{CHECKSUMS} holds no table"
+        return f"{CHECKSUMS} is not a JSON object"
     for name, checksum in expected.items():
         if found.get(name) != checksum:
             return f"{name} is {'not what was saved' if name in found else 'missing'}"
@@ -176,7 +175,7 @@ def _checksums(save: Path) -> dict[str, str]:
 
 
 def _by_name(tree: Any) -> dict[str, Any]:
-    """The arrays of a tree by their places in it."""
+    """The arrays of a tree by their paths in it."""
     import jax
 
     return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}

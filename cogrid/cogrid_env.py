@@ -41,18 +41,18 @@ Infos = dict[AgentID, dict[str, Any]]
 
 
 class CoGridEnv(ParallelEnv[AgentID, Any, int]):
-    """The stateful adapter: dicts by agent id, NumPy values whatever the backend.
+    """The stateful adapter: dicts by agent id, NumPy values on every backend.
 
     `reset_fn`, `step_fn`, `renew_fn` and `replace` are pure and never touch the adapter's own episode.
 
-    With `COGRID_PROFILING=1` in the process environment, read once here, a NumPy environment takes the time
-    of the phases of `step`: see `step_timing`.
+    With the environment variable `COGRID_PROFILING=1`, read once on construction, a NumPy environment times
+    the phases of `step`: see `step_timing`.
 
-    With `shadow=True`, or `COGRID_SHADOW=1` where nothing is said here, the other backend is beside every
-    reset, step and set state, and all of it is compared: see `shadow`. The pure functions have no shadow.
+    With `shadow=True`, or `COGRID_SHADOW=1` if `shadow` is not given, the other backend runs every `reset`,
+    `step` and `set_state` too, and all results are compared: see `shadow`. The pure functions have no shadow.
 
-    Agents are called 0, 1, … unless `agent_names` is a name for each, or that of the first, "agent_0", from
-    which the others count on.
+    Agents are called 0, 1, … unless `agent_names` gives a name for each, or that of the first, such as
+    "agent_0", from which the others are numbered.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         self._obs: Any = None
         self._key: Array = None
         self._totals = self._no_totals()
-        self._score: Array = None  # (n,) what pictures tell, where there are any
+        self._score: Array = None  # (n,) shown in pictures, if any are rendered
         self._window = Window(f"cogrid {self.config['layout']}") if render_mode == "human" else None
 
     # The functional environment
@@ -128,8 +128,8 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
     def reset_fn(self) -> Callable[..., tuple[EnvState, Array]]:
         """`reset_fn(key, board=None, pool=None) -> (state, obs)`; pure.
 
-        `board` is what `encode_board` makes of text, for environments made with `any_board=True`. Of a `pool`
-        of k boards, or of a batch of k states, every key draws one to begin with.
+        `board` is the result of `encode_board`, for environments made with `any_board=True`. From a `pool` of
+        k boards, or of a batch of k states, every key draws one to start from.
         """
         return self._functions.reset
 
@@ -140,12 +140,12 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
 
     @property
     def jax_reset(self) -> Callable[..., tuple[EnvState, Array]]:
-        """`reset_fn` of a JAX environment."""
+        """`reset_fn`; only on JAX."""
         return self._jax_only("jax_reset", self.reset_fn)
 
     @property
     def jax_step(self) -> Callable[[EnvState, Array], StepResult]:
-        """`step_fn` of a JAX environment."""
+        """`step_fn`; only on JAX."""
         return self._jax_only("jax_step", self.step_fn)
 
     def _jax_only(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,11 +180,11 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
 
     @property
     def shadow(self) -> ShadowReport | None:
-        """How often both backends agreed so far; None without a shadow."""
+        """How often both backends have agreed so far; None without a shadow."""
         return None if self._shadow is None else self._shadow.report
 
     def observe(self, state: EnvState) -> Array:
-        """(*B, n, …) what every agent sees of a state; pure."""
+        """(*B, n, …) the observations of all agents in a state; pure."""
         return self._functions.observe(state)
 
     def replace(self, state: EnvState, **changes: Any) -> EnvState:
@@ -200,7 +200,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
 
     @property
     def verbs(self) -> tuple[str, ...]:
-        """Names of the event numbers; 0 is nothing."""
+        """Names of the event numbers; 0 means nothing happened."""
         return self.rules.verbs
 
     @property
@@ -215,7 +215,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the numbers, or planes, of the observation's last axis."""
+        """Names of the observation's last axis: features or planes."""
         return self._observer.names
 
     # PettingZoo
@@ -229,7 +229,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
 
     @functools.cached_property
     def action_spaces(self) -> dict[AgentID, gymnasium.spaces.Discrete]:
-        """One set of action numbers for each agent."""
+        """One discrete space for each agent."""
         return {a: gymnasium.spaces.Discrete(self.rules.n_actions) for a in self.possible_agents}
 
     @functools.cached_property
@@ -251,7 +251,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[AgentID, Any], Infos]:
-        """Begin an episode: of this seed, or the next one of the environment's own random stream.
+        """Start an episode: with this seed, or the next one of the environment's own random stream.
 
         `options` may hold a "board" or a "pool", see `reset_fn`; boards may be ASCII text.
         """
@@ -271,7 +271,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
 
     @alone
     def step(self, actions: Mapping[AgentID, int]) -> tuple[dict[AgentID, Any], Rewards, Flags, Flags, Infos]:
-        """One step of all living agents; refuses, and changes nothing, if an action is missing or wrong."""
+        """One step of all living agents; raises an error, and changes nothing, if an action is invalid."""
         if self._state is None:
             raise ValueError("step before reset: call env.reset() first.")
         if not self.agents:
@@ -292,25 +292,25 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         if self._score is not None:
             self._score = self._score + points
             self._show()
-        seen = np.array(obs)  # the caller's own to write into
-        told = self._infos_by_agent(infos, living)
+        seen = np.array(obs)  # a copy that the caller may write to
+        by_agent = self._infos_by_agent(infos, living)
         if self._infos:
-            self._add_totals(told, rewards, infos["counts"])
+            self._add_totals(by_agent, rewards, infos["counts"])
         return (
             {a: seen[number[a]] for a in living},
             {a: points[number[a]] for a in living},
             terminations,
             truncations,
-            told,
+            by_agent,
         )
 
     def _no_totals(self) -> tuple[Any, Any, int]:
-        """Returns (n,), counts (n, counters) and length of an episode that begins."""
+        """Returns (n,), counts (n, counters) and length at the start of an episode."""
         n = self.spec.num_agents
         return np.zeros(n, np.float32), np.zeros((n, len(self.counters)), np.int32), 0
 
     def _add_totals(self, infos: Infos, rewards: Array, counts: Array) -> None:
-        """Put the counts so far into the infos, and all of the episode into those of agents that end now."""
+        """Add the counts so far to the infos, and the episode's totals for agents that end now."""
         paid, counted, length = self._totals
         self._totals = (paid + np.asarray(rewards), counted + np.asarray(counts), length + 1)
         returns, totals = (total.tolist() for total in self._totals[:2])
@@ -321,7 +321,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
                 info["episode"] = {"r": returns[number], "l": length + 1, "counts": dict(info["counts"])}
 
     def _checked(self, actions: Mapping[AgentID, int]) -> list[int]:
-        """The joint action, a noop for agents that have ended."""
+        """The joint action, with noops for agents that have ended."""
         if not isinstance(actions, Mapping):
             raise TypeError(f"actions must be a dict by agent, not {type(actions).__name__}.")
         if len(actions) != len(self.agents):
@@ -360,7 +360,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         return {a: self._info(host, self._numbers[a]) for a in living}
 
     def _info(self, infos: Mapping[str, Any], agent: int) -> dict[str, Any]:
-        """The infos of one agent, in words."""
+        """The infos of one agent, with names instead of numbers."""
         info: dict[str, Any] = {"action_mask": infos["action_mask"][agent].astype(np.int8)}
         if "away" in infos:
             info["away"] = bool(infos["away"][agent])
@@ -378,7 +378,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         return info
 
     def state(self) -> Any:
-        """What all agents see together, for centralised critics."""
+        """The observations of all agents together, for centralised critics."""
         if self._obs is None:
             raise ValueError("state before reset: call env.reset() first.")
         return np.array(self._obs).reshape(self.state_space.shape)
@@ -386,7 +386,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
     def render(self) -> str | Any | None:
         """The board: text for "ansi", a (height, width, 3) picture for "rgb_array"; None for the others.
 
-        The window of "human" follows `reset`, `step` and `set_state` by itself.
+        The window of "human" updates itself on `reset`, `step` and `set_state`.
         """
         if self.render_mode is None:
             return None
@@ -410,14 +410,14 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
             self._window.show(image, RENDER_FPS)
 
     def close(self) -> None:
-        """Close the window of render_mode="human"; nothing else is held open."""
+        """Close the window of render_mode="human"."""
         if self._window is not None:
             self._window.close()
 
     # Snapshots
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles carry the spec and the episode; compiled functions are found again."""
+        """Copies and pickles contain the spec and the episode; compiled functions are looked up again."""
         options: dict[str, Any] = {"render_mode": self.render_mode, "tile_size": self.tile_size}
         options |= {"infos": self._infos, "shadow": self._shadow_option, "agent_names": self._names_option}
         return _revive, (self.spec, self.backend, options, self._state and self.get_state(), self._totals)
@@ -430,14 +430,14 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         return self._state
 
     def get_state(self) -> dict[str, Any]:
-        """A JSON-able snapshot of the episode, its random stream included."""
+        """A snapshot of the episode as plain JSON values, including its random stream."""
         return snapshot.to_plain(self.rules, self.env_state)
 
     @alone
     def set_state(self, snapshot_: Mapping[str, Any] | EnvState) -> None:
-        """Continue from a snapshot, also one of the other backend, or from a single state (see `replace`).
+        """Continue from a snapshot of either backend, or from a single state (see `replace`).
 
-        A state tells nothing of what was earned before it: return, length and counts in the infos begin here.
+        A state has no record of earlier rewards: return, length and counts in the infos start at zero.
         """
         if isinstance(snapshot_, EnvState):
             snapshot_ = snapshot.to_plain(snapshot_.rules, snapshot_)
@@ -461,7 +461,7 @@ def _revive(
 
 
 def _named(names: str | Sequence[str] | None, n: int) -> list[AgentID]:
-    """What the agents are called."""
+    """The agents' names."""
     if names is None:
         return list(range(n))
     if isinstance(names, str):
@@ -477,7 +477,7 @@ def _named(names: str | Sequence[str] | None, n: int) -> list[AgentID]:
 
 
 def _on_host(value: Any) -> Any:
-    """An array, or a dict of them, as NumPy's."""
+    """An array, or a dict of arrays, converted to NumPy."""
     if isinstance(value, Mapping):
         return {name: np.asarray(array) for name, array in value.items()}
     return np.asarray(value)

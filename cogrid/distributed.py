@@ -1,4 +1,4 @@
-"""Several processes as one machine, on JAX's own runtime: how they start, agree and end."""
+"""Several processes as one machine, on JAX's own runtime: starting, agreeing and ending."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from typing import Any
 
 import numpy as np
 
-FACTS, LETTERS = 32, 96  # that processes exchange: how many, and how long each may be
+FACTS, LETTERS = 32, 96  # the number of facts that processes exchange, and the length of each
 DIED = 70  # the exit code of a process that ends because another one died
 DAY = 86_400  # seconds
 MAX_PORT = 65_535
 FOREVER = 10**12  # milliseconds
-SLOW = 120  # seconds that the watch may take to say what it has heard, on a machine that is overloaded
+SLOW = 120  # seconds that the watch may take to report, on an overloaded machine
 JAX_HEARTBEAT = 100  # seconds, JAX's own default
-# What a collective says when a peer is gone.
+# Errors of a collective when a peer is gone.
 LOST = re.compile(r"Gloo|NCCL|UNAVAILABLE|[Cc]onnection|[Bb]arrier|heartbeat")
-TIME_IS_UP = re.compile(r"DEADLINE_EXCEEDED|timed out")  # what a barrier says
+TIME_IS_UP = re.compile(r"DEADLINE_EXCEEDED|timed out")  # errors of a barrier
 
 
 def start(
@@ -41,26 +41,26 @@ def start(
     wait: int = 300,
     heartbeat: int | None = None,
 ) -> None:
-    """Join the processes of this run; call it in each of them, before anything else of JAX.
+    """Join the processes of this run; call it in each of them, before any other use of JAX.
 
-    Under SLURM, Open MPI, Kubernetes and on cloud TPUs JAX finds out by itself who belongs together.
-    Elsewhere `address` is "host:port" of process 0, and the processes are numbered from 0. Process 0 listens
-    there and nowhere else; JAX_COORDINATOR_BIND_ADDRESS is for hosts whose own address is another one.
-    Nothing is encrypted and there is no password: whoever reaches the ports of a run must be trusted.
+    Under SLURM, Open MPI, Kubernetes and on cloud TPUs, JAX detects the processes of a run. Elsewhere,
+    `address` is "host:port" of process 0, and the processes are numbered from 0. Process 0 listens only
+    there; set JAX_COORDINATOR_BIND_ADDRESS if the host's own address is a different one. Nothing is encrypted
+    and there is no password: everyone who can reach the ports of a run must be trusted.
 
-    A process waits for the others for `wait` seconds. Later, one that gives no sign of life for `heartbeat`
-    seconds (100 by default) ends all others. So does one that ends so long before them.
+    A process waits for the others for `wait` seconds. Later, if one sends no heartbeat for `heartbeat`
+    seconds (100 by default), or exits that much earlier than the others, all of them end.
     """
     import jax
 
     _check(address, num_processes, process_id, wait, heartbeat)
     if jax.distributed.is_initialized():
-        raise RuntimeError("this process has joined its run already: call start once.")
+        raise RuntimeError("this process has already joined its run: call start only once.")
     options: dict[str, Any] = {}
     known = inspect.signature(jax.distributed.initialize).parameters
     if heartbeat is not None:
         if "heartbeat_timeout_seconds" not in known:
-            raise ValueError(f"jax {jax.__version__} has a fixed heartbeat, heartbeat= needs 0.7 or newer.")
+            raise ValueError(f"jax {jax.__version__} has a fixed heartbeat: heartbeat= needs 0.7 or newer.")
         options["heartbeat_timeout_seconds"] = heartbeat
     if address is not None and process_id == 0:
         _port_is_free(address)
@@ -76,7 +76,7 @@ def start(
 
 
 def versions() -> dict[str, str]:
-    """What must be the same in all processes, or their numbers may differ."""
+    """Versions that must be the same in all processes, or their results may differ."""
     found = dict.fromkeys(("cogrid", "jax", "jaxlib", "numpy"), "unknown")
     for name in found:
         with contextlib.suppress(PackageNotFoundError):  # a bare checkout on the path
@@ -85,32 +85,32 @@ def versions() -> dict[str, str]:
 
 
 def agree(what: str, **facts: Any) -> None:
-    """Raise in every process if one was told something else than process 0; all must call it."""
+    """Raise an error in every process if one differs from process 0; all processes must call it."""
     from jax.experimental import multihost_utils
 
     table = np.zeros((FACTS, LETTERS), np.uint8)
     if len(facts) > FACTS:
-        raise ValueError(f"{what}: {len(facts)} facts were given, and {FACTS} can be compared.")
+        raise ValueError(f"{what}: {len(facts)} facts were given, but at most {FACTS} can be compared.")
     for row, (name, value) in zip(table, facts.items(), strict=False):
         text = _short(f"{name}={value}".encode())
         row[: len(text)] = np.frombuffer(text, np.uint8)
     with named():
-        told = multihost_utils.process_allgather(table)  # (processes, FACTS, LETTERS)
-    for process, row in np.argwhere((told != told[0]).any(axis=-1)):
-        theirs, first = (bytes(told[p, row]).rstrip(b"\0").decode(errors="replace") for p in (process, 0))
+        tables = multihost_utils.process_allgather(table)  # (processes, FACTS, LETTERS)
+    for process, row in np.argwhere((tables != tables[0]).any(axis=-1)):
+        theirs, first = (bytes(tables[p, row]).rstrip(b"\0").decode(errors="replace") for p in (process, 0))
         raise ValueError(
             f"{what}: process {process} has {theirs or 'nothing'} and process 0 has {first or 'nothing'}, "
-            "and all processes must have the same."
+            "but all processes must have the same."
         )
 
 
 def _short(text: bytes) -> bytes:
-    """At most LETTERS; a sum stands for what is cut off, so that long facts differ where their ends do."""
+    """At most LETTERS; a checksum replaces what is cut off, so that long facts with different ends differ."""
     return text if len(text) <= LETTERS else text[: LETTERS - 10] + b"..%08x" % zlib.crc32(text)
 
 
 def gather(tree: Any) -> Any:
-    """Arrays that are spread over processes, such as a rollout's, whole and as NumPy; all must call it."""
+    """Arrays that are sharded over processes, such as a rollout's, whole and as NumPy; all must call it."""
     import jax
     from jax.experimental import multihost_utils
 
@@ -125,23 +125,25 @@ def gather(tree: Any) -> Any:
 
 @contextlib.contextmanager
 def named() -> Iterator[None]:
-    """A collective fails at once when a peer dies, and says no name: let the watch say it and end us."""
+    """When a peer dies, a collective fails without naming it: let the watch name it and end this process."""
     try:
         yield
-    except Exception as error:  # JAX has many kinds for it, and only the text tells
+    except Exception as error:  # JAX raises many types for it; only the message tells
         if (watch := _watch()) and LOST.search(str(error)):
             watch.speak()
-            traceback.print_exc()  # nobody said who it was: what is known of it stands before our sentence
+            traceback.print_exc()  # nothing named the process: print what is known before our sentence
             watch.leave("another process died or cannot be reached")
         raise
 
 
 def _check(address: Any, num_processes: Any, process_id: Any, wait: Any, heartbeat: Any) -> None:
-    """Raise a clear error for what JAX would report later, or never."""
+    """Raise a clear error for mistakes that JAX would report later, or never."""
     given = {"address": address, "num_processes": num_processes, "process_id": process_id}
     if address is not None and None in given.values():
         missing = next(name for name, value in given.items() if value is None)
-        raise ValueError(f"with an address {missing}= is needed too; leave out all three inside a cluster.")
+        raise ValueError(
+            f"{missing}= is missing: give it with the address, or leave all three out in a cluster."
+        )
     if address is not None and not re.fullmatch(r".+:\d{1,5}", str(address)):
         raise ValueError(f"address={address!r} is not of the form 'host:port'.")
     if address is not None and int(str(address).rpartition(":")[2]) > MAX_PORT:
@@ -157,20 +159,20 @@ def _check(address: Any, num_processes: Any, process_id: Any, wait: Any, heartbe
 
 
 def _port_is_free(address: str) -> None:
-    """JAX's server would share the port with whoever has it, and both would wait for ever."""
+    """Raise an error if the port is taken: JAX's server would share it, and both would wait forever."""
     port = int(address.rpartition(":")[2])
     for family in (socket.AF_INET6, socket.AF_INET):
         try:
             with socket.socket(family) as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(("", port))
-        except OSError as error:  # any other, such as a host without IPv6, is for JAX to meet
+        except OSError as error:  # any other, such as a host without IPv6, is left to JAX
             if error.errno == errno.EADDRINUSE:
                 raise RuntimeError(f"port {port} of {address!r} is taken: choose another one.") from None
 
 
 def _own(address: str) -> str:
-    """The address, if process 0 can listen there: where it cannot, JAX ends with a segmentation fault."""
+    """The address, if process 0 can listen there: if it cannot, JAX crashes with a segmentation fault."""
     host, _, port = address.rpartition(":")
     try:
         found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
@@ -182,22 +184,22 @@ def _own(address: str) -> str:
     except (OSError, ValueError):  # an unknown name
         pass
     raise RuntimeError(
-        f"process 0 cannot listen at {address!r}, which is no address of this machine: "
+        f"process 0 cannot listen at {address!r}, which is not an address of this machine: "
         "give one that is, or set JAX_COORDINATOR_BIND_ADDRESS to one."
     )
 
 
 def _join(address: str | None, count: int | None, process: int | None, wait: int, options: Any) -> None:
-    """JAX's own start, in a thread: where a peer is missing it would abort the process."""
+    """JAX's own start, in a thread: it would abort the process if a peer is missing."""
     import jax
 
     failures: list[Exception] = []
 
     def initialize() -> None:
         try:
-            # Its own limit comes long after ours, which raises.
+            # JAX's own limit is far above ours, which raises an error.
             jax.distributed.initialize(address, count, process, initialization_timeout=wait + DAY, **options)
-        except Exception as error:  # whatever it is, it is raised again where it was asked for
+        except Exception as error:  # whatever it is, it is raised again in the caller
             failures.append(error)
 
     thread = threading.Thread(target=initialize, daemon=True, name="cogrid-join")
@@ -213,7 +215,7 @@ def _who_is_missing(address: str | None, count: int | None, process: int | None,
     if address is not None and process != 0 and not _answers(address):
         return f"process 0 was not at {address} within {wait} s: start it, or correct the address."
     of = "the" if count is None else f"the {count}"
-    return f"not all of {of} processes came together within {wait} s: see that each one was started."
+    return f"not all of {of} processes joined within {wait} s: check that each one was started."
 
 
 def _answers(address: str) -> bool:
@@ -227,21 +229,23 @@ def _answers(address: str) -> bool:
 
 def _why_not(text: str) -> str:
     if "before any JAX calls" in text or "initialise the XLA backend" in text:
-        return "start comes too late, JAX has looked for its devices already: call it before anything else."
+        return (
+            "start comes too late, as JAX has already initialised its devices: call it before any JAX code."
+        )
     if "should be defined" in text or "must be defined" in text:
         return "no cluster was found: give address='host:port', num_processes= and process_id=."
     return f"the processes could not be joined: {' '.join(text.split())}"
 
 
 class _Watch(threading.Thread):
-    """Waits for the death of another process, of which JAX tells; says who it was, and ends this one.
+    """Waits until JAX reports the death of another process, prints which one it was, and ends this process.
 
-    JAX itself aborts the process then, below a page of text. All that it tells Python is that a barrier
-    failed, so here is one at which nobody else ever arrives.
+    JAX itself would print a page of text and abort. All that Python sees is that a barrier failed, so this
+    waits at one that no other process ever reaches.
     """
 
     def __init__(self, heartbeat: int) -> None:
-        """Nothing happens yet."""
+        """Prepare the watch without starting it."""
         super().__init__(daemon=True, name="cogrid-watch")
         from jax._src.distributed import global_state  # there is no public way to wait
 
@@ -251,36 +255,36 @@ class _Watch(threading.Thread):
         self.process, self._first = global_state.process_id, threading.Lock()
 
     def run(self) -> None:
-        """Until the end of this process, or of another one."""
+        """Wait until this process ends, or another one dies."""
         try:
             self.client.wait_at_barrier(f"cogrid-{self.process}", FOREVER)
-        except Exception as error:  # JAX has many kinds for it: all mean that a process has gone
+        except Exception as error:  # JAX raises many types; all mean that a process is gone
             self.heard = True
             if not self.ending:
                 self.leave(_who_died(str(error)))
 
     def leave(self, who: str) -> None:
-        """End with one sentence, whoever is first to say it."""
+        """Print one sentence and exit, unless another thread has done so."""
         if not self.ending and self._first.acquire(blocking=False):
             _say(f"{who}, so process {self.process} ends too.")
             os._exit(DIED)
 
     def speak(self) -> None:
-        """Wait until the watch has heard of the death and has ended us; it may be slow, or there was none."""
-        self.join(3 * self.heartbeat)  # one until JAX hears of it, one until its abort speaks instead
+        """Wait for the watch to hear of the death and end this process; it may be slow, or nobody died."""
+        self.join(3 * self.heartbeat)  # one until JAX notices, one until its abort reports instead
         if self.heard or self.aborting:
             self.join(SLOW)
 
     def begin(self) -> None:
-        """Watch, until the interpreter ends."""
-        # JAX's abort comes at the same moment, in a thread of its own: let it wait while we speak.
+        """Watch until the interpreter exits."""
+        # JAX aborts at the same moment, in a thread of its own: make it wait while we report.
         self._aborting = ctypes.CFUNCTYPE(None, ctypes.c_int)(self._wait_in_abort)
         _on_abort(self._aborting)
         self.start()
         atexit.register(self.end)
 
     def _wait_in_abort(self, number: int) -> None:
-        """The aborting thread may be the very one that has the news for the watch: then speak here."""
+        """Let the watch report first; if the aborting thread is the one that would notify it, report here."""
         aborting = threading.current_thread()
         if aborting is self:
             return
@@ -293,40 +297,40 @@ class _Watch(threading.Thread):
             self.leave("another process died" if there else "process 0 died or cannot be reached")
 
     def end(self) -> None:
-        """Leave together with the others, or alone: they hear of it by the heartbeat.
+        """Exit together with the others, or alone: then they notice by the missing heartbeat.
 
-        Nothing tells whether this is the end of the work or `sys.exit` in the midst of it, with the others
-        waiting for us in a collective. So we wait for them too, but not for ever.
+        This may be the end of the work, or `sys.exit` in the middle of it with the others waiting for us in a
+        collective. So we wait for them too, but not forever.
         """
         sys.stdout.flush()
         sys.stderr.flush()
-        # An error was not caught and has been printed. A prompt prints them too, and goes on.
+        # An uncaught error has been printed. An interactive prompt prints errors too, but continues.
         if getattr(sys, "last_value", None) is not None and not hasattr(sys, "ps1"):
             os._exit(1)
         try:
             self.client.wait_at_barrier("cogrid-end", 1000 * self.heartbeat)
         except Exception as error:  # the same
-            if not TIME_IS_UP.search(str(error)):  # somebody died: the watch says who
+            if not TIME_IS_UP.search(str(error)):  # a process died: the watch reports which
                 self.speak()
             self.ending = True
             _say(f"not all processes ended within {self.heartbeat} s, so process {self.process} ends alone.")
-            self.jax.client = self.jax.service = None  # or JAX would wait for the others once more
+            self.jax.client = self.jax.service = None  # or JAX would wait for the others again
         else:
             self.ending = True
             self.jax.shutdown()
             self.join()
-        _on_abort(None)  # soon there is no Python to call
+        _on_abort(None)  # Python will soon be gone
 
 
 def _on_abort(handler: Any) -> None:
-    """What SIGABRT calls; without a handler it sleeps, for SIGABRT seconds, while the process ends."""
+    """Set the SIGABRT handler; the default sleeps, for SIGABRT seconds, while the process ends."""
     with contextlib.suppress(OSError, AttributeError):  # not on Windows
         library = ctypes.CDLL(None)
         library.signal(signal.SIGABRT, ctypes.cast(handler or library.sleep, ctypes.c_void_p))
 
 
 def _say(sentence: str) -> None:
-    """On a line of its own, whatever Python is doing."""
+    """Print to stderr on a line of its own, whatever Python is doing."""
     os.write(sys.stderr.fileno(), f"\ncogrid: {sentence}\n".encode())
 
 
@@ -335,7 +339,7 @@ def _watch() -> _Watch | None:
 
 
 def _who_died(text: str) -> str:
-    """From JAX's words about a barrier that failed."""
+    """A description of the dead process, from JAX's message about a failed barrier."""
     if "leader" in text or "Failed to send RPC" in text:  # process 0 serves the others
         return "process 0 died or cannot be reached"
     numbers = sorted(set(re.findall(r"[Tt]ask:?\s?(\d+)", text)), key=int)

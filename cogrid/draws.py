@@ -1,4 +1,4 @@
-"""Draws beside their odds: how often each value was drawn, judged by the exact binomial distribution."""
+"""Draws and their odds: how often each value was drawn, judged by the exact binomial distribution."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from cogrid.core.chance import SCALE, Branch, Odds, probability
 
-#: How unlikely counts may be before they are a fault: each is one of many, at a seed that anybody may choose.
+#: Counts less likely than this are a fault; low, since there are many counts and any seed may be chosen.
 TAIL = 1e-9
 
 
 class Drawn(NamedTuple):
-    """How often one value of a `Chance` was drawn, beside its probability."""
+    """How often one value of a `Chance` was drawn, and its probability."""
 
     hook: str
     about: str
@@ -23,7 +23,7 @@ class Drawn(NamedTuple):
     hits: int
     draws: int
     share: int  # the probability is share / 2²⁴
-    tail: float  # the probability of so few hits, or so many, whichever is less
+    tail: float  # the probability of this few hits, or this many, whichever is smaller
 
     def __str__(self) -> str:
         expected = self.share / SCALE
@@ -33,26 +33,26 @@ class Drawn(NamedTuple):
 
 
 class Draws:
-    """What was drawn, by the hook and what it was asked about."""
+    """What was drawn, by hook and arguments."""
 
     def __init__(self) -> None:
         self._cases: dict[tuple[str, str], tuple[tuple[Branch, ...], Counter[Any]]] = {}
 
     def note(self, hook: str, about: str, answer: tuple[Branch, ...], value: Any, times: int = 1) -> None:
-        """One of the values of an answer came up; an answer without chance is none of our business."""
+        """Count a value that was drawn; answers without chance are ignored."""
         if len(answer) > 1:
             self._cases.setdefault((hook, about), (answer, Counter()))[1][value] += times
 
     def note_choice(self, hook: str, about: str, cells: list[int], chosen: int) -> None:
-        """One of several cells, each as likely, was chosen: one of the first half of them, or not."""
-        if len(cells) % 2 == 0:  # then both halves are as likely to the last of the 24 bits
+        """Count a cell that was drawn uniformly from several: from their first or their second half."""
+        if len(cells) % 2 == 0:  # then both halves are exactly equally likely
             half = "first half" if cells.index(chosen) < len(cells) // 2 else "second half"
             self.note(hook, about, (("first half", SCALE // 2), ("second half", SCALE)), half)
 
     def all(self) -> Iterable[Drawn]:
-        """Every value of every `Chance` that was drawn; then cases that share their odds, added up.
+        """Every value of every `Chance` that was drawn; then the sums of cases with the same odds.
 
-        A clock in a thing makes a case of every moment, each drawn too seldom to show anything by itself.
+        A thing with a clock makes a separate case of every tick, each drawn too rarely to show anything.
         """
         alike: dict[tuple[str, tuple[int, ...]], list[list[int]]] = {}
         for (hook, about), (answer, counts) in self._cases.items():
@@ -92,7 +92,7 @@ def case_of(odds: Odds, case: int) -> tuple[Branch, ...]:
 
 
 def tail_of(draws: int, share: int, hits: int) -> float:
-    """The probability of at most, or at least, so many hits by the exact binomial distribution."""
+    """The smaller of the exact binomial probabilities of at most, and of at least, this many hits."""
     if share in (0, SCALE):
         return float(hits == (draws if share else 0))
     p = share / SCALE

@@ -1,4 +1,4 @@
-"""Episodes: environments played by policies, or replays, with every state kept to be looked at."""
+"""Episodes: environments played by policies, or replays, with all states kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cogrid.replay import Replay
 
 
 class Episode(NamedTuple):
-    """States from the start on, and what the agents had scored by then."""
+    """All states from the start, and the agents' scores at each."""
 
     states: list[EnvState]
     scores: list[Array]  # (*B, n) each

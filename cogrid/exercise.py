@@ -1,4 +1,4 @@
-"""Exercising a game: how often each hook that it writes came into play, and its draws beside their odds."""
+"""Exercising a game: how often each of its hooks was used, and its draws with their odds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cogrid.core.termination import conditions
 from cogrid.core.ticks import changes
 from cogrid.draws import TAIL, Drawn, Draws, case_of, cases_of
 
-#: Hooks that are about what happens; the others are names, looks, and what is seen and paid.
+#: Hooks that change the world; the others are names, looks, observations and rewards.
 RULES = (
     *("interact", "toggle", "act", "strength", "join", "meet", "aim", "enter", "tick", "tick_near", "start"),
     *("hand", "tick_hand", "can_move", "can_act", "away", "spawn", "one_cell", "slots", "reply", "tick_slot"),
@@ -43,7 +43,7 @@ class Exercise(NamedTuple):
 
 
 def exercise(spec: Spec, steps: int, seed: int) -> Exercise:
-    """Play random actions on NumPy, half of the environments from states that are put together at random.
+    """Play random actions on NumPy, with half of the environments starting from randomised states.
 
     Raises an AssertionError for draws that are too far from their probabilities.
     """
@@ -59,7 +59,7 @@ def exercise(spec: Spec, steps: int, seed: int) -> Exercise:
         seen.actions = actions
         state, obs, _, done, _ = step(rules, state, actions)
         state, _ = renew(rules, state, obs, done)
-        if number % 10 == 9:  # rare things meet now and then
+        if number % 10 == 9:  # so that rare things meet now and then
             state = _mixed(rules, state, generator)
     draws = tuple(seen.draws.all())
     for one in draws:
@@ -69,12 +69,12 @@ def exercise(spec: Spec, steps: int, seed: int) -> Exercise:
 
 
 def _mixed(rules: Rules, state: EnvState, generator: np.random.Generator) -> EnvState:
-    """The second half of a batch with any things that its cells can hold, hands, places and facings."""
+    """The batch, its second half with random things that its cells can hold, hands, places and facings."""
     half, n = slice(len(state.clock) // 2, None), rules.n_agents
     layout = np.zeros(len(state.clock), int) if state.layout is None else state.layout
     boards, number = rules.boards[layout][half], rules.spec.symbols.number
     cells, places = state.cells.copy(), state.pos.copy()
-    for symbol in np.unique(boards) if not rules.open else ():  # an open board counts what it holds
+    for symbol in np.unique(boards) if not rules.open else ():  # an open board keeps track of its things
         where, can_be = boards == symbol, sorted(number[thing] for thing in rules.reachable(symbol))
         cells[half] = np.where(where, generator.choice(can_be, where.shape), cells[half])
     for one in range(half.start, len(cells)):
@@ -86,7 +86,7 @@ def _mixed(rules: Rules, state: EnvState, generator: np.random.Generator) -> Env
     held, facing = state.held.copy(), state.agent_dir.copy()
     held[half] = generator.integers(0, rules.n_items, held[half].shape)
     facing[half] = generator.integers(0, 4, facing[half].shape)
-    # Not `replace`, which lets in only states that an episode can reach: rules are tried with all.
+    # Not `replace`, which accepts only reachable states: here the rules are tried with all.
     return state.evolve(cells=cells, pos=places, pose=facing * rules.n_items + held)
 
 
@@ -102,7 +102,7 @@ class _Seen:
         self._slot_ticks = [] if slots is None else cases_of(slots.ticks)
 
     def watch(self, phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The phase, with what it does counted."""
+        """The phase, with counting of what it does."""
         after: dict[str, Callable[..., None]] = {
             "reward": self._acted,
             "reply": self._replied,
@@ -121,7 +121,7 @@ class _Seen:
         return run
 
     def began(self, state: EnvState) -> None:
-        """Count what episodes begin with."""
+        """Count what episodes start with."""
         rules, symbols = self.rules, self.rules.spec.symbols
         layout = np.zeros(len(state.clock), int) if state.layout is None else state.layout
         boards = rules.boards[layout]
@@ -132,7 +132,7 @@ class _Seen:
         where = np.isin(boards, [symbols.number[thing] for thing in symbols.begins]) & ~stood
         where[:, np.setdiff1d(np.arange(rules.n_cells), rules.starting)] = False
         hidden = rules.spec.game.scattered() is not None or rules.spec.game.placed() or rules.open
-        if hidden:  # what a letter was when the episode began cannot be told
+        if hidden:  # what a letter became at the start is unknown
             self.hooks["start"] += int(where.sum())
         else:
             for letter, thing in zip(boards[where].tolist(), state.cells[where].tolist(), strict=True):
@@ -175,7 +175,7 @@ class _Seen:
             self._outcome(row)
 
     def _outcome(self, row: int) -> None:
-        """Note the branch of a line that is drawn."""
+        """Count the branch that was drawn for a row."""
         rules, symbols = self.rules, self.rules.spec.symbols
         if row >= rules.first_meeting and symbols.meetings is not None:
             odds, line, hook = symbols.meetings, row - rules.first_meeting, "meet"
@@ -228,7 +228,7 @@ class _Seen:
         return state
 
     def _note_one_cell(self, number: int, one: OneCell, before: EnvState, after: Array) -> None:
-        """Whether a cell changed, where one could, and which; of changes that can be seen."""
+        """Count whether a cell changed, where one could, and which; only for visible changes."""
         rules, things = self.rules, self.rules.spec.symbols.things
         if any(one.qualifies(thing) and one.becomes(thing) == thing for thing in things):
             return
@@ -267,7 +267,7 @@ class _Seen:
                 assert after == result[0].slots[env].tolist(), "the slots are not what was drawn for them"
 
     def _note_slots(self, held: list[int], rows: Array, drawn: Array) -> list[int]:
-        """What the slots of one environment become, one event after the other; unlike in the step."""
+        """What the slots of one environment become, event by event; computed differently than in the step."""
         rules, slots = self.rules, self.rules.slots
         assert slots is not None
         n, size, number = len(slots.names), len(slots.things), slots.number
@@ -315,7 +315,7 @@ class _Seen:
 
 
 def _counts(rules: Rules, near: Near, cells: Array) -> Array:
-    """(B, cells) the marks near each cell, cut off; counted cell by cell, unlike in the step."""
+    """(B, cells) the marks near each cell, clipped; counted cell by cell, unlike in the step."""
     marks = rules.symbols(near.mark, np.int64)[cells]
     if near.radius is None:
         total = np.broadcast_to(marks.sum(axis=-1, keepdims=True), marks.shape)

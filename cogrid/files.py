@@ -1,4 +1,4 @@
-"""Writing files whole or not at all: beside the old one, which is replaced only when all is on the disk."""
+"""Atomic file writes: the old file is replaced only when the new one is completely on disk."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from typing import IO
 
 
 def write(path: str | os.PathLike[str], data: bytes | str) -> None:
-    """Write bytes, or text as UTF-8, in one go; see `replacing`."""
+    """Write bytes, or text as UTF-8, atomically; see `replacing`."""
     with replacing(path) as file:
         file.write(data.encode() if isinstance(data, str) else data)
 
 
 def in_words(error: OSError) -> str:
-    """The file and what the system says about it, as one sentence."""
+    """The file and the system's error message, as one sentence."""
     where = "" if error.filename is None else f"{error.filename}: "
     return f"{where}{error.strerror or error}".rstrip(".") + "."
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes the place of `path` when the `with` block ends.
+    """A file to write to, which replaces `path` when the `with` block ends.
 
-    Until then an old file stays as it is, and it stays for good if the block or the disk fails; nothing else
-    is left behind. The new file has the mode of the old one. A link is followed, so it still is a link
-    afterwards; a device or a pipe is written to and never replaced. Errors of the disk name `path`.
+    If the block or the disk fails, an old file stays as it is, and no temporary file is left behind. The new
+    file has the mode of the old one. A symbolic link is followed and stays a link; a device or a pipe is
+    written to, never replaced. Errors of the disk name `path`.
     """
     old, target = _stat(path), os.path.realpath(path)
     folder, name = os.path.split(target)
@@ -39,7 +39,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with _renamed(beside, target, old) if whole else _device(path) as file:
             yield file
     except OSError as error:
-        # A full disk names no file, and the temporary name helps nobody.
+        # The error of a full disk names no file, and a temporary name would not help.
         if error.errno is not None and error.filename in (None, beside, target):
             why = error.strerror if os.path.isdir(folder) else f"there is no folder {folder}"
             raise OSError(error.errno, why, os.fspath(path)) from None
@@ -57,7 +57,7 @@ def _stat(path: str | os.PathLike[str]) -> os.stat_result | None:
 def _renamed(beside: str, target: str, old: os.stat_result | None) -> Iterator[IO[bytes]]:
     mode = 0o666 if old is None else old.st_mode & 0o777
     if old is not None:
-        os.close(os.open(target, os.O_WRONLY))  # refuses a read-only file, which a rename would replace
+        os.close(os.open(target, os.O_WRONLY))  # raises for a read-only file, which a rename would replace
     try:
         with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             if old is not None:
@@ -74,7 +74,7 @@ def _renamed(beside: str, target: str, old: os.stat_result | None) -> Iterator[I
 
 @contextlib.contextmanager
 def _device(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """In memory until all is there: a writer may want to seek."""
+    """Buffered in memory, since a writer may seek."""
     whole = io.BytesIO()
     with open(path, "wb") as device:
         yield whole
@@ -82,7 +82,7 @@ def _device(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def _sync(folder: str) -> None:
-    """Put the new name on the disk, where the system can."""
+    """Flush the rename to disk, if the system can."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

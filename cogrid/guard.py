@@ -1,4 +1,4 @@
-"""Guards: an environment that two threads, or a fork of a process with JAX, use at once raises an error."""
+"""Guards: raise an error if two threads use an environment at once, or a fork of a process with JAX does."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ R = TypeVar("R")
 
 
 class Guard:
-    """Knows which thread is inside; half a microsecond a call."""
+    """Tracks which thread is inside; costs half a microsecond per call."""
 
     def __init__(self, what: str, backend: str) -> None:
         self._what, self._backend = what, get_backend(backend)
         self._thread: int | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Nobody is inside of a copy."""
+        """In a copy, no thread is inside."""
         return Guard, (self._what, self._backend.name)
 
     def enter(self) -> None:
-        """Refuse if another thread is inside. The own one may be: an interrupt can come before it leaves."""
+        """Raise if another thread is inside. This one may be: an interrupt can skip its `leave`."""
         self._backend.check_process()
         thread = get_ident()
         if self._thread is not None and self._thread != thread:
@@ -33,7 +33,7 @@ class Guard:
         self._thread = thread
 
     def leave(self) -> None:
-        """Refuse if another thread came in at the same moment."""
+        """Raise if another thread entered meanwhile."""
         thread, self._thread = self._thread, None
         if thread != get_ident():
             raise RuntimeError(self._two_threads())
@@ -41,7 +41,7 @@ class Guard:
     def _two_threads(self) -> str:
         return (
             f"this {self._what} is used by two threads at the same time, which loses steps: "
-            "make one for each thread, or let a lock of your own take turns."
+            "make one for each thread, or protect it with a lock."
         )
 
 

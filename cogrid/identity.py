@@ -1,4 +1,4 @@
-"""Identity: digests by which two runs tell whether their policies and parameters are the same."""
+"""Identity: digests that tell whether two runs have the same policies and parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import numpy as np
 from cogrid.core.rules import Rules
 from cogrid.core.snapshot import fingerprint
 
-#: Where installed libraries are. Their functions stand for themselves by name: they are not the user's.
+#: Where installed libraries are. Their functions are identified by name, not by code.
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.dtype)
 _CODE = (
@@ -31,24 +31,24 @@ _CODE = (
 
 
 class Digest(NamedTuple):
-    """Hex digits of a sha256, and what it could not take in."""
+    """Hex digits of a sha256, and descriptions of what it does not cover."""
 
     digits: str
     unknown: tuple[str, ...]
 
 
 def digest_of(value: Any) -> Digest:
-    """Of a policy, or of anything made of plain values, arrays, functions and the user's own objects.
+    """The digest of a policy, or of anything made of plain values, arrays, functions and user objects.
 
-    Two of them are equal in every process of one version of Python. A function is its code, its defaults, the
-    values that it closes over and the globals that it reads; code of installed libraries stands by name.
+    It is the same in every process with the same version of Python. A function is its code, its defaults, the
+    values that it closes over and the globals that it reads; code of installed libraries counts by name.
     """
     reader = _Reader()
     return Digest(reader.read(value).hex()[:16], tuple(dict.fromkeys(reader.unknown)))
 
 
 def digest_of_tree(tree: Any) -> Digest:
-    """Of parameters, a tree of arrays: its structure, and the bytes, type and shape of every leaf."""
+    """The digest of parameters, a tree of arrays: its structure, and the bytes, type and shape of leaves."""
     import jax
 
     leaves, structure = jax.tree_util.tree_flatten_with_path(tree)
@@ -57,7 +57,7 @@ def digest_of_tree(tree: Any) -> Digest:
 
 
 def python() -> str:
-    """The version whose code can be compared, such as cpython-311."""
+    """The Python version, such as cpython-311: code can be compared only within one."""
     return sys.implementation.cache_tag or sys.version
 
 
@@ -70,7 +70,7 @@ def _hashed(*parts: Any) -> bytes:
 
 
 class _Reader:
-    """Takes values in, part by part; each once, however often it is referred to."""
+    """Digests values part by part; each only once, however often it is referenced."""
 
     def __init__(self) -> None:
         self.unknown: list[str] = []
@@ -97,7 +97,7 @@ class _Reader:
             return self._array(value)
         for kind, parts in _PARTS.items():
             if isinstance(value, kind):
-                # A class of one's own that extends a kind may have other methods, and attributes.
+                # A user's subclass of a kind may have other methods and attributes.
                 own = (type(value), getattr(value, "__dict__", {})) if _extends(value, kind) else ()
                 return self._all(kind.__name__, (*own, *parts(value)))
         return self._object(value)
@@ -112,7 +112,7 @@ class _Reader:
         return _hashed("array", array.dtype, array.shape, array.tobytes())
 
     def _object(self, value: Any) -> bytes:
-        """Anything else: what it wraps, its name if it is of a library, or its class and attributes."""
+        """Anything else: what it wraps, its name if it belongs to a library, or its class and attributes."""
         kind = type(value)
         if hasattr(value, "__wrapped__"):  # a function under jax.jit, or in a decorator of the user's
             own = () if _is_library(kind) else (kind, getattr(value, "__dict__", {}))
@@ -157,14 +157,14 @@ def _globals(code: types.CodeType) -> list[str]:
 
 
 def _named_by(code: types.CodeType, instruction: str) -> list[str]:
-    """What such instructions of code name, those of functions inside it too."""
+    """The names used by such instructions of code, including those of nested functions."""
     found = {step.argval for step in dis.get_instructions(code) if step.opname == instruction}
     inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
     return sorted(found.union(*(_named_by(part, instruction) for part in inner)))
 
 
 def _module(module: types.ModuleType) -> Iterator[Any]:
-    """A module of the user's own is all of its file: code may read anything of it."""
+    """For a user's module, its whole file: code may read anything in it."""
     yield module.__name__
     file = getattr(module, "__file__", None)
     if file and not file.startswith(_LIBRARIES) and module.__name__.partition(".")[0] != "cogrid":
@@ -173,7 +173,7 @@ def _module(module: types.ModuleType) -> Iterator[Any]:
 
 
 def _code(code: types.CodeType) -> Iterator[Any]:
-    """Without the file and its lines."""
+    """Code without its file name and line numbers."""
     yield from (getattr(code, name) for name in _CODE)
     yield from code.co_consts
 
@@ -190,7 +190,7 @@ def _class(kind: type) -> Iterator[Any]:
 
 
 def _behind(value: Any) -> Any:
-    """The function of a property or the like; None of a mere slot."""
+    """The function behind a property or the like; None for a plain slot."""
     for name in ("fget", "func", "__func__"):
         if hasattr(value, name):
             return getattr(value, name)
@@ -201,7 +201,7 @@ def _items(mapping: Mapping[Any, Any]) -> Iterator[Any]:
     return (part for pair in mapping.items() for part in pair)
 
 
-#: Kinds of values, in the order in which they are asked for, and what each consists of.
+#: Kinds of values, in the order in which they are tried, and the parts of each.
 _PARTS: Mapping[type, Any] = types.MappingProxyType(
     {
         types.FunctionType: _function,
@@ -231,13 +231,13 @@ def _is_cogrid(kind: type) -> bool:
 
 
 def _is_environment(value: Any) -> bool:
-    """One of cogrid's own; a policy may have rules too, beside what it has learned."""
+    """Whether it is one of cogrid's environments; a policy may have rules too, next to its parameters."""
     rules = getattr(value, "rules", None)
     return isinstance(rules, Rules) and _is_cogrid(type(value)) and hasattr(value, "reset")
 
 
 def _is_library(value: Any) -> bool:
-    """Whether a class or function is installed, or built in; cogrid's own are known by their version."""
+    """Whether a class or function is installed or built in; cogrid's own are identified by its version."""
     name = getattr(value, "__module__", None) or ""
     if name.partition(".")[0] == "cogrid":
         return True
@@ -257,7 +257,7 @@ def _array_types() -> tuple[type, ...]:
 
 
 def _on_host(array: Any) -> np.ndarray[Any, Any] | None:
-    """The values, the words of typed keys; None if other processes have some of them."""
+    """The values, or the words of typed keys; None if other processes hold some of them."""
     if isinstance(array, (np.ndarray, np.generic)):
         return np.asarray(array)
     import jax

@@ -1,4 +1,4 @@
-"""How a command ends early: Ctrl-C is one line and exit code 130, a reader that has gone is none."""
+"""How a command ends early: Ctrl-C prints one line and exits with 130; a closed pipe prints nothing."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
-# Exit codes as shells have them, 128 and the number of the signal: Ctrl-C, a closed pipe.
+# Exit codes as in shells, 128 plus the number of the signal: Ctrl-C, a closed pipe.
 INTERRUPTED, CLOSED = 130, 141
 LINE = b"\nInterrupted.\n"
 
 
 def at_once() -> None:
-    """Let Ctrl-C end the process on the spot, as long as there is nothing to clean up."""
+    """Let Ctrl-C end the process immediately, as long as there is nothing to clean up."""
     _handle(_leave)
 
 
 def run(main: Callable[[], int]) -> int:
-    """The exit code of a command. It can clean up after Ctrl-C; a second one ends it on the spot."""
+    """The exit code of a command. It can clean up after Ctrl-C; a second one ends it immediately."""
     _handle(_raise)
     try:
         try:
             return main()
         finally:
             if sys.stdout is not None:
-                sys.stdout.flush()  # here, and not when the interpreter ends, which would complain
+                sys.stdout.flush()  # here, because at exit the interpreter would complain
     except KeyboardInterrupt:
         _say()
         return INTERRUPTED
@@ -41,12 +41,12 @@ def run(main: Callable[[], int]) -> int:
 
 
 def is_closed_output(error: BaseException) -> bool:
-    """Whether the reader of what is printed has gone; a pipe with a name is a file of the command's."""
+    """Whether the reader of our output is gone; a named pipe counts as the command's own file."""
     return isinstance(error, BrokenPipeError) and error.filename is None
 
 
 def _handle(handler: Callable[[int, FrameType | None], None]) -> None:
-    """A handler for Ctrl-C; not where it is ignored, as behind nohup, nor where somebody else handles it."""
+    """Set a handler for Ctrl-C, unless it is ignored, as under nohup, or handled by other code."""
     if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _leave, _raise):
         signal.signal(signal.SIGINT, handler)
 
@@ -62,13 +62,13 @@ def _raise(number: int, frame: FrameType | None) -> None:
 
 
 def _say() -> None:
-    """Whatever Python is doing."""
+    """Print the line, whatever Python is doing."""
     with contextlib.suppress(OSError):
         os.write(2, LINE)
 
 
 def _forget_output() -> None:
-    """What is left in Python's buffers goes nowhere."""
+    """Discard what is left in Python's buffers."""
     with contextlib.suppress(OSError), open(os.devnull, "wb") as nowhere:
         for stream in (1, 2):
             os.dup2(nowhere.fileno(), stream)

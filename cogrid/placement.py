@@ -1,4 +1,4 @@
-"""Placement: which device has which environments of a batch."""
+"""Placement: which device holds which environments of a batch."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Tree = Any
 
 
 class Placement(NamedTuple):
-    """Environments in order, in equal parts, on devices in a row; what lacks for that is padding."""
+    """Environments in order, in equal parts on a row of devices; padding fills the last part."""
 
     mesh: Any  # jax.sharding.Mesh with the one axis "envs"
     num_envs: int
 
     @property
     def size(self) -> int:
-        """Environments of each device, padding included."""
+        """Environments per device, padding included."""
         return -(-self.num_envs // int(self.mesh.size))
 
     @property
@@ -31,7 +31,7 @@ class Placement(NamedTuple):
 
     @property
     def processes(self) -> int:
-        """How many processes the devices belong to."""
+        """The number of processes that the devices belong to."""
         return len({device.process_index for device in self.mesh.devices.flat})
 
     def mine(self) -> np.ndarray[Any, Any]:
@@ -56,7 +56,7 @@ class Placement(NamedTuple):
         return PartitionSpec(*[None] * axis, "envs")
 
     def everywhere(self) -> Any:
-        """The sharding of arrays that every device has whole."""
+        """The sharding of arrays that are replicated on every device."""
         from jax.sharding import NamedSharding, PartitionSpec
 
         return NamedSharding(self.mesh, PartitionSpec())
@@ -65,14 +65,14 @@ class Placement(NamedTuple):
         """The function, run by every device on its own environments: no device waits for another."""
         import jax
 
-        # A policy may hold any JAX code: the check of replication would ask it to mark its constants.
+        # A policy may contain any JAX code: the replication check would require it to mark its constants.
         mapped: Callable[..., Any] = jax.shard_map(
             function, mesh=self.mesh, in_specs=inputs, out_specs=outputs, check_vma=False
         )
         return mapped
 
     def cut(self, tree: Tree) -> Tree:
-        """Without the padding, and then on every device: JAX has no uneven sharding."""
+        """Without the padding, then replicated on every device, as JAX has no uneven sharding."""
         return tree if self.padded == self.num_envs else _cutter(self)(tree)
 
     def of_rows(self, rows: int) -> Any:
@@ -80,7 +80,7 @@ class Placement(NamedTuple):
         return self.everywhere() if rows % int(self.mesh.size) else self.spread()
 
     def fit(self, tree: Tree, rows: int) -> Tree:
-        """Such a batch as it lies here; new padding repeats the last environment."""
+        """Such a batch, placed on these devices; new padding repeats the last environment."""
         return tree if self.padded == rows else _fitter(self)(tree)
 
     def host(self, value: Any, axis: int = 0) -> np.ndarray[Any, Any]:
@@ -91,7 +91,7 @@ class Placement(NamedTuple):
 
 
 def place(devices: Any, num_envs: int) -> Placement:
-    """On `devices`: a number of them, a list or a mesh; all of all processes if None."""
+    """Place environments on `devices`: a number, a list or a mesh; all devices of all processes if None."""
     import jax
 
     chosen = _devices(devices)
@@ -110,11 +110,11 @@ def _devices(devices: Any) -> list[Any]:
         return list(devices.devices.flat)
     if isinstance(devices, int) and not isinstance(devices, bool):
         if not 1 <= devices <= len(jax.devices()):
-            raise ValueError(f"devices={devices} of the {len(jax.devices())} that JAX has.")
+            raise ValueError(f"devices={devices} is out of range: JAX has {len(jax.devices())}.")
         return list(jax.devices()[:devices])
     if isinstance(devices, Sequence) and devices and all(isinstance(one, jax.Device) for one in devices):
         if len(set(devices)) != len(devices):
-            raise ValueError(f"devices={brief(devices)} names one of them twice.")
+            raise ValueError(f"devices={brief(devices)} names a device twice.")
         return list(devices)
     raise TypeError(f"devices={brief(devices)} is neither a number, nor a list of JAX's devices, nor a mesh.")
 

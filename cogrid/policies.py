@@ -1,4 +1,4 @@
-"""Policies by name: scripted, random, of the zoo, or a trained one from its file; none of them needs JAX."""
+"""Policies by name: scripted, random, from the zoo, or trained and loaded from a file; none needs JAX."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ POLICIES = ("scripted", "random")
 GREEDY = "greedy:"  # before the name or file of a trained policy: always its most likely action
 #: What a policy can be, for --help.
 NAMED = (
-    f"{', '.join(POLICIES)}, a name of `zoo`, or a policy-SEED.npz of `train`; "
+    f"{', '.join(POLICIES)}, a name from `zoo`, or a policy-SEED.npz from `train`; "
     f"{GREEDY} before the last two takes the most likely action"
 )
 AnyScript = ScriptedCooks | Scripted
@@ -43,19 +43,19 @@ _SCRIPTS: Mapping[type[Game], type[AnyScript]] = MappingProxyType(
 
 
 def script_for(game: Game) -> type[AnyScript] | None:
-    """The script that plays a game, of `(rules, agents, seed=, noise=)`; None without one."""
+    """The script that plays a game, called with `(rules, agents, seed=, noise=)`; None without one."""
     return next((script for played, script in _SCRIPTS.items() if isinstance(game, played)), None)
 
 
 def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed: int = 0) -> Policy:
-    """A policy for some agents, all by default; a name that is not known is the path of a policy file.
+    """A policy for some agents, all by default; an unknown name is the path of a policy file.
 
-    A policy that remembers forgets at the start of an episode: give it every state of one, in order.
+    A policy with a memory resets it at the start of an episode: give it every state of an episode, in order.
     """
     chosen = tuple(range(rules.n_agents) if agents is None else agents)
     if name == "scripted":
         if (script := script_for(rules.spec.game)) is None:
-            raise TypeError(f"{type(rules.spec.game).__name__} has no script: play it at random.")
+            raise TypeError(f"{type(rules.spec.game).__name__} has no script: use the policy 'random'.")
         return script(rules, chosen, seed=seed).act
     draw = np.random.default_rng(rng.seed(seed) % 2**64)
     if name == "random":
@@ -64,7 +64,7 @@ def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed
 
 
 def usual_policy(rules: Rules) -> str:
-    """The policy that shows most of a game."""
+    """The default policy: the one that shows most of a game."""
     return "random" if script_for(rules.spec.game) is None else "scripted"
 
 
@@ -76,31 +76,31 @@ def file_of(name: str) -> Path:
 class Actor:
     """A policy file that acts in the states of some rules, whatever their own observation is.
 
-    It remembers what its policy does, for each agent and each environment of a batch.
+    It keeps the policy's memory, for each agent and each environment of a batch.
     """
 
     def __init__(self, name: str, rules: Rules) -> None:
         path = file_of(name)
         if not path.is_file():
             raise ValueError(
-                f"{name!r} is neither a policy nor the file of one: choose {', '.join(POLICIES)}, a name of "
-                "`python -m cogrid zoo`, or a policy-SEED.npz of `python -m cogrid train`; "
+                f"{name!r} is neither a policy nor a policy file: choose {', '.join(POLICIES)}, a name from "
+                "`python -m cogrid zoo`, or a policy-SEED.npz from `python -m cogrid train`; "
                 f"{GREEDY} before one of the last two takes its most likely actions."
             )
         self._path, self._file, self._greedy = path, policy_file.load(path), name.startswith(GREEDY)
-        self._memory = np.zeros((0, 0), np.float32)  # (*B, n, size) once it is known for how many
+        self._memory = np.zeros((0, 0), np.float32)  # (*B, n, size) once the batch size is known
         spec = dataclasses.replace(rules.spec, observation=self._file.observation)
         self._rules = compile_rules(spec, "numpy")
         layers, sizes = self._file.layers, (math.prod(observer(self._rules).shape), rules.n_actions)
         if (len(layers[0][0]), len(layers[-1][1])) != sizes:
-            raise ValueError(f"{path} was trained in {self._file.id}, where agents see something else.")
+            raise ValueError(f"{path} was trained in {self._file.id}, which has different observations.")
 
     def actions(self, state: EnvState, seats: Array, draw: np.random.Generator) -> Array:
         """(seats,) actions of the agents that the mask `seats` (*B, n) selects, drawn unless greedy."""
         seen = observer(self._rules).see(state.evolve(rules=self._rules))[seats]
         if self._memory.shape[:-1] != seats.shape:
             self._memory = np.zeros((*seats.shape, self._file.size), np.float32)
-        self._memory[state.time == 0] = 0  # an episode begins
+        self._memory[state.time == 0] = 0  # an episode starts
         logits, self._memory[seats] = self._file.logits(seen, self._memory[seats])
         if not np.isfinite(logits).all():
             raise ValueError(f"{self._path} gives logits that are not finite: its weights are too large.")

@@ -12,7 +12,7 @@ import numpy as np
 from cogrid import files
 from cogrid.reading import strict_json
 
-VERSIONS = (1, 2)  # without and with a memory, which the first readers would have left out
+VERSIONS = (1, 2)  # without and with a memory, which older readers would ignore
 MAX_BYTES = 2**28  # of the arrays that are read
 MAX_LAYERS = 100
 MEMORY = "memory_"  # before the names of the recurrent unit's arrays
@@ -21,26 +21,26 @@ MEMORY = "memory_"  # before the names of the recurrent unit's arrays
 class PolicyFile(NamedTuple):
     """Dense layers with tanh between them, from a flat observation to the logits of the actions.
 
-    A policy that remembers has a gated recurrent unit (GRU) behind its first layer.
+    A policy with a memory has a gated recurrent unit (GRU) after its first layer.
     """
 
     id: str  # the environment
     observation: str  # its kind
     layers: list[tuple[Any, Any]]  # weight (inputs, outputs) and bias (outputs,) of each, float32
     about: dict[str, Any] = {}  # noqa: RUF012 (never changed): seed, score, options; whatever its maker adds
-    # The unit's two layers: hidden and size numbers to 3 · size, for the reset gate, the update gate and the
-    # candidate; none without a memory.
+    # The unit's two layers, from hidden and from size numbers to 3 · size, for the reset gate, the update
+    # gate and the candidate; empty without a memory.
     memory: list[tuple[Any, Any]] = []  # noqa: RUF012 (never changed)
 
     @property
     def size(self) -> int:
-        """How many numbers are remembered."""
+        """The size of the memory."""
         return len(self.memory[1][0]) if self.memory else 0
 
     def logits(self, obs: Any, memory: Any) -> tuple[Any, Any]:
-        """(n, …) observations, (n, size) what is remembered -> (n, actions), what is remembered then."""
+        """(n, …) observations, (n, size) memory -> (n, actions) logits, (n, size) new memory."""
         hidden = obs.reshape(len(obs), -1).astype(np.float32)  # (n, inputs)
-        with np.errstate(all="ignore"):  # whoever draws from them checks
+        with np.errstate(all="ignore"):  # the caller checks for non-finite logits
             for number, (weight, bias) in enumerate(self.layers[:-1]):
                 hidden = np.tanh(hidden @ weight + bias)
                 if number == 0 and self.memory:
@@ -62,7 +62,7 @@ def _sigmoid(x: Any) -> Any:
 
 
 def save(path: Path, policy: PolicyFile) -> None:
-    """Write the file, whole or not at all."""
+    """Write the file atomically."""
     version = VERSIONS[bool(policy.memory)]
     meta = {"version": version, "id": policy.id, "observation": policy.observation, "about": policy.about}
     arrays = {
@@ -76,7 +76,7 @@ def save(path: Path, policy: PolicyFile) -> None:
 
 
 def load(path: Path) -> PolicyFile:
-    """Read what `save` wrote; anything else is a ValueError of one sentence."""
+    """Read what `save` wrote; raises a ValueError of one sentence for anything else."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             numbers = range(sum(name.startswith("weight_") for name in file.files[: 2 * MAX_LAYERS + 1]))
@@ -101,14 +101,14 @@ def load(path: Path) -> PolicyFile:
 
 
 def _check_size(file: Any, names: list[str]) -> None:
-    """A small archive can claim to hold more than there is memory."""
+    """Raise an error for an archive that would unpack to more than the limit."""
     sizes = {info.filename: info.file_size for info in file.zip.infolist()}
     if sum(sizes[f"{name}.npy"] for name in names) > MAX_BYTES:
         raise ValueError("too large")
 
 
 def _fit(layers: list[tuple[Any, Any]], memory: list[tuple[Any, Any]]) -> bool:
-    """Whether there are layers of numbers, and each takes what the one before it gives."""
+    """Whether there are layers of numbers, and each one's inputs match the outputs of the one before."""
     every = layers + memory
     numbers = all(array.dtype == np.float32 for layer in every for array in layer)
     shapes = all(weight.ndim == 2 and bias.shape == weight.shape[1:] for weight, bias in every)

@@ -1,4 +1,4 @@
-"""Reading what people give: files, limited in bytes and depth and strict about JSON, and settings."""
+"""Reading user input: files, limited in size and depth, strict JSON, and settings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 
 MAX_BYTES = 2**26  # of a file when it is unpacked
 MAX_DEPTH = 40  # of lists and objects inside each other
-MAX_VALUES = 2**21  # of a JSON text: each takes many times the memory of its letters
+MAX_VALUES = 2**21  # of a JSON text: each takes many times the memory of its characters
 
 
 def limited_bytes(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
-    """What a file holds, unpacked if its name ends in .gz; never more than `most` bytes of it are read."""
+    """The content of a file, unpacked if its name ends in .gz; never reads more than `most` bytes."""
     with open(path, "rb") as file:
         if Path(path).suffix != ".gz":
             data = file.read(most + 1)
@@ -27,7 +27,7 @@ def limited_bytes(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise ValueError(f"{path} is damaged: {error}.") from None
     if len(data) > most:
-        raise ValueError(f"{path} has more than {most:,} bytes when it is unpacked, which is the limit.")
+        raise ValueError(f"{path} has more than the limit of {most:,} bytes when it is unpacked.")
     return data
 
 
@@ -35,7 +35,7 @@ def strict_json(text: str | bytes) -> Any:
     """The value of a JSON text; a ValueError for anything beyond the standard, too deep or too long."""
     marks = (b"[", b"{", b",") if isinstance(text, bytes) else ("[", "{", ",")
     if sum(map(text.count, marks)) > MAX_VALUES:  # type: ignore[arg-type]
-        raise ValueError(f"it holds more than {MAX_VALUES:,} values, which is the limit")
+        raise ValueError(f"it holds more than the limit of {MAX_VALUES:,} values")
     try:
         value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError:
@@ -48,7 +48,7 @@ def check_depth(value: Any) -> None:
     """Raise a ValueError if lists, tuples and dicts are nested too deeply."""
     layer = [value]
     for _ in range(MAX_DEPTH + 1):
-        inside: dict[int, Any] = {}  # by id: what refers to itself does not multiply
+        inside: dict[int, Any] = {}  # by id, so that references to the same object are not repeated
         for one in layer:
             parts = one.values() if isinstance(one, dict) else one
             inside |= {id(part): part for part in parts if isinstance(part, (dict, list, tuple))}
@@ -58,7 +58,7 @@ def check_depth(value: Any) -> None:
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """NAME=VALUE, as a command line gives it; the value is JSON, or text where it is none."""
+    """NAME=VALUE from a command line; the value is parsed as JSON, or else kept as text."""
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
@@ -74,7 +74,7 @@ _TOO_DEEP = f"lists and objects are nested more than {MAX_DEPTH} deep"
 
 
 def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite(text: str) -> float:

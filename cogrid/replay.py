@@ -32,21 +32,21 @@ from cogrid.guard import Guard, alone
 from cogrid.reading import MAX_BYTES, check_depth, limited_bytes, strict_json
 
 FORMAT, VERSION = "cogrid replay", 1
-#: What the names of replay files end in; the second is compressed.
+#: The endings of replay files; the second is compressed.
 SUFFIXES = (".replay.json", ".replay.json.gz")
-#: Hex digits that each frame has of the running sum. A wrong step hides behind four of them once in 65,536
-#: times, and then the next one tells.
+#: Hex digits of the running checksum per frame. A wrong step goes unnoticed once in 65,536 times, and then
+#: the next one shows it.
 WIDTH = 4
 MAX_VERSION = 60  # characters of `made_by`
-#: How the tape has the actions.
+#: The digits of actions on the tape.
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
-#: The number of the step and what the agents see -> their actions (n,), or None to stop.
+#: The number of the step and the observations -> actions (n,), or None to stop.
 Choose = Callable[[int, Array], Array | None]
 
 
 class Mismatch(ValueError):
-    """A replay that was played again came out differently."""
+    """A replay that came out differently when it was played again."""
 
 
 class Frame(NamedTuple):
@@ -63,14 +63,14 @@ class Frame(NamedTuple):
 class Replay:
     """One episode, or a part of one; made by `Recorder` or `record`, or loaded from a file."""
 
-    id: str | None  # what makes the environment again; None for a spec that no registered id makes
+    id: str | None  # recreates the environment; None for a spec that no registered id makes
     overrides: Mapping[str, Any]
-    seed: int | None  # of the reset that made the start, where one did
+    seed: int | None  # of the reset that made the start, if one did
     start: Mapping[str, Any]  # the first snapshot; its "spec" is the fingerprint
-    tape: str  # the actions: one of DIGITS for each agent of each step
-    digests: str  # WIDTH hex digits of the running sum for each frame
-    checksum: str  # sha256 of the fingerprint, all that the frames tell, and the actions
-    metadata: Mapping[str, Any]  # what else the recorder wanted to keep: names, a score
+    tape: str  # the actions: one of DIGITS per agent and step
+    digests: str  # WIDTH hex digits of the running checksum per frame
+    checksum: str  # sha256 of the fingerprint, the content of the frames, and the actions
+    metadata: Mapping[str, Any]  # anything else to keep, such as names or a score
     made_by: str  # the version of cogrid
 
     def __len__(self) -> int:
@@ -85,10 +85,10 @@ class Replay:
     def play(
         self, backend: str | None = None, *, env: CoGridEnv | None = None, observation: str | None = None
     ) -> Iterator[Frame]:
-        """The start and every step, on NumPy unless told; raises `Mismatch` at the first that differs.
+        """The start and every step, on NumPy by default; raises `Mismatch` at the first that differs.
 
-        A replay whose `id` is None takes the spec, and the backend if none is named, of an environment. With
-        `observation`, such as "lossless", frames show that one instead of the recorded one.
+        A replay whose `id` is None takes the spec of `env`, and its backend unless one is given. With
+        `observation`, such as "lossless", frames have that one instead of the recorded one.
         """
         rules = self._rules(backend, env)
         frames = self._frames(rules, snapshot.from_plain(rules, self.start))
@@ -115,18 +115,18 @@ class Replay:
         }
 
     def verify(self, backend: str | None = None, *, env: CoGridEnv | None = None) -> None:
-        """Play all of it; raises `Mismatch` if anything differs, also what a reset makes of the seed."""
+        """Play all of it; raises `Mismatch` if anything differs, including a reset with the seed."""
         for _ in self.play(backend, env=env):
             pass
         rules = self._rules(backend, env)
         if self.seed is not None and snapshot.to_plain(rules, _first(rules, self.seed)) != self.start:
-            raise Mismatch(f"the replay does not begin as seed {self.seed} does on {rules.backend.name}.")
+            raise Mismatch(f"the replay does not start as seed {self.seed} does on {rules.backend.name}.")
 
     def _rules(self, backend: str | None, env: CoGridEnv | None) -> Rules:
         if env is not None:
             return compile_rules(env.spec, backend or env.backend)
         if self.id is None:
-            raise ValueError("this replay is of a spec without an id: give its environment by env=.")
+            raise ValueError("this replay is of a spec without an id: give its environment with env=.")
         return compile_rules(registry.spec_of(self.id, dict(self.overrides), ()), backend or "numpy")
 
     def _frames(self, rules: Rules, first: EnvState) -> Iterator[Frame]:
@@ -136,7 +136,7 @@ class Replay:
                 where = f"after step {number} of {len(self)}" if number else "at its start"
                 raise Mismatch(
                     f"the replay differs {where} on {name}: it is damaged, "
-                    f"or the game is another since cogrid {self.made_by} recorded it."
+                    f"or the game has changed since cogrid {self.made_by} recorded it."
                 )
             yield frame
         if digest.checksum(self.tape) != self.checksum:
@@ -149,10 +149,12 @@ class Replay:
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a JSON file, compressed if its name ends in .gz; an old file stays until all is written."""
+        """Write a JSON file atomically, compressed if its name ends in .gz."""
         data = self.text().encode()
         if len(data) > MAX_BYTES:
-            raise ValueError(f"this replay takes {len(data):,} bytes, but `load` reads {MAX_BYTES:,}.")
+            raise ValueError(
+                f"this replay takes {len(data):,} bytes, but `load` reads at most {MAX_BYTES:,}."
+            )
         if Path(path).suffix == ".gz":
             data = gzip.compress(data, mtime=0)  # without the time, equal replays are equal files
         files.write(path, data)
@@ -163,7 +165,7 @@ class Replay:
         try:
             text = limited_bytes(path)
         except ValueError as error:
-            raise ValueError(f"{path} is no replay, or a damaged one: {error}") from None
+            raise ValueError(f"{path} is not a replay, or it is damaged: {error}") from None
         return cls.parse(text, str(path))
 
     @classmethod
@@ -172,9 +174,9 @@ class Replay:
         try:
             content = strict_json(text)
         except ValueError as error:
-            raise ValueError(f"{name} is no replay, or a damaged one: {error}.") from None
+            raise ValueError(f"{name} is not a replay, or it is damaged: {error}.") from None
         if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
-            raise ValueError(f"{name} is no replay: Replay.save writes one.")
+            raise ValueError(f"{name} is not a replay: Replay.save writes one.")
         if (version := content.pop("version", None)) != VERSION:
             raise ValueError(f"{name} has version {version!r:.40}, but this cogrid reads version {VERSION}.")
         if wrong := _wrong(content):
@@ -183,60 +185,62 @@ class Replay:
 
 
 def load_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[Path, Replay]]:
-    """Every replay in a folder and those below it, by path; files are replays by their SUFFIXES.
+    """Every replay in a folder and its subfolders, by path; replays are recognised by their SUFFIXES.
 
-    One that cannot be read is left out with a warning.
+    A replay that cannot be read is skipped with a warning.
     """
     if not Path(folder).is_dir():
-        raise ValueError(f"{folder} is no folder: give one with files that end in {' or '.join(SUFFIXES)}.")
+        raise ValueError(
+            f"{folder} is not a folder: give one with files that end in {' or '.join(SUFFIXES)}."
+        )
     for path in sorted(Path(folder).rglob("*")):
         if path.name.endswith(SUFFIXES) and path.is_file():  # reading a pipe may never end
             try:
                 replay = Replay.load(path)
             except (OSError, ValueError) as error:
                 said = files.in_words(error) if isinstance(error, OSError) else error
-                warnings.warn(f"left out: {said}", stacklevel=2)
+                warnings.warn(f"skipped: {said}", stacklevel=2)
                 continue
             yield path, replay
 
 
 class Recorder(BaseParallelWrapper):
-    """An environment, PettingZoo's as before, whose current episode can be had as a `Replay`."""
+    """Wraps an environment, with the same PettingZoo API, and records its current episode as a `Replay`."""
 
     def __init__(self, env: CoGridEnv) -> None:
         super().__init__(env)
         self._guard = Guard("recorder", env.backend)
         self._tape: _Tape | None = None
-        if env.agents:  # from the middle of an episode
+        if env.agents:  # starts in the middle of an episode
             self._begin()
 
     @alone
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[AgentID, Any], dict[AgentID, dict[str, Any]]]:
-        """Begin an episode and forget the one before."""
+        """Start an episode and discard the previous recording."""
         obs, infos = self.env.reset(seed=seed, options=options)
-        told = any((options or {}).get(name) is not None for name in ("board", "pool"))
-        self._begin(None if seed is None or told else rng.seed(seed))
+        given = any((options or {}).get(name) is not None for name in ("board", "pool"))
+        self._begin(None if seed is None or given else rng.seed(seed))
         return obs, infos
 
     @alone
     def step(self, actions: Mapping[AgentID, int]) -> tuple[dict[AgentID, Any], Rewards, Flags, Flags, Infos]:
         """One step, recorded."""
         obs, rewards, terminations, truncations, infos = self.env.step(actions)
-        assert self._tape is not None  # the step was refused otherwise
+        assert self._tape is not None  # else the step raised an error
         joint = [actions.get(agent, self.env.rules.noop) for agent in self.env.possible_agents]
         self._tape.add(joint, self._frame(rewards, joint))
         return obs, rewards, terminations, truncations, infos
 
     @alone
     def set_state(self, snapshot_: Mapping[str, Any] | EnvState) -> None:
-        """Continue from a snapshot or a state; the recording begins there."""
+        """Continue from a snapshot or a state; the recording starts there."""
         self.env.set_state(snapshot_)
         self._begin()
 
     def replay(self, metadata: Mapping[str, Any] | None = None) -> Replay:
-        """The current episode as far as it was played; `metadata` is kept with it."""
+        """The current episode so far; `metadata` is kept with it."""
         if self._tape is None:
             raise ValueError("there is nothing to replay before reset: call reset() first.")
         return self._tape.replay(metadata)
@@ -259,11 +263,11 @@ def record(
     index: int | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Replay:
-    """Play by the pure functions, to the end of the episode or of the actions, and record it.
+    """Play with the pure functions, to the end of the episode or of the actions, and record it.
 
     `actions` are (steps, n), or a policy `obs (n, …) -> (n,)`; `start` is a seed, a key, a snapshot or a
-    state. With `index`, actions (steps, B, n) and keys or states are of a batch: its environment of that
-    number is recorded.
+    state. With `index`, actions (steps, B, n) and keys or states are those of a batch, of which the
+    environment with that number is recorded.
     """
     if index is not None:
         start = _sliced(start, index)
@@ -278,7 +282,7 @@ def record(
 
 
 class _Digest:
-    """The running sums over frames."""
+    """The running checksums over frames."""
 
     def __init__(self, rules: Rules) -> None:
         self._total = hashlib.sha256(snapshot.fingerprint(rules).encode())
@@ -286,22 +290,22 @@ class _Digest:
         self._ended: Array | None = None  # (n,) who had ended before the frame
 
     def add(self, frame: Frame) -> str:
-        """All that a frame tells goes into the sums; the digits that stand for it.
+        """Add a frame to the checksums; returns its digits.
 
-        The rewards of agents that had ended are left out: PettingZoo does not tell them.
+        The rewards of agents that had already ended are left out, as PettingZoo does not report them.
         """
-        told, rewards = frame.state.plain(), np.asarray(frame.rewards)
+        fields, rewards = frame.state.plain(), np.asarray(frame.rewards)
         if self._ended is not None:
             rewards = np.where(self._ended, np.float32(0), rewards)
-        self._ended = told.get("ended")
-        parts = [_bytes(told[name]) for name in sorted(told)]
+        self._ended = fields.get("ended")
+        parts = [_bytes(fields[name]) for name in sorted(fields)]
         data = b"".join((*parts, np.asarray(frame.obs).tobytes(), rewards.tobytes()))
         self._total.update(data)
         self._sum = zlib.crc32(data, self._sum)
         return f"{self._sum:08x}"[-WIDTH:]
 
     def checksum(self, tape: str) -> str:
-        """Of all frames and the actions between them."""
+        """The checksum of all frames and the actions between them."""
         total = self._total.copy()
         total.update(tape.encode())
         return total.hexdigest()
@@ -323,12 +327,12 @@ class _Tape:
         self._digests.append(self._digest.add(frame))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles play the episode again: a running checksum can be neither copied nor kept."""
+        """Copies and pickles replay the episode: a running checksum can be neither copied nor pickled."""
         rules, tape = self._rules, "".join(self._digits)
         return _revive, (rules.spec, rules.backend.name, self._start, self._seed, tape)
 
     def replay(self, metadata: Mapping[str, Any] | None) -> Replay:
-        """What there is so far."""
+        """The recording so far."""
         recipe, tape = registry.recipe(self._rules.spec), "".join(self._digits)
         id, overrides = recipe or (None, {})
         return Replay(
@@ -345,7 +349,7 @@ class _Tape:
 
 
 def _taped(rules: Rules, first: EnvState, choose: Choose, seed: int | None) -> _Tape:
-    """The recording of what is played, to its end or the episode's."""
+    """The recording of a game, to the end of the actions or of the episode."""
     tape: _Tape | None = None
     for joint, frame in _played(rules, first, choose):
         if tape is None:
@@ -385,7 +389,7 @@ def _from_policy(rules: Rules, policy: Callable[[Array], Array]) -> Choose:
 
 
 def _known(rules: Rules, actions: Array, steps: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """The actions as they are kept; out of range they are noops, as in the pure functions."""
+    """The actions as they are stored; out-of-range actions become noops, as in the pure functions."""
     joint = np.asarray(actions)
     if joint.dtype.kind not in "iu" or joint.ndim != len(steps) + 1 or joint.shape[-1] != rules.n_agents:
         wanted = ", ".join((*steps, str(rules.n_agents)))
@@ -396,15 +400,15 @@ def _known(rules: Rules, actions: Array, steps: tuple[str, ...]) -> np.ndarray[A
 
 
 def _first(rules: Rules, start: Any) -> EnvState:
-    """The state that a seed, a key or a snapshot stands for."""
+    """The first state, from a seed, a key or a snapshot."""
     if isinstance(start, EnvState):
-        start = snapshot.to_plain(start.rules, start)  # refused below if it is of another spec
+        start = snapshot.to_plain(start.rules, start)  # raises an error below if it is of another spec
     if isinstance(start, Mapping):
         return snapshot.from_plain(rules, start)
     key = rng.key(start) if _is_seed(start) else rules.backend.words(start)
     if key.shape != (2,):
         raise ValueError(
-            f"a replay begins with one key, not with keys of shape {key.shape[:-1]}: give index=."
+            f"a replay starts from one key, not from keys of shape {key.shape[:-1]}: give index=."
         )
     state: EnvState = rules.backend.compiled(functions(rules).reset)(key)[0]
     return state
@@ -420,17 +424,17 @@ def _sliced(start: Any, index: int) -> Any:
         fields = {f.name: getattr(start, f.name) for f in dataclasses.fields(start) if f.name != "rules"}
         return start.evolve(**{name: value[index] for name, value in fields.items() if value is not None})
     if not hasattr(start, "ndim"):
-        raise TypeError(f"with index= the start is a batch of states or keys, not {start!r}.")
+        raise TypeError(f"with index= the start must be a batch of states or keys, not {start!r}.")
     return start[index]
 
 
 def _bytes(value: np.ndarray[Any, Any]) -> bytes:
-    """The same of both backends, whose integers differ in width."""
+    """Bytes that are the same on both backends, whose integers differ in width."""
     return (value.astype("<i8") if value.dtype.kind in "iu" else value).tobytes()
 
 
 def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy as JSON has it."""
+    """A copy as plain JSON values."""
     try:
         check_depth(dict(metadata))
         copy: dict[str, Any] = json.loads(json.dumps(dict(metadata), allow_nan=False))
@@ -457,7 +461,7 @@ def _n_agents(start: Mapping[str, Any]) -> int:
 
 
 def _wrong(content: dict[str, Any]) -> str | None:
-    """What is wrong with the fields of a file; the snapshot's own are checked when it is played."""
+    """What is wrong with the fields of a file; the snapshot's fields are checked when it is played."""
     kinds: dict[str, tuple[type, ...]] = {
         **{"id": (str, type(None)), "overrides": (dict,), "seed": (int, type(None)), "start": (dict,)},
         **{"tape": (str,), "digests": (str,), "checksum": (str,), "metadata": (dict,), "made_by": (str,)},
@@ -471,8 +475,8 @@ def _wrong(content: dict[str, Any]) -> str | None:
         return f"made_by is {content['made_by']!r:.40}"
     state = content["start"].get("state")
     if not isinstance(state, dict) or not isinstance(state.get("pos"), list) or not state["pos"]:
-        return "start is no snapshot"
+        return "start is not a snapshot"
     tape, (frames, rest) = content["tape"], divmod(len(content["digests"]), WIDTH)
     if rest or tape.strip(DIGITS) or len(tape) != (frames - 1) * _n_agents(content["start"]):
-        return f"tape has not one digit for each agent of {frames - 1} steps"
+        return f"tape does not have one digit per agent for {frames - 1} steps"
     return None

@@ -31,16 +31,16 @@ KEEP = ("sums", "trajectory")
 
 
 class Sums(NamedTuple):
-    """What was added up, per environment."""
+    """Sums per environment."""
 
     rewards: Array  # (B, n) float32
     episodes: Array  # (B,) int32 episodes that ended
 
 
 class Rollout(NamedTuple):
-    """The last states and observations, the sums, and the steps one by one if they were asked for.
+    """The last states and observations, the sums, and optionally every step.
 
-    The arrays are spread over the devices; where these do not divide B, every device has all of them.
+    The arrays are sharded over the devices; if these do not divide B, the arrays are replicated.
     """
 
     state: EnvState
@@ -51,7 +51,7 @@ class Rollout(NamedTuple):
 
 
 class Carry(NamedTuple):
-    """What goes from step to step, and into a checkpoint."""
+    """What is carried from step to step, and saved in a checkpoint."""
 
     state: EnvState
     obs: Array
@@ -78,17 +78,17 @@ def rollout(
 
     The policy sees one environment: `obs` (n, …) and a key of its own; it returns n actions. Environment i
     and its policy draw from child i of the key, wherever they run. A scan runs `chunk` steps at a time,
-    which bounds the memory that `keep="trajectory"` takes on the device. An environment with a shadow has
-    every chunk replayed.
+    which bounds the memory that `keep="trajectory"` takes on the device. If the environment has a shadow,
+    every chunk is replayed.
 
-    `devices` share the environments: a number of them, a list or a mesh; all that JAX has if left out. Of
-    several processes each makes the same call, and gets the trajectory of its own environments.
+    `devices` share the environments: a number, a list or a mesh; all of JAX's devices by default. With
+    several processes, each makes the same call and gets the trajectory of its own environments.
 
-    Of a `pool` of boards or states, see `CoGridEnv.reset_fn`, every episode draws one to begin with.
+    From a `pool` of boards or states, see `CoGridEnv.reset_fn`, every episode draws one to start from.
 
     `checkpoint` names a folder: the rollout is saved there every `checkpoint_every` steps and at its end.
-    The same call goes on from the last save, on any devices, to the same result; one with another policy
-    or other params is refused.
+    The same call resumes from the last save, on any devices, with the same result; a different policy or
+    different params raise an error.
     """
     sizes = {"num_envs": num_envs, "num_steps": num_steps, "chunk": chunk}
     saving = {"checkpoint": checkpoint is not None, "checkpoint_every": checkpoint_every}
@@ -121,7 +121,7 @@ def rollout(
 
 
 def _check(env: CoGridEnv, policy: Any, keep: str, checkpoint: Any, numbers: dict[str, Any]) -> None:
-    """Refuse what cannot be played."""
+    """Raise an error for arguments that cannot be run."""
     if env.backend != "jax":
         raise ValueError(
             f"rollout runs JAX environments and this one runs on {env.backend}: make(..., backend='jax')."
@@ -132,13 +132,13 @@ def _check(env: CoGridEnv, policy: Any, keep: str, checkpoint: Any, numbers: dic
     if not is_choice(keep, KEEP):
         raise ValueError(f"keep={brief(keep)} is unknown: choose one of {', '.join(map(repr, KEEP))}.")
     if policy is not None and not callable(policy):
-        raise TypeError(f"policy={brief(policy)} is no function of parameters, observation and key.")
+        raise TypeError(f"policy={brief(policy)} is not a function of parameters, observation and key.")
     if checkpoint is not None and keep == "trajectory":
         raise ValueError("a checkpoint holds no trajectory: leave out checkpoint= or keep='trajectory'.")
 
 
 def _about(program: Program, words: Array, params: Any, pool: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """What a rollout and the checkpoint that it goes on from must have in common; what cannot be compared."""
+    """What must match between a rollout and the checkpoint that it resumes; and what cannot be compared."""
     policy: Any = program.policy
     code, values = digest_of(policy), digest_of_tree(params)
     about = {
@@ -156,19 +156,19 @@ def _about(program: Program, words: Array, params: Any, pool: Any) -> tuple[dict
 
 def _unknown(saves: Checkpoints, unknown: tuple[str, ...]) -> str:
     return (
-        f"{saves.folder} goes on with a policy or params that hold {', '.join(unknown)}, which cannot be "
-        "compared: make sure that they are those of the first call."
+        f"{saves.folder} is resumed with a policy or params that hold {', '.join(unknown)}, which cannot be "
+        "compared: make sure that they are the same as in the first call."
     )
 
 
 def _continued(
     program: Program, words: Array, pool: Any, saves: Checkpoints, num_steps: int
 ) -> tuple[Carry, int]:
-    """Where the last save stopped, or the beginning; and the steps until there."""
+    """The carry of the last save, or of the start; and its number of steps."""
     if not saves.steps:
         return program.begin(words, pool), 0
     if saves.steps > num_steps:
-        raise ValueError(f"num_steps={num_steps}, but {saves.folder} has played {saves.steps} already.")
+        raise ValueError(f"num_steps={num_steps}, but {saves.folder} has already played {saves.steps}.")
     saved = saves.load(program.shapes(words, pool, saves.rows))
     return program.place.fit(saved, saves.rows), saves.steps
 
@@ -180,10 +180,10 @@ class Program(NamedTuple):
     policy: Policy | None
     place: Placement
     begin: Callable[..., Carry]  # the words of a key, and a pool
-    run: Callable[..., tuple[Carry, dict[str, Array]]]  # carry (given away), params, length and pool
+    run: Callable[..., tuple[Carry, dict[str, Array]]]  # carry (donated), params, length and pool
 
     def everywhere(self, pool: Any) -> Any:
-        """What episodes are drawn from, whole on every device."""
+        """The pool, replicated on every device."""
         import jax
 
         return jax.device_put(pool, self.place.everywhere())
@@ -198,7 +198,7 @@ class Program(NamedTuple):
         shadow: Shadow | None,
         pool: Any,
     ) -> tuple[Carry, list[dict[str, Any]]]:
-        """A chunk at a time; what was to be kept of each, on the host."""
+        """Run chunk by chunk; returns what is kept of each, on the host."""
         import jax
 
         host, parts = self.place.host, []
@@ -207,7 +207,7 @@ class Program(NamedTuple):
         except (TypeError, ValueError, OverflowError):
             raise TypeError(f"params={brief(params)} are not a tree of arrays that JAX can hold.") from None
         for first in range(0, num_steps, chunk):
-            before = jax.tree.map(host, carry.state) if shadow else None  # the carry itself is given away
+            before = jax.tree.map(host, carry.state) if shadow else None  # the carry itself is donated
             began = perf_counter()
             carry, kept = self.run(carry, params, min(chunk, num_steps - first), pool)
             part = {name: host(value, axis=1) for name, value in kept.items()}
@@ -220,14 +220,14 @@ class Program(NamedTuple):
         return carry, parts
 
     def finish(self, carry: Carry, parts: list[dict[str, Any]]) -> Rollout:
-        """What the caller gets."""
+        """The result for the caller."""
         names = parts[0] if parts else {}
         whole = {name: np.concatenate([part[name] for part in parts]) for name in names} or None
         state, obs, _, sums = self.place.cut(carry)
         return Rollout(state, obs, sums, whole, self.place.mine())
 
     def shapes(self, words: Array, pool: Any, rows: int) -> Carry:
-        """A carry of so many environments, padding included, by shapes and places."""
+        """The shapes and shardings of a carry of this many environments, padding included."""
         import jax
 
         def shape(value: Any) -> Any:
@@ -240,7 +240,7 @@ class Program(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def compiled(rules: Rules, policy: Policy | None, place: Placement, keep: str) -> Program:
-    """The functions of a rollout, which JAX compiles when they are first called."""
+    """The functions of a rollout, which JAX compiles on the first call."""
     import jax
 
     act = random_policy(rules) if policy is None else policy
@@ -282,10 +282,10 @@ def compiled(rules: Rules, policy: Policy | None, place: Placement, keep: str) -
 
 
 def _unroll(policy: Policy | None, place: Placement) -> int:
-    """Steps in one pass of the compiled loop.
+    """Steps per iteration of the compiled loop.
 
-    A CPU gains nothing. A GPU copies what goes from pass to pass, and fuses what lies inside of one; a policy
-    takes so much longer to compile that two steps, which save most of the copies, are enough.
+    A CPU gains nothing. A GPU copies the carry between iterations, and fuses the steps within one; with a
+    policy, compilation takes so much longer that two steps, which save most of the copies, are enough.
     """
     if place.mesh.devices.flat[0].platform == "cpu":
         return 1

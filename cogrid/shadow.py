@@ -1,4 +1,4 @@
-"""Shadow validation: the other backend makes the same steps beside the chosen one, and all is compared."""
+"""Shadow validation: the other backend runs the same steps as the chosen one, and results are compared."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from cogrid.core.step import Functions, functions, step
 
 VARIABLE = "COGRID_SHADOW"
 OTHER = MappingProxyType({"numpy": "jax", "jax": "numpy"})
-#: Progress is told at these counts of comparisons and at every multiple of the last one.
+#: Progress is logged at these counts of comparisons and at every multiple of the last one.
 MARKS = (1_000, 10_000, 100_000)
 
 RESET = ("state", "obs")
 STEP = ("state", "obs", "rewards", "done", "infos")
 CHUNK = ("obs before it", "rewards", "done")
-PARTS = ("infos", "final obs")  # of a reset or step that is a comparison already
+PARTS = ("infos", "final obs")  # parts of a reset or step that already counts as a comparison
 
 log = logging.getLogger(__name__)
 
 
 def wanted(shadow: bool | None = None) -> bool:
-    """What the keyword says; where it says nothing, what the environment variable says."""
+    """The value of the keyword, or by default of the environment variable."""
     if shadow is not None:
         if not isinstance(shadow, bool):
             raise TypeError(f"shadow={brief(shadow)} is neither True nor False.")
@@ -44,23 +44,23 @@ def wanted(shadow: bool | None = None) -> bool:
     value = os.environ.get(VARIABLE, "")
     if value not in ("", "0", "1"):
         raise ValueError(
-            f"{VARIABLE}={value!r} is unknown: set it to 1 for a shadow, to 0 or nothing for none."
+            f"{VARIABLE}={value!r} is unknown: set it to 1 for a shadow, or to 0 or nothing for none."
         )
     return value == "1"
 
 
 @dataclasses.dataclass(frozen=True)
 class Mismatch:
-    """Where the two backends differed first."""
+    """The first difference between the two backends."""
 
-    steps: int  # that had been begun since the shadow was made
-    time: int | None  # the step of the episode; None between steps, at a reset or a state that was set
+    steps: int  # started since the shadow was made
+    time: int | None  # the step of the episode; None between steps, at a reset or set_state
     environment: int | None  # of a batch
     difference: Difference
     backends: tuple[str, str]
 
     def __str__(self) -> str:
-        """In one line, with both values."""
+        """One line, with both values."""
         field, place, ours, theirs = self.difference
         when = f"between steps {self.steps} and {self.steps + 1}"
         if self.time is not None:
@@ -76,39 +76,39 @@ class ShadowReport:
 
     backend: str
     shadow: str
-    comparisons: int  # of one environment each: a step, a reset or a set state, with all that it gave
+    comparisons: int  # of one environment each: a step, a reset or a set_state, with all its results
     mismatches: int  # those in which anything differed
     first: Mismatch | None
-    ratio: float | None  # time of the shadow's steps over the backend's own; None before it is known
+    ratio: float | None  # time of the shadow's steps relative to the backend's; None until known
 
     def __str__(self) -> str:
-        """All of it in one line."""
+        """The whole report in one line."""
         found = f"{self.comparisons:,} comparisons, {self.mismatches:,} mismatches"
         timing = "" if self.ratio is None else f", time {self.backend} : {self.shadow} = 1 : {self.ratio:.3g}"
         first = "" if self.first is None else f"; the first one in {self.first}"
-        return f"{self.backend} with {self.shadow} beside it: {found}{timing}{first}."
+        return f"{self.backend} shadowed by {self.shadow}: {found}{timing}{first}."
 
 
 class Shadow:
-    """Counts how often the backend and the other one agree: every field of all that they give, bit for bit.
+    """Counts how often the two backends agree: every field of all their results, bit for bit.
 
-    In `watched` functions the shadow has no state of its own. Each call gives it the state that the backend
-    itself began with, so that a fault is counted where it happens, and not again in all that follows from it.
+    In `watched` functions the shadow has no state of its own. Each call gives it the same state as the
+    backend, so that a fault is counted where it happens, and not again in everything that follows from it.
 
-    A mismatch warns once and is counted; training goes on with the backend's own values, which are handed
-    through as they are.
+    A mismatch warns once and is counted; training continues with the backend's own values, which are passed
+    through unchanged.
     """
 
     def __init__(self, spec: Spec, backend: str) -> None:
         self.main = compile_rules(spec, backend)
         try:
             self.other = compile_rules(spec, OTHER[backend])
-        except ValueError as error:  # the spec is fine, so it is JAX that is not there
+        except ValueError as error:  # the spec is fine, so JAX must be missing
             raise ValueError(f"the shadow of {backend} runs on {OTHER[backend]}: {error}") from None
         self._comparisons = self._mismatches = self._steps = 0
         self._first: Mismatch | None = None
         self._seconds = np.zeros(2)  # of the backend, of the shadow
-        self._warm = False  # a first step compiles, which says nothing about speed
+        self._warm = False  # the first step compiles, so its time is ignored
 
     @property
     def report(self) -> ShadowReport:
@@ -123,10 +123,10 @@ class Shadow:
             float(theirs / ours) if ours else None,
         )
 
-    # Functions of the engine, one call at a time
+    # Functions of the engine, call by call
 
     def watched(self, pure: Functions, infos: bool = False) -> Functions:
-        """The backend's functions with the shadow beside each of them."""
+        """The backend's functions, each compared with the shadow's."""
         return Functions(
             self.watch(pure.reset, lambda rules: functions(rules, infos).reset, RESET),
             self.watch(pure.step, lambda rules: functions(rules, infos).step, STEP),
@@ -140,7 +140,7 @@ class Shadow:
         build: Callable[[Rules], Callable[..., Any]],
         names: Names,
     ) -> Callable[..., Any]:
-        """The backend's function, with the one that `build` makes of the shadow's rules beside it.
+        """The backend's function, compared with the one that `build` makes from the shadow's rules.
 
         Arguments are states, keys or arrays; `names` are those of the results.
         """
@@ -150,7 +150,7 @@ class Shadow:
         def both(*arguments: Any, **starts: Any) -> Any:  # the board or the pool of a reset
             began = perf_counter()
             result = function(*arguments, **starts)
-            ours = named(self.main, names, result)  # on the host, so that nothing is left to be computed
+            ours = named(self.main, names, result)  # on the host, so that the computation has finished
             middle = perf_counter()
             given = {name: self._on_host(value) for name, value in starts.items()}
             theirs = named(self.other, names, beside(*self._carried(*arguments), **given))
@@ -165,13 +165,13 @@ class Shadow:
         return both
 
     def _carried(self, first: Any, *others: Any) -> tuple[Any, ...]:
-        """Arguments as the shadow takes them: a state and arrays, or dicts of them, or a key."""
+        """Arguments converted for the shadow: a state and arrays, or dicts of them, or a key."""
         if isinstance(first, EnvState):
             return carried(self.other, first), *map(self._on_host, others)
         return (self.other.backend.key(np.asarray(self.main.backend.words(first))),)
 
     def _on_host(self, value: Any) -> Any:
-        """An array, a dict of them, or a pool of states as the shadow takes them."""
+        """An array, a dict of arrays, or a pool of states, converted for the shadow."""
         if isinstance(value, EnvState):
             return carried(self.other, value)
         if isinstance(value, Mapping):
@@ -186,7 +186,7 @@ class Shadow:
         before: EnvState | None,
         good: np.ndarray[Any, Any] | None = None,
     ) -> np.ndarray[Any, Any]:
-        """(B,) the environments that differ, of the good ones; the first of all is kept in words."""
+        """(B,) the environments that differ, among the good ones; the first difference is kept as text."""
         wrong = differing(ours, theirs, batch)
         if good is not None:
             wrong &= good
@@ -211,14 +211,14 @@ class Shadow:
         seconds: float | None = None,
         pool: Any = None,
     ) -> None:
-        """Replay what the backend has recorded of T steps of B environments that reset themselves (`renew`).
+        """Replay what the backend recorded of T steps of B environments with automatic reset (`renew`).
 
-        `actions` (T, B, n); `obs` (T, B, n, …) what was seen before them; `rewards` (T, B, n) and `done`
-        (T, B) what followed; `first` and `last`, the states before and after all of it. A comparison is one
+        `actions` (T, B, n); `obs` (T, B, n, …) the observations before them; `rewards` (T, B, n) and `done`
+        (T, B) the results; `first` and `last`, the states before and after the chunk. A comparison is one
         step of one environment: these three, and in the last step the state too. The states between are not
         known, so an environment is left out for the rest of the chunk once it differs: what follows from a
-        fault is neither a comparison nor another mismatch. `seconds` is what the backend took for the chunk,
-        `pool` what its episodes were drawn from.
+        fault is neither a comparison nor another mismatch. `seconds` is the time that the backend took for
+        the chunk, `pool` what its episodes were drawn from.
         """
         actions, obs, rewards, done = (np.asarray(value) for value in (actions, obs, rewards, done))
         self._check_chunk(first, actions, obs, rewards, done, last)
@@ -249,15 +249,15 @@ class Shadow:
     ) -> None:
         for name, state in (("first", first), ("last", last)):
             if getattr(state, "rules", None) != self.main:
-                raise ValueError(f"{name} is no state of the environment that this shadow was made for.")
+                raise ValueError(f"{name} is not a state of the environment that this shadow was made for.")
         shape = (*actions.shape[:1], *np.shape(first.clock), self.main.n_agents)  # (T, B, n)
         if len(shape) != 3:
-            raise ValueError("a chunk is of a batch of environments, and its first state is of one alone.")
+            raise ValueError("a chunk needs a batch of environments, but its first state is a single one.")
         for name, value in (("actions", actions), ("obs", obs), ("rewards", rewards), ("done", done)):
             if value.shape[:3] != shape[: 2 if name == "done" else 3]:
                 raise ValueError(
                     f"{name} has shape {value.shape}, but a chunk of {shape[0]} steps in {shape[1]} "
-                    f"environments of {shape[2]} agents begins with {shape[: 2 if name == 'done' else 3]}."
+                    f"environments of {shape[2]} agents starts with {shape[: 2 if name == 'done' else 3]}."
                 )
 
     # Counting
@@ -278,7 +278,7 @@ class Shadow:
 
 
 def show_progress() -> None:
-    """Let progress be seen on stderr: for commands, since a library is silent."""
+    """Log progress to stderr: for commands, since a library is silent."""
     log.addHandler(logging.StreamHandler())
     log.setLevel(logging.INFO)
 

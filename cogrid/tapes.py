@@ -1,4 +1,4 @@
-"""Tapes: the actions of many episodes, which score the same wherever they are played again; needs no JAX."""
+"""Tapes: the actions of many episodes, which score the same wherever they are replayed; needs no JAX."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_BYTES = 2**28  # of the arrays that are read
 
 
 class Tapes(NamedTuple):
-    """Episodes of several players with themselves; episode i of each begins with seed i."""
+    """Self-play episodes of several players; episode i of each starts with seed i."""
 
     id: str
     actions: Array  # (players, episodes, T, n) uint8
@@ -27,9 +27,9 @@ class Tapes(NamedTuple):
     options: dict[str, Any] = {}  # noqa: RUF012 (never changed): those of the environment that are not its own
 
     def replay(self, backend: str = "numpy") -> Array:
-        """(players, episodes) the points when all is played again, in one batch."""
+        """(players, episodes) the points when everything is replayed, in one batch."""
         changes = {**self.options, "observation": "none", "shaping": 0.0}
-        spec = spec_of(self.id, changes)  # what a file names is never imported
+        spec = spec_of(self.id, changes)  # a file can never cause an import
         env = CoGridEnv(spec, backend, shadow=False)
         players, episodes, steps, n = self.actions.shape
         starts = np.tile(np.stack([rng.key(seed) for seed in range(episodes)]), (players, 1))
@@ -42,7 +42,7 @@ class Tapes(NamedTuple):
 
 
 def save(path: Path, tapes: Tapes) -> None:
-    """Write the file, whole or not at all."""
+    """Write the file atomically."""
     arrays: dict[str, Any] = {
         "actions": tapes.actions.astype(np.uint8),
         "points": tapes.points.astype(np.float32),
@@ -53,7 +53,7 @@ def save(path: Path, tapes: Tapes) -> None:
 
 
 def load(path: Path) -> Tapes:
-    """Read what `save` wrote; anything else is a ValueError of one sentence."""
+    """Read what `save` wrote; raises a ValueError of one sentence for anything else."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             if sum(info.file_size for info in file.zip.infolist()) > MAX_BYTES:

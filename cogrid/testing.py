@@ -1,4 +1,4 @@
-"""The conformance check: what every environment promises, for the built-in ones and for your own."""
+"""The conformance check: what every environment must guarantee, built-in or your own."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from cogrid.exercise import Exercise, exercise
 def check_env(
     spec: Spec | str, backends: Sequence[str] | None = None, *, steps: int = 60, seed: int = 0
 ) -> Checked:
-    """Play random episodes of a spec and raise an AssertionError at the first broken promise.
+    """Play random episodes of a spec and raise an AssertionError at the first broken guarantee.
 
-    Instead of a spec it takes any name that `cogrid.make` does.
+    Instead of a spec, it takes any name that `cogrid.make` does.
 
     Checked on every installed backend (or those named): shapes and spaces, the PettingZoo adapter, equal bits
-    for equal seeds, a batch equal to its environments alone, backends equal to each other, silence after the
-    end, actions out of range, snapshots, rules that depend on their arguments alone, draws that are as likely
-    as they should be. Returns how often each verb occurred in these episodes, and what else was exercised.
+    for equal seeds, a batch equal to its environments run alone, backends equal to each other, no rewards
+    after the end, out-of-range actions, snapshots, rules that depend on their arguments alone, and draws that
+    match their odds. Returns how often each verb occurred in these episodes, and what else was exercised.
     """
     if isinstance(spec, str):
         spec = spec_of(find(spec), {})
@@ -57,10 +57,10 @@ def check_env(
 
 
 class Checked(dict[str, int]):
-    """How often each verb occurred; beside it, what came into play of the hooks that the game writes.
+    """How often each verb occurred, and which of the game's hooks were used.
 
-    `hooks` says how often each did (0: never tried), `draws` how often each value of a `Chance` was drawn.
-    Printed, it is a table of all of these.
+    `hooks` says how often each was (0: never tried), `draws` how often each value of a `Chance` was drawn.
+    Printing it shows a table of all of these.
     """
 
     def __init__(self, verbs: dict[str, int], exercised: Exercise) -> None:
@@ -75,18 +75,18 @@ class Checked(dict[str, int]):
 
 
 def state_fields(state: EnvState) -> dict[str, np.ndarray[Any, Any]]:
-    """All that a state tells, as NumPy arrays; the key by its two words."""
+    """The whole state as NumPy arrays, the key as its two words."""
     return state.plain()
 
 
 def _info_fields(infos: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
-    """All that the infos of a step tell, as NumPy arrays; the reward terms beside the others."""
+    """The infos of a step as flat NumPy arrays, including the reward terms."""
     terms = {f"reward {name}": points for name, points in infos["rewards"].items()}
     return {name: np.asarray(value) for name, value in (infos | terms).items() if name != "rewards"}
 
 
 def _check_rules(spec: Spec) -> None:
-    """Ask the game again: it must answer alike each time, and read neither a clock nor a random module."""
+    """Call the hooks again: they must return the same each time, and use neither clock nor random module."""
     game, known = spec.game, _answers(spec.symbols)
     before = sys.getprofile()
     for _ in range(3):
@@ -103,7 +103,7 @@ def _check_rules(spec: Spec) -> None:
 
 
 def _answers(symbols: Symbols) -> dict[str, Any]:
-    """All that the game has answered, by hook; the outcomes by the verbs of one agent and a thing."""
+    """Everything that the game has returned, by hook."""
     ticks = "tick" if symbols.game.near() is None else "tick_near"
     return {
         ticks: (symbols.ticks.values, [bound.tolist() for bound in symbols.ticks.bounds]),
@@ -127,7 +127,9 @@ class _Watch:
         classes = type(game).__mro__[: type(game).__mro__.index(Game) + 1]
         named = [(name, f) for one in classes for name, f in vars(one).items() if isinstance(f, FunctionType)]
         hooks = ((name, f) for name, f in named if hasattr(Game, name) and not name.startswith("_"))
-        self.hooks = {function.__code__: name for name, function in hooks}  # a lambda has no name of its own
+        self.hooks = {
+            function.__code__: name for name, function in hooks
+        }  # by code, since a lambda has no name
 
     def __call__(self, frame: FrameType, event: str, called: Any) -> None:
         if event != "c_call":
@@ -172,7 +174,7 @@ def _check_adapter(env: CoGridEnv, seed: int) -> None:
 
 
 def _check_functions(env: CoGridEnv, steps: int, seed: int) -> list[tuple[Any, ...]]:
-    """Play a batch, and its first and last environment alone; returns all that was seen."""
+    """Play a batch, and its first and last environment alone; returns all results of the batch."""
     batch, n = 4, env.spec.num_agents
     keys = rng.split(rng.key(seed), batch)
     compiled = env.rules.backend.compiled
@@ -208,7 +210,7 @@ def _check_functions(env: CoGridEnv, steps: int, seed: int) -> list[tuple[Any, .
             )
             np.testing.assert_array_equal(np.asarray(single[1]), tape[-1][1][i])
             np.testing.assert_array_equal(np.asarray(single[2]), tape[-1][2][i])
-        if np.asarray(done).any():  # the next episodes of these
+        if np.asarray(done).any():  # start their next episodes
             renewed = compiled(env.renew_fn)
             state, obs = renewed(state, obs, done)
             tape.append((state_fields(state), np.asarray(obs)))
@@ -217,9 +219,9 @@ def _check_functions(env: CoGridEnv, steps: int, seed: int) -> list[tuple[Any, .
 
 
 def _check_counts(env: CoGridEnv, tape: list[tuple[Any, ...]]) -> None:
-    """The counts tell what the events tell, until the end."""
+    """Check that the counts match the events, until the end."""
     for (before, *_), (*rest, infos) in itertools.pairwise(tape):
-        if len(rest) == 1:  # the beginning of other episodes
+        if len(rest) == 1:  # the start of further episodes
             continue
         counts = dict(zip(env.counters, np.moveaxis(infos["counts"], -1, 0), strict=True))  # (B, n) each
         for code, verb in enumerate(env.verbs):
@@ -250,7 +252,7 @@ def _check_snapshot(env: CoGridEnv, seed: int) -> None:
 
 
 def _check_boards(env: CoGridEnv, seed: int) -> None:
-    """Boards that the game draws are whole; a state can be begun with again, and so can a board."""
+    """Check that generated boards are valid, and that episodes can start from pools of states and boards."""
     keys, compiled = rng.split(rng.key(seed), 64), env.rules.backend.compiled
     reset = compiled(env.reset_fn)
     state, _ = reset(keys)

@@ -29,10 +29,10 @@ from cogrid.guard import Guard, alone
 from cogrid.render.picture import RENDER_FPS, TILE, checked_tile, picture
 from cogrid.shadow import Shadow, ShadowReport, wanted
 
-#: What `autoreset=` can be, and Gymnasium's name for it.
+#: The values of `autoreset=`, and Gymnasium's names for them.
 AUTORESETS = MappingProxyType({"same-step": AutoresetMode.SAME_STEP, "next-step": AutoresetMode.NEXT_STEP})
 RENDER_MODES = ("rgb_array",)
-#: What `_stepper` gives.
+#: What `_stepper` returns.
 RESULTS = (
     *("state", "totals", "obs", ("final state", "final totals")),
     *("rewards", "terminated", "truncated", "infos"),
@@ -40,12 +40,12 @@ RESULTS = (
 
 
 class VectorEnv:
-    """`num_envs` environments in one call; arrays are NumPy's, or JAX's and stay on their device.
+    """`num_envs` environments in one call; arrays are NumPy's, or JAX's that stay on their device.
 
-    With `shadow=True`, or `COGRID_SHADOW=1` where nothing is said here, the other backend is beside every
-    reset and step, and all of it is compared: see `shadow`.
+    With `shadow=True`, or `COGRID_SHADOW=1` if `shadow` is not given, the other backend runs every reset and
+    step too, and all results are compared: see `shadow`.
 
-    Of a `pool` of boards or states, see `CoGridEnv.reset_fn`, every episode draws one to begin with.
+    From a `pool` of boards or states, see `CoGridEnv.reset_fn`, every episode draws one to start from.
     """
 
     def __init__(
@@ -104,12 +104,12 @@ class VectorEnv:
             self._begin, _, _, self._report = self._shadow.watched(plain, infos)
             self._see = self._shadow.watch(self._see, lambda rules: functions(rules).observe, "final obs")
         self._state: EnvState | None = None
-        #: Of the running episodes: returns (B, n), counts (B, n, counters).
+        #: Totals of the running episodes: returns (B, n), counts (B, n, counters).
         self._totals: dict[str, Array] = {}
 
     @functools.cached_property
     def single_observation_space(self) -> gymnasium.spaces.Box:
-        """What the agents of one environment see, (n, …)."""
+        """The observations of one environment, (n, …)."""
         see = observer(self.rules)
         shape = (self.spec.num_agents, *see.shape)
         return gymnasium.spaces.Box(see.dtype.type(see.low), see.dtype.type(see.high), shape, see.dtype.type)
@@ -136,12 +136,12 @@ class VectorEnv:
 
     @property
     def step_timing(self) -> dict[str, int] | None:
-        """Nanoseconds of each phase of the last `step`, as an environment of `make` tells them."""
+        """Nanoseconds of each phase of the last `step`, as for an environment of `make`."""
         return profiling.read(self._timing_asked, self._timing)
 
     @property
     def shadow(self) -> ShadowReport | None:
-        """How often both backends agreed so far; None without a shadow."""
+        """How often both backends have agreed so far; None without a shadow."""
         return None if self._shadow is None else self._shadow.report
 
     @property
@@ -152,12 +152,12 @@ class VectorEnv:
         return self._state
 
     def observe(self, state: EnvState) -> Array:
-        """(B, n, …) what every agent sees of a batch of states; pure."""
+        """(B, n, …) the observations of all agents in a batch of states; pure."""
         return functions(self.rules, self._infos).observe(state)
 
     @property
     def _drawn_from(self) -> tuple[Any, ...]:
-        """The further argument of a step that draws from a pool."""
+        """The extra argument of a step that draws from a pool."""
         return () if self._pool is None else (self._pool,)
 
     def replace(self, state: EnvState, **changes: Any) -> EnvState:
@@ -168,13 +168,13 @@ class VectorEnv:
     def set_state(self, state: EnvState) -> None:
         """Continue from a batch of states (see `replace`), for curricula and annealing.
 
-        Episodes go on, so their returns and counts so far are kept.
+        Episodes continue, so their returns and counts so far are kept.
         """
         if self._state is None:
             raise ValueError("set_state before reset: call reset() first.")
         if state.rules is not self.rules or state.time.shape != (self.num_envs,):
             raise ValueError(
-                f"set_state takes {self.num_envs} states of this very environment: "
+                f"set_state takes {self.num_envs} states of this environment: "
                 "change its env_state with replace()."
             )
         self._state = state
@@ -183,10 +183,10 @@ class VectorEnv:
     def reset(
         self, seed: int | Sequence[int] | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin all episodes: environment i has seed + i, or its own seed of a list.
+        """Start all episodes; environment i gets seed + i, or entry i of a list.
 
-        `options` may hold "board", one for all or one for each, for these episodes, or a "pool", which takes
-        the place of the former one; both may be ASCII text.
+        `options` may hold a "board" for these episodes, one for all or one for each, or a "pool", which
+        replaces the previous one; both may be ASCII text.
         """
         if seed is None:
             if self._state is None:
@@ -195,7 +195,7 @@ class VectorEnv:
                 keys = self._state.rng_key
         if seed is not None:
             if isinstance(seed, Sequence) or np.ndim(seed):
-                seeds = list(seed)  # type: ignore[arg-type]  # np.ndim has told that it is an array
+                seeds = list(seed)  # type: ignore[arg-type]  # np.ndim showed that it is an array
             else:
                 seeds = [rng.seed(seed) + i for i in range(self.num_envs)]
             if len(seeds) != self.num_envs:
@@ -233,18 +233,18 @@ class VectorEnv:
         over = np.asarray(terminated | truncated)
         if over.any():
             last, totals = final
-            infos |= {"episode": self._told(totals, last.time), "_episode": over}
+            infos |= {"episode": self._episode_infos(totals, last.time), "_episode": over}
             if self.autoreset == "same-step":
                 infos |= {"final_obs": self._see(last), "_final_obs": over}
         return obs, rewards, terminated, truncated, infos
 
-    def _told(self, totals: dict[str, Array], length: Array) -> dict[str, Any]:
-        """What episodes came to: returns (B, n), lengths (B,), and with infos the counts (B, n) by name."""
-        totals = {name: total.copy() for name, total in totals.items()}  # the caller's own to write into
-        told: dict[str, Any] = {"r": totals["r"], "l": length}
+    def _episode_infos(self, totals: dict[str, Array], length: Array) -> dict[str, Any]:
+        """Totals of episodes: returns (B, n), lengths (B,), and with infos the counts (B, n) by name."""
+        totals = {name: total.copy() for name, total in totals.items()}  # a copy that the caller may write to
+        episode: dict[str, Any] = {"r": totals["r"], "l": length}
         if self._infos:
-            told["counts"] = {name: totals["counts"][..., k] for k, name in enumerate(self.counters)}
-        return told
+            episode["counts"] = {name: totals["counts"][..., k] for k, name in enumerate(self.counters)}
+        return episode
 
     def _check_range(self, actions: Array) -> None:
         bad = (actions < 0) | (actions >= self.rules.n_actions)
@@ -262,10 +262,10 @@ class VectorEnv:
         return tuple(picture(self.rules, self.env_state, self.tile_size, np.asarray(self._totals["r"])))
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Nothing to close."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles carry the spec and the episodes; compiled functions are found again."""
+        """Copies and pickles contain the spec and the episodes; compiled functions are looked up again."""
         options = {
             "autoreset": self.autoreset,
             "render_mode": self.render_mode,
@@ -299,8 +299,8 @@ def _revive(
 
 @functools.lru_cache(maxsize=256)
 def _stepper(rules: Rules, autoreset: str, infos: bool, step: profiling.Step = step) -> Callable[..., Any]:
-    """State, totals and actions -> the first two, and all that a step reports; pure."""
-    next_report = functions(rules, infos).report  # what is possible in the renewed state
+    """State, totals and actions -> state, totals and all results of a step; pure."""
+    next_report = functions(rules, infos).report  # the action mask of the reset state
 
     def same_step(
         state: EnvState, totals: dict[str, Array], actions: Array, pool: Any = None
@@ -341,7 +341,7 @@ def _stepper(rules: Rules, autoreset: str, infos: bool, step: profiling.Step = s
 
 
 def _paid(rules: Rules, before: EnvState, rewards: Array) -> Array:
-    """(B, n) the rewards, 0 for agents that had ended before the step: PettingZoo's drop out by then."""
+    """(B, n) the rewards, 0 for agents that had ended before the step, which PettingZoo drops."""
     return rewards if before.ended is None else rules.xp.where(before.ended, np.float32(0), rewards)
 
 
@@ -359,6 +359,6 @@ def _cleared(rules: Rules, over: Array, totals: dict[str, Array]) -> dict[str, A
 
 
 def _ends(rules: Rules, state: EnvState, done: Array) -> tuple[Array, Array]:
-    """(B,), (B,): ended by the game for all agents, and ended by the clock."""
+    """(B,), (B,): terminated for all agents, and truncated."""
     terminated = rules.xp.zeros_like(done) if state.ended is None else state.ended.all(axis=-1)
     return terminated, done & ~terminated

@@ -15,7 +15,7 @@ from tests.support import HAS_JAX
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"address": "here"}, "with an address num_processes= is needed too"),
+        ({"address": "here"}, "num_processes= is missing"),
         ({"address": "here", "num_processes": 2, "process_id": 0}, "address='here' is not of the form"),
         ({"address": "here:1", "num_processes": 2, "process_id": 2}, "process_id=2 must be below"),
         ({"address": "here:1", "num_processes": 2, "process_id": -1}, "process_id=-1 must be a whole number"),

@@ -104,7 +104,7 @@ def test_replays_of_a_world_of_your_own(monkeypatch, tmp_path, capsys) -> None:
     env.replay().save(file)
     del registry._SPECS[str(own)]
     assert main(["render", file, "--out", png]) == 2
-    assert "render and play open its replays with --world" in capsys.readouterr().err
+    assert "render and play open replays of them with --world" in capsys.readouterr().err
     served = []
 
     async def run(server, ready) -> None:

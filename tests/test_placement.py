@@ -60,5 +60,5 @@ if HAS_JAX:
             place(devices, 4)
 
     def test_a_device_twice() -> None:
-        with pytest.raises(ValueError, match="names one of them twice"):
+        with pytest.raises(ValueError, match="names a device twice"):
             place(jax.devices()[:1] * 2, 4)

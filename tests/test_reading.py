@@ -91,8 +91,8 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("NaN", "NaN is no number"),
-        ("[1, -Infinity]", "-Infinity is no number"),
+        ("NaN", "NaN is not a JSON number"),
+        ("[1, -Infinity]", "-Infinity is not a JSON number"),
         ("1e999", "1e999 is too large"),
         ("[" * 100_000, "nested more than"),
         ("[" * 500 + "]" * 500, "nested more than"),
@@ -107,7 +107,9 @@ def test_json_beyond_the_standard_is_refused(text: str, why: str) -> None:
         strict_json(text)
     for field in ("metadata", "start", "version", "overrides"):
         where = text if field == "version" else f'{{"score": {text}}}'
-        with pytest.raises(ValueError, match=r"^file\.json is no replay, or a damaged one: .*\.$") as caught:
+        with pytest.raises(
+            ValueError, match=r"^file\.json is not a replay, or it is damaged: .*\.$"
+        ) as caught:
             Replay.parse(damaged(field, where), "file.json")
         assert why in str(caught.value)
         assert len(str(caught.value)) < 300

@@ -135,7 +135,7 @@ def test_agents_that_end_before_the_others(backend) -> None:
     for name in BACKENDS:
         replay.verify(name, env=env)
     assert replay == record(env, replay.actions, 0)
-    with pytest.raises(ValueError, match="without an id: give its environment by env="):
+    with pytest.raises(ValueError, match="without an id: give its environment with env="):
         replay.verify()
 
 
@@ -285,13 +285,13 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": "other"}, "is no replay"),
+        ({"format": "other"}, "is not a replay"),
         ({"version": 2}, "has version 2, but this cogrid reads version 1"),
         ({"tape": None}, "tape is None"),
-        ({"tape": "0123"}, "not one digit for each agent of 5 steps"),
-        ({"tape": "012345678-"}, "not one digit for each agent of 5 steps"),
-        ({"digests": "abc"}, "not one digit for each agent"),
-        ({"start": {}}, "start is no snapshot"),
+        ({"tape": "0123"}, "not have one digit per agent for 5 steps"),
+        ({"tape": "012345678-"}, "not have one digit per agent for 5 steps"),
+        ({"digests": "abc"}, "not have one digit per agent"),
+        ({"start": {}}, "start is not a snapshot"),
         ({"made_by": "0.1\n"}, "made_by is"),
         ({"made_by": "1" * 100}, "made_by is"),
         ({"more": 1}, "its fields are not id, overrides"),
@@ -320,7 +320,7 @@ FOREIGN = {
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_foreign_files(name, kind, tmp_path) -> None:
     (tmp_path / name).write_bytes(FOREIGN[kind])
-    with pytest.raises(ValueError, match="is no replay"):
+    with pytest.raises(ValueError, match="is not a replay"):
         Replay.load(tmp_path / name)
 
 
@@ -360,7 +360,7 @@ def test_another_start_or_seed_is_told() -> None:
     with pytest.raises(Mismatch, match="differs at its start"):
         dataclasses.replace(replay, start=moved).verify()
     random = record(shared(ARENA, "numpy"), np.zeros((2, 4), int), 3)
-    with pytest.raises(Mismatch, match="does not begin as seed 4 does on numpy"):
+    with pytest.raises(Mismatch, match="does not start as seed 4 does on numpy"):
         dataclasses.replace(random, seed=4).verify()
     with pytest.raises(ValueError, match="of another spec"):
         replay.verify(env=shared(ROOM, "numpy"))
@@ -431,7 +431,7 @@ def test_digests_that_are_cut_off() -> None:
     content = json.loads(room_replay(1).text())
     content["digests"] = content["digests"][: 3 * WIDTH // 2]
     content["tape"] = content["tape"][:1]
-    with pytest.raises(ValueError, match="not one digit for each agent"):
+    with pytest.raises(ValueError, match="not have one digit per agent"):
         Replay.parse(json.dumps(content))
 
 
@@ -450,7 +450,7 @@ def test_a_folder_of_replays(tmp_path) -> None:
     (tmp_path / "c.replay.json").write_text("{}")
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "d.replay.json")  # nobody writes into it
-    with pytest.warns(UserWarning, match=r"left out: .*c.replay.json is no replay"):
+    with pytest.warns(UserWarning, match=r"skipped: .*c.replay.json is not a replay"):
         assert list(load_folder(tmp_path)) == found
-    with pytest.raises(ValueError, match="is no folder"):
+    with pytest.raises(ValueError, match="is not a folder"):
         next(load_folder(tmp_path / "none"))

@@ -232,7 +232,7 @@ if HAS_JAX:
         assert shadow.report.comparisons == 0
 
     def test_a_chunk_of_another_environment_is_refused() -> None:
-        with pytest.raises(ValueError, match="first is no state of the environment"):
+        with pytest.raises(ValueError, match="first is not a state of the environment"):
             Shadow(SPEC.override(max_steps=7), "jax").chunk(**recorded("jax"))
 
     def test_progress_is_logged(caplog) -> None:

@@ -408,7 +408,7 @@ def test_a_state_that_is_set_is_played_on(backend) -> None:
     with pytest.raises(ValueError, match="set_state before reset"):
         other.set_state(vec.env_state)
     other.reset(seed=0)
-    with pytest.raises(ValueError, match="set_state takes 2 states of this very environment"):
+    with pytest.raises(ValueError, match="set_state takes 2 states of this environment"):
         other.set_state(vec.env_state)
 
 

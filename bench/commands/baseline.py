@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     accept = command("accept", _accept, "put the rows of result files into the committed baselines")
     accept.add_argument("files", type=Path, nargs="+", metavar="FILE", help="result files")
     accept.add_argument("--reason", required=True, help="why these numbers are right; kept in the file")
-    accept.add_argument("--allow-dirty", action="store_true", help="also from a checkout with changes")
+    accept.add_argument(
+        "--allow-dirty", action="store_true", help="accept results from a checkout with changes"
+    )
     command("check", _check, "whether every committed baseline is valid and up to date")
 
 
@@ -53,7 +55,7 @@ def _show(options: argparse.Namespace) -> int:
 def _accept(options: argparse.Namespace) -> int:
     accepted = baselines.accept(options.files, options.reason, options.allow_dirty)
     for why in accepted.left_out:
-        print(f"bench: left out: {why}", file=sys.stderr)
+        print(f"bench: skipped: {why}", file=sys.stderr)
     for path in accepted.written:
         print(short(path))
     return Code.FINE

@@ -1,4 +1,4 @@
-"""Print the history of a folder of results, a column for each run."""
+"""Print the history of a folder of results, with one column per run."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Count what a step takes, without timing it, and compare with the committed counters.
 
-JAX's programs are compiled, a NumPy step is made twice. Counters have no noise, so a busy machine is fine.
-One that grew exits 20.
+JAX's programs are compiled, a NumPy step is run twice. Counters have no noise, so a busy machine is fine.
+Exits with 20 if a counter grew.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     found = selected(options, suites.full if options.full else suites.quick)
     chosen = [case for case in found if case.measure in counting.MEASURES]
     if not chosen:
-        raise UsageError("none of these cases has counters: those of speed and of training have.")
+        raise UsageError("none of these cases has counters: only cases of speed and of training do.")
     options.output = options.output or results.path_of("counters")
     path, result = new_result("counters", chosen, Plan(), options)
     with Progress() as progress, runner.OneProcess({}, WORKER) as worker:

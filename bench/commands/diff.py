@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     *before, path = options.files
     if len(before) > 1:
-        raise UsageError(f"a diff takes one or two files, and here are {len(options.files)}.")
+        raise UsageError(f"a diff takes one or two files, not {len(options.files)}.")
     head = results.load(path)
     found = findings.judge(head, baselines.committed(before or None), whole=bool(before))
     print(diff.text(found, options.format))

@@ -1,6 +1,6 @@
 """Compile for NVIDIA GPUs without one, and compare kernels and bytes with the baselines.
 
-Speeds are modelled from what was counted; with --measure the same programs are run too, on a GPU.
+Speeds are modelled from the counters; with --measure, the same programs are also run on a GPU.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _device() -> str:
-    """The model's name of the GPU that JAX has here."""
+    """The model's name for JAX's GPU here."""
     system = machine.system()
     if system.platform != MEASURED_ON:
         raise NoDevice(f"--measure needs a GPU, and JAX's platform here is {system.platform}.")

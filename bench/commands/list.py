@@ -1,4 +1,4 @@
-"""Print the names of a suite's cases; takes the selection options of run."""
+"""Print the names of a suite's cases; takes the same selection options as run."""
 
 from __future__ import annotations
 

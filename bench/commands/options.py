@@ -1,4 +1,4 @@
-"""Options that several commands share, and the cases that they ask for."""
+"""Options that several commands share, and the cases that they select."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cogrid.envs.registry import adopt, is_own
 from cogrid.reading import setting
 from cogrid.shadow import VARIABLE as SHADOW
 
-LARGEST = 2**63 - 1  # what a result file holds
+LARGEST = 2**63 - 1  # that a result file can store
 
 
 def at_least(least: int) -> Callable[[str], int]:
@@ -37,7 +37,7 @@ def at_least(least: int) -> Callable[[str], int]:
             found = Decimal(text)
             if found == found.to_integral_value() and least <= found <= LARGEST:
                 return int(found)
-        except ArithmeticError:  # no number, or none that can be compared
+        except ArithmeticError:  # not a number, or not comparable
             pass
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
 
@@ -52,7 +52,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     add_layout(parser)
     parser.add_argument("--backend", choices=("numpy", "jax"))
     sizes: dict[str, Any] = {"type": at_least(1), "action": "append", "metavar": "N", "default": []}
-    parser.add_argument("--batch", **sizes, help="environments of the batched cases; repeatable")
+    parser.add_argument("--batch", **sizes, help="batch size of the batched cases; repeatable")
     parser.add_argument("--chunk", **sizes, help="only scans, of this many steps; repeatable")
     add_overrides(parser)
 
@@ -63,8 +63,8 @@ def add_layout(parser: argparse.ArgumentParser) -> None:
 
 
 def add_overrides(parser: argparse.ArgumentParser) -> None:
-    """What changes the environments themselves."""
-    parser.add_argument("--observation", choices=OBSERVATIONS, help="of all environments")
+    """Options that change the environments themselves."""
+    parser.add_argument("--observation", choices=OBSERVATIONS, help="observation of all environments")
     text = "any option of the environments: cook_time=5, observation=lossless; repeatable"
     parser.add_argument("--set", type=setting, action="append", metavar="NAME=VALUE", default=[], help=text)
     toy, arena = suites.TOY, parser.add_argument_group("the toy arena")
@@ -76,11 +76,11 @@ def add_overrides(parser: argparse.ArgumentParser) -> None:
 def add_sampling(parser: argparse.ArgumentParser) -> None:
     plan, default = Plan(), "default: %(default)s"
     group = parser.add_argument_group(
-        "sampling, in steps of one environment (by default what fills the time)"
+        "sampling, in steps of one environment (default: enough to fill the time)"
     )
     group.add_argument("--rounds", type=at_least(1), default=plan.samples, help=f"samples; {default}")
     group.add_argument(
-        "--iterations", type=at_least(0), default=plan.iterations, help="of a sample, at least"
+        "--iterations", type=at_least(0), default=plan.iterations, help="at least this many per sample"
     )
     group.add_argument(
         "--warmup", type=at_least(0), default=plan.warmup_iterations, help="before the samples"
@@ -96,7 +96,7 @@ def arena_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def overrides_of(options: argparse.Namespace) -> dict[str, Any]:
-    """What --observation and --set ask for."""
+    """The overrides of --observation and --set."""
     seen = {"observation": options.observation} if options.observation else {}
     return {**seen, **dict(options.set)}
 
@@ -108,7 +108,7 @@ def add_file(parser: argparse.ArgumentParser) -> None:
 
 
 def add_strict(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--strict", action="store_true", help="exit 21 or 23 for what is in doubt")
+    parser.add_argument("--strict", action="store_true", help="exit with 21 or 23 for doubtful rows")
 
 
 def new_result(
@@ -121,7 +121,7 @@ def new_result(
     refuse_existing(options.output)
     if not re.fullmatch(r"[\w.-]*", options.tag):
         raise UsageError(
-            f"--tag {options.tag!r} becomes a part of a file's name: use letters, digits, - and _."
+            f"--tag {options.tag!r} becomes part of a file's name: use letters, digits, - and _."
         )
     configuration = Configuration.of(suite, plan, chosen, against)
     result = results.new(configuration, options.tag, options.description)
@@ -130,7 +130,7 @@ def new_result(
 
 def refuse_existing(path: Path | None) -> None:
     if path and path.exists():
-        raise UsageError(f"{path} exists already: choose another name.")
+        raise UsageError(f"{path} already exists: choose another name.")
 
 
 def short(path: Path) -> str:
@@ -152,7 +152,7 @@ def selected(options: argparse.Namespace, suite: suites.Suite) -> list[Case]:
         chosen = suites.checked(trainable(chosen) if options.backend else installed(chosen))
     refuse_unused_arena(options, chosen)
     if not chosen:
-        raise UsageError("no case fits what was asked for: `python -m bench list --full` shows their names.")
+        raise UsageError("no case matches these options: `python -m bench list --full` shows their names.")
     return chosen
 
 
@@ -165,14 +165,14 @@ def _refuse_unknown(options: argparse.Namespace) -> None:
     known = cogrid.registered()
     for name in options.layout or ():
         if not is_own(name) and not any(name.lower() in id.lower() for id in known):
-            raise UsageError(f"--layout {name!r} is in no id: `python -m cogrid list` shows them.")
+            raise UsageError(f"--layout {name!r} matches no id: `python -m cogrid list` shows them.")
     if options.backend == "jax" and version_of("jax") is None:
         raise UsageError("--backend jax needs JAX, which is not installed: run pip install '.[jax]' here.")
 
 
 @contextlib.contextmanager
 def cogrid_errors() -> Iterator[None]:
-    """What cogrid refuses in here was asked for by the person at the keyboard."""
+    """Turn cogrid's errors in this block into usage errors: the user caused them."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -180,7 +180,7 @@ def cogrid_errors() -> Iterator[None]:
 
 
 def installed(chosen: Sequence[Case]) -> list[Case]:
-    """Without JAX, the NumPy cases."""
+    """All cases, or without JAX only the NumPy cases."""
     if version_of("jax") is not None:
         return trainable(chosen)
     print("bench: JAX is not installed, so only NumPy is measured: pip install '.[jax]'.", file=sys.stderr)
@@ -188,16 +188,16 @@ def installed(chosen: Sequence[Case]) -> list[Case]:
 
 
 def trainable(chosen: Sequence[Case]) -> list[Case]:
-    """Without the learner's libraries, the other cases."""
+    """All cases, or without the learner's libraries only those that do not train."""
     missing, kept = training.missing(), [case for case in chosen if case.measure != "train"]
     if not missing or len(kept) == len(chosen):
         return list(chosen)
     names = " and ".join(missing)
-    print(f"bench: without {names} training is left out: pip install '.[train]'.", file=sys.stderr)
+    print(f"bench: without {names} training is skipped: pip install '.[train]'.", file=sys.stderr)
     return kept
 
 
 def refuse_shadow(command: str) -> None:
-    """Where the environments themselves are timed in other processes."""
+    """Raise an error for a shadow in commands that time the environments in other processes."""
     if os.environ.get(SHADOW, "0") not in ("", "0"):
         raise UsageError(f"{command} compares speeds, and a shadow would be timed with them: unset {SHADOW}.")

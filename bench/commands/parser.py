@@ -1,8 +1,8 @@
-"""The parser: the commands in groups, each module of this folder one of them.
+"""The parser: commands in groups, one per module of this folder.
 
 A command is a module whose docstring is its description, with an EXAMPLE, `add_arguments(parser)` and
-`run(options)`, which returns the exit code, or nothing where it is 0. Only the command that was asked for is
-imported: all of them together take seconds.
+`run(options)`, which returns the exit code, or None for 0. Only the requested command is imported: all of
+them together take seconds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def parse(arguments: list[str] | None) -> tuple[ModuleType, argparse.Namespace]:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Of the command's name; with the commands in groups, which argparse itself cannot show."""
+    """The parser of the command's name; its help shows the commands in groups, which argparse cannot do."""
     lines = ["Measure cogrid, and read the results.\n"]
     for title, names in GROUPS.items():
         lines.append(f"{title}:")
@@ -45,11 +45,11 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,
     )
-    whole.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)  # who reads it knows it
+    whole.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)  # no need to list it
     choices = [name for names in GROUPS.values() for name in names]
     whole.add_argument("command", choices=choices, metavar="COMMAND", help=argparse.SUPPRESS)
     rest = whole.add_argument("options", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    rest.required = False  # nor told to be
+    rest.required = False  # usage does not mention it
     return whole
 
 
@@ -65,7 +65,7 @@ def command_parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
 
 
 def summary(name: str) -> str:
-    """The first line of its docstring, as a clause; read without an import."""
+    """The first line of its docstring, without the period; read without importing the module."""
     source = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
     first = str(ast.get_docstring(ast.parse(source))).splitlines()[0].rstrip(".")
     return first[0].lower() + first[1:]

@@ -1,6 +1,6 @@
-"""Measure other libraries beside cogrid, and print how the targets are met.
+"""Measure cogrid against other libraries, and print which targets are met.
 
-nox -s bench-peers installs them first. A library that is not there gets a row that gives the reason.
+nox -s bench-peers installs them first. A library that is not installed gets a row that gives the reason.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Draw every figure that the results have rows for, all files together, as PNG and SVG.
 
-What several files measured is drawn for each of them and named after its file.
+If several files measured the same case, each is drawn and labelled with its file name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Measure the phases of a step and the parts of the flat observation.
 
-Without --layout: a kitchen, the toy arena and an arena of 16 agents that see a window, side by side.
+Without --layout: a kitchen, the toy arena, and an arena of 16 agents with window observations, side by side.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def configurations(options: argparse.Namespace) -> list[suites.Configuration]:
-    """What is asked for by name, else the usual ones; the toy arena in the sizes that were given."""
+    """The environments named by --layout, else the usual ones; the toy arena in the given sizes."""
     arena = arena_of(options)
     if not options.layout:
         return [(id, arena if overrides is suites.TOY else overrides) for id, overrides in suites.PROFILED]

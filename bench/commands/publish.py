@@ -1,7 +1,7 @@
 """Redraw the pictures and tables of the docs from runs of the final code.
 
-Takes a result of `run --full` and one of `peers`, either of them or none: what is not given is drawn from the
-run that is recorded in bench/evidence. The docs then name the revision.
+Takes a result of `run --full`, one of `peers`, both or neither: what is not given is drawn from the run
+recorded in bench/evidence. The docs then name the revision.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ EXAMPLE = "python -m bench publish bench/results/FULL.json bench/results/PEERS.j
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help="result files")
-    parser.add_argument("--allow-dirty", action="store_true", help="also from a checkout with changes")
+    parser.add_argument(
+        "--allow-dirty", action="store_true", help="publish results from a checkout with changes"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -51,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _refuse_part(path: Path, result: Result) -> None:
-    """A run of some of the targets must not take the place of all."""
+    """Raise an error for a run of only some targets: it must not replace one of all."""
     found = {(one.what, one.against) for one in result.targets}
     lacking = sorted(one.name for one in TARGETS if (one.what, one.against) not in found)
     if result.configuration.suite == "peers" and lacking:

@@ -1,7 +1,7 @@
 """Measure a suite and compare it with the baselines, or with a revision.
 
-Writes a result file, prints the table and what changed. Times that were measured in another hour only raise a
-suspicion; --against REV measures both revisions now.
+Writes a result file, and prints a table and what changed. Comparing times measured at different hours only
+raises a suspicion; --against REV measures both revisions now.
 """
 
 from __future__ import annotations
@@ -48,13 +48,15 @@ EXAMPLE = "python -m bench run --layout CrampedRoom --backend jax --tag before"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     ab = parser.add_mutually_exclusive_group()
-    ab.add_argument("--against", metavar="REV", help="compare with this revision, by turns (A/B)")
-    text = "compare this checkout with a setting and without it: NPROC=1, xla_cpu_…=true, cook_time=5"
+    ab.add_argument("--against", metavar="REV", help="compare with this revision, alternating (A/B)")
+    text = "compare this checkout with and without a setting: NPROC=1, xla_cpu_…=true, cook_time=5"
     ab.add_argument("--setting", type=setting_of, metavar="NAME=VALUE", help=text)
-    parser.add_argument("--seed", type=at_least(0), default=42, help="of the tapes; default: %(default)s")
+    parser.add_argument(
+        "--seed", type=at_least(0), default=42, help="seed of the tapes; default: %(default)s"
+    )
     add_sampling(parser)
     add_file(parser)
-    parser.add_argument("--resume", action="store_true", help="finish the newest file that lacks rows")
+    parser.add_argument("--resume", action="store_true", help="finish the newest incomplete result file")
     parser.add_argument("--require-platform", metavar="NAME", help="exit 69 unless JAX runs on it")
     parser.add_argument("--baseline", type=Path, nargs="+", metavar="FILE", help="default: those committed")
     add_strict(parser)
@@ -68,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     with cogrid_errors():
         if wanted() and machine.version_of("jax") is None:
             raise UsageError(f"{SHADOW}=1 needs JAX, which is not installed: run pip install '.[jax]' here.")
-    earlier = baselines.committed(options.baseline)  # says what is wrong before the work
+    earlier = baselines.committed(options.baseline)  # fails before any work is done
     path, result = _unfinished(options) if options.resume else _planned(options)
     measure(path, result)
     if result.configuration.suite == "profile":
@@ -90,12 +92,12 @@ def measure(path: Path, result: Result) -> None:
             runner.run(result, path, progress)
     except KeyboardInterrupt:
         named = "" if path.parent == results.RESULTS else f" -o {short(path)}"
-        raise KeyboardInterrupt(f"; `python -m bench run --resume{named}` goes on") from None
+        raise KeyboardInterrupt(f"; `python -m bench run --resume{named}` continues") from None
     print(f"bench: results are in {short(path)}", file=sys.stderr)
 
 
 def exit_code(result: Result) -> Code:
-    """What the rows say by themselves; running out of memory is a finding and not a failure."""
+    """The exit code from the rows alone; running out of memory is a finding, not a failure."""
     meaning = {"mismatch": Code.MISMATCH, "failed": Code.FAILED}
     return worst(meaning.get(row.status, Code.FINE) for row in result.rows)
 
@@ -123,7 +125,7 @@ def _against(options: argparse.Namespace) -> int:
     now = head.sha if head else None
     sha = (now or "") if own.text else checkout.sha_of(base)
     if other := sorted(_given(options) & {"resume", "full", "baseline", *SAMPLING}):
-        raise UsageError(f"{asked} compares in one go and in its own rhythm: leave out --{other[0]}.")
+        raise UsageError(f"{asked} runs to completion with its own sampling: leave out --{other[0]}.")
     chosen = selected(options, lambda arena: _ab_suite(arena, bool(options.only)))
     with cogrid_errors():
         suites.checked([own.applied(case) for case in chosen])
@@ -140,7 +142,7 @@ def _against(options: argparse.Namespace) -> int:
     if own.text:
         print(f"Slower or faster with {own.text} than without it:")
     code = judged(result, Baselines(), options.strict)
-    # What a setting costs is an answer, and not a fault.
+    # What a setting costs is a result, not a failure.
     return Code.FINE if own.text and code == Code.REGRESSION else code
 
 
@@ -149,7 +151,7 @@ def setting_of(text: str) -> Setting:
 
 
 def _ab_suite(arena: suites.Options, with_training: bool) -> list[Case]:
-    """Training only when it is asked for: the gate's own cases are those that the self-check knows."""
+    """The cases of an A/B, with training only on request: the self-check covers only the gate's own cases."""
     return suites.standard(arena) + (suites.training(short=True) if with_training else [])
 
 
@@ -157,7 +159,7 @@ def _ab_suite(arena: suites.Options, with_training: bool) -> list[Case]:
 
 
 def _unfinished(options: argparse.Namespace) -> tuple[Path, Result]:
-    """The named file, or the newest that lacks rows; its own plan, on its own machine and revision."""
+    """The named file, or the newest incomplete one; it must be from this machine and revision."""
     if other := sorted(_given(options) - {"resume", "output", "require_platform", "baseline", "strict"}):
         raise UsageError(f"--resume finishes what was planned, so leave out --{other[0].replace('_', '-')}.")
     folder = results.RESULTS
@@ -165,7 +167,7 @@ def _unfinished(options: argparse.Namespace) -> tuple[Path, Result]:
     for path in [options.output] if options.output else found:
         try:
             result = results.load(path)
-            with cogrid_errors():  # a planned case that today's code does not know
+            with cogrid_errors():  # a planned case that the current code does not know
                 lacks = result.configuration.suite not in ("ab", "peers") and runner.missing(result)
         except UsageError as error:
             if options.output:
@@ -179,15 +181,15 @@ def _unfinished(options: argparse.Namespace) -> tuple[Path, Result]:
 
 
 def _same_place(path: Path, result: Result) -> Result:
-    """The result, if new rows would be measured where and with what its old ones were."""
+    """The result, if new rows would be measured on the same machine, with the same versions and revision."""
     now = machine.fingerprint(machine.system())
     if now != result.fingerprint:
         raise UsageError(
             f"{short(path)} was measured on another machine or with other versions "
-            f"(fingerprint {result.fingerprint}, now {now}): start again."
+            f"(fingerprint {result.fingerprint}, now {now}): start over."
         )
     if machine.git_state() != result.git:
-        raise UsageError(f"{short(path)} was measured at another state of the checkout: start again.")
+        raise UsageError(f"{short(path)} was measured at another state of the checkout: start over.")
     return result
 
 

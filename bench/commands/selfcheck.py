@@ -1,4 +1,4 @@
-"""Compare the checkout with itself: false alarms of the A/B, and what it misses."""
+"""Compare the checkout with itself, to find the A/B's false alarms and misses."""
 
 from __future__ import annotations
 
@@ -16,9 +16,13 @@ EXAMPLE = "python -m bench selfcheck bench/evidence/selfcheck.jsonl --replay"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     log = RESULTS / "selfcheck.jsonl"
-    parser.add_argument("log", type=Path, nargs="?", default=log, help="continued; default: in bench/results")
-    parser.add_argument("--runs", type=at_least(1), metavar="N", help="at most so many of each kind")
-    parser.add_argument("--suites", type=at_least(1), default=2000, help="drawn again; default: %(default)s")
+    parser.add_argument(
+        "log", type=Path, nargs="?", default=log, help="is continued; default: in bench/results"
+    )
+    parser.add_argument("--runs", type=at_least(1), metavar="N", help="at most this many of each kind")
+    parser.add_argument(
+        "--suites", type=at_least(1), default=2000, help="number of resampled suites; default: %(default)s"
+    )
     parser.add_argument("--replay", action="store_true", help="run nothing, only read the log")
 
 

@@ -1,4 +1,4 @@
-"""Train and play with both backends beside each other; exits 22 if any bit differs."""
+"""Train and play on both backends and compare; exits with 22 if any bit differs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXAMPLE = "python -m bench validate soak"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    known = "smoke, soak, or so many comparisons"
+    known = "smoke, soak, or a number of comparisons"
     parser.add_argument("size", type=size_of, nargs="?", default="smoke", help=known)
 
 
@@ -22,7 +22,7 @@ def size_of(text: str) -> int:
         return at_least(1)(text)
     except argparse.ArgumentTypeError:
         names = " nor ".join(validation.SIZES)
-        raise argparse.ArgumentTypeError(f"{text!r} is neither {names} nor a number from 1 on") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is neither {names} nor a number of 1 or more") from None
 
 
 def run(options: argparse.Namespace) -> int:

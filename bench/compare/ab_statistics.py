@@ -1,7 +1,7 @@
 """The statistics of an A/B: whether head is slower than base, from several pairs of processes.
 
 The unit of evidence is a pair of fresh processes: two processes of the same code differ by some per cent for
-as long as they live, whatever the number of samples, so rounds within a pair say nothing of that difference.
+their whole lifetime, however many samples are taken, so rounds within a pair say nothing about that.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special  # scipy.stats takes seconds to import
 
-MARGIN = 0.05  # below this a difference is not worth a word
-SUSPECT = 0.03  # a first look that differs by more is looked at again
-FALSE_ALARMS = 0.01  # of a whole suite in which nothing changed, at most
-APART = 0.01  # two processes of the same code differ by about this for as long as they live
+MARGIN = 0.05  # smaller differences are not reported
+SUSPECT = 0.03  # a case whose first look differs by more gets a second look
+FALSE_ALARMS = 0.01  # highest probability of one in a whole suite in which nothing changed
+APART = 0.01  # lifetime difference between two processes of the same code, about
 CONFIDENCE = 0.95  # of the interval that is shown
 FIRST_PAIRS, SECOND_PAIRS = 4, 8  # of processes, in the first and in the second look
 ROUNDS = 40  # of a pair
@@ -28,7 +28,7 @@ Rounds = Sequence[Round]  # of a pair of processes
 
 
 class Estimate(NamedTuple):
-    """What a pair of processes says: the logarithm of head's time over base's, and how sure it is."""
+    """The estimate of a pair of processes: the log of head's time over base's, and its standard error."""
 
     center: float
     error: float
@@ -45,7 +45,7 @@ class Evidence(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The standard error of the mean, from how far the pairs really are apart."""
+        """The standard error of the mean, from the actual spread of the pairs."""
         weights, n = self._weights, len(self.pairs)
         apart = np.array([pair.center for pair in self.pairs]) - self.effect
         return math.sqrt(float(weights @ apart**2) / (n - 1) / float(weights.sum()))
@@ -68,10 +68,11 @@ def evidence(pairs: Sequence[Rounds]) -> Evidence:
 
 
 def estimate(pair: Rounds) -> Estimate:
-    """The median of the rounds' log ratios, and its standard error by their quartiles.
+    """The median of the rounds' log ratios, and its standard error from their quartiles.
 
-    Neighbours come and go within a round and then it is off by as much as a half, to either side; most rounds
-    are not hit. Means, Hodges and Lehmann's estimate and ratios of minima spread two to five times as wide.
+    Other processes come and go within a round, which can then be off by as much as a half either way; most
+    rounds are undisturbed. Means, the Hodges-Lehmann estimator and ratios of minima have a spread two to five
+    times as wide.
     """
     ratios = np.log([head / base for base, head in pair])
     low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
@@ -81,7 +82,7 @@ def estimate(pair: Rounds) -> Estimate:
 
 
 def is_suspect(first: Sequence[Rounds]) -> bool:
-    """Whether a first look is worth another one; it decides nothing else."""
+    """Whether a first look calls for a second one; it decides nothing else."""
     return seems_different(evidence(first))
 
 
@@ -103,10 +104,10 @@ def judge(first: Sequence[Rounds], second: Sequence[Rounds], cases: int) -> Judg
 
 
 def judge_evidence(first: Evidence, second: Evidence | None, cases: int) -> Judged:
-    """The verdict on one of so many cases.
+    """The verdict on one of `cases` cases.
 
-    "Slower" and "faster" rest on the second look alone, whose pairs are fresh, at a confidence that keeps the
-    false alarms of the whole suite at bay (Bonferroni), and on an effect beyond the margin.
+    "Slower" and "faster" rest on the second look alone, whose pairs are fresh: the effect must be beyond the
+    margin, at a confidence that bounds the false alarms of the whole suite (Bonferroni).
     """
     shown = second or first
     confidence = 1 - FALSE_ALARMS / cases
@@ -120,7 +121,7 @@ def judge_evidence(first: Evidence, second: Evidence | None, cases: int) -> Judg
 
 
 def smallest(first: Evidence, cases: int) -> float:
-    """The least slowdown that a second look would have confirmed with the power asked for."""
+    """The smallest slowdown that a second look would have confirmed with the given power."""
     error = first.error * math.sqrt(len(first.pairs) / SECOND_PAIRS)
     needed = _quantile(1 - FALSE_ALARMS / cases / 2, SECOND_PAIRS - 1) * error
     slack = _quantile(POWER, SECOND_PAIRS - 1) * error

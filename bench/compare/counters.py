@@ -1,4 +1,4 @@
-"""Counters beside earlier ones: how much one may grow."""
+"""Counters compared with earlier ones: how much a counter may grow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.records import Result, Row
 from bench.storage.baselines import CountedRow, CounterSet, describe_key, has_counters, key_of
 from bench.units import percent
 
-# Counters have no noise: the limit only lets a trifle pass.
+# Counters have no noise: the limit only allows negligible changes.
 GROWTH = 2  # %
 NOT_COUNTED = "no earlier counters"
 
@@ -24,14 +24,14 @@ class Change(NamedTuple):
 
     @property
     def growth(self) -> float:
-        """0.03 for 3 % more; what was 0 grows without bound, and what is not reported does not grow."""
+        """0.03 for 3 % more; infinite for growth from 0, and none if it is not reported."""
         if self.before is None or self.after is None:
             return 0.0
         return self.after / self.before - 1 if self.before else math.inf if self.after else 0.0
 
     @property
     def grew(self) -> bool:
-        """By so much that it is a regression; in whole numbers, so that 2 % is 2 %."""
+        """Whether the growth is a regression; computed in integers, so that exactly 2 % is exact."""
         if self.before is None or self.after is None:
             return False
         return self.after > self.before and self.after * 100 >= self.before * (100 + GROWTH)
@@ -42,7 +42,7 @@ class Change(NamedTuple):
 
     @property
     def notable(self) -> bool:
-        """Worth a word: it came, went, or moved in either direction by as much as counts."""
+        """Worth reporting: it is new, gone, or changed in either direction by more than the limit."""
         moved = self.grew or Change(self.name, self.after, self.before).grew
         return moved or self.before is None or self.vanished
 
@@ -70,7 +70,7 @@ class Counted(NamedTuple):
 
 
 def compare(head: Result, row: Row, earlier: Sequence[CounterSet]) -> Counted:
-    """Beside the earlier row of the same name, way of measuring and key; a trajectory has no key."""
+    """Compare with the earlier row of the same name, identity and key; trajectories ignore the key."""
     if not has_counters(row):
         return Counted()
     key = key_of(head.system, row.case.backend, row.case.measure)
@@ -87,5 +87,5 @@ def compare(head: Result, row: Row, earlier: Sequence[CounterSet]) -> Counted:
 
 
 def other_results(before: Row | CountedRow, after: Row) -> bool:
-    """Whether the checksums differ; a row without one says nothing."""
+    """Whether both rows have checksums and these differ."""
     return bool(before.checksum and after.checksum and before.checksum != after.checksum)

@@ -1,4 +1,4 @@
-"""Findings: what the rows of a result say beside earlier numbers, and the exit codes that follow."""
+"""Findings: the rows of a result compared with earlier numbers, and the resulting exit codes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.units import engineering, pace, percent
 
 
 def environment_share(row: Row) -> str:
-    """Of training: how much of its time the environment takes, "" for other rows."""
+    """For training, the environment's share of the time; "" for other rows."""
     if row.case.measure != "train" or not row.parts:
         return ""
     return f"environment {percent(row.parts['environment'] / row.parts['update'])} of the time"
@@ -35,10 +35,10 @@ def in_short(row: Row) -> str:
     return ", ".join(filter(None, [known, environment_share(row), row.doubt]))
 
 
-# Runs of the same code in different hours differ by a third on a shared machine: less says nothing (008).
+# On a shared machine, runs of the same code at different hours differ by a third: less means nothing (008).
 MARGIN = 0.50
-# By verdict, worst first, what a row alone ends a command with. Slower than an old baseline is a suspicion,
-# which an A/B run confirms.
+# The exit code of a single row by its verdict, worst first. Slower than an old baseline is only a suspicion,
+# for an A/B run to confirm.
 CODES = {
     "mismatch": Code.MISMATCH,
     "failed": Code.FAILED,
@@ -49,7 +49,7 @@ CODES = {
     "not comparable": Code.NOT_COMPARABLE,
     "gone": Code.NOT_COMPARABLE,
     "new": Code.NOT_COMPARABLE,
-    "counted": Code.FINE,  # it was not run, so that its counters say all
+    "counted": Code.FINE,  # it was not run, so only its counters count
     "same": Code.FINE,
     "faster": Code.FINE,
 }
@@ -87,7 +87,7 @@ class Finding(NamedTuple):
 
 
 def judge(head: Result, baselines: Baselines, whole: bool = False) -> list[Finding]:
-    """A finding for each row, worst first; `whole` also names earlier rows that are not there any more."""
+    """A finding for each row, worst first; `whole` also reports earlier rows that are gone."""
     found = [judge_pair(row, row.ab) if row.ab else _of_row(head, row, baselines) for row in head.rows]
     if whole:
         here = {_key(row) for row in head.rows}
@@ -97,7 +97,7 @@ def judge(head: Result, baselines: Baselines, whole: bool = False) -> list[Findi
 
 
 def _badness(finding: Finding) -> tuple[float, float, float, str]:
-    """A counter that grew is certain, so it goes before a row that seems slower."""
+    """The sort key: a counter that grew is certain, so it comes before a row that seems slower."""
     rank: float = VERDICTS.index(finding.verdict)
     if finding.grown:
         rank = min(rank, VERDICTS.index("slower") - 0.5)
@@ -113,7 +113,7 @@ def _finding(row: Row, verdict: str, text: str, **more: Any) -> Finding:
     return Finding(row.name, row.case.backend, verdict, text, CODES[verdict], **more)
 
 
-# A row beside an earlier one
+# A row compared with an earlier one
 
 
 def _of_row(head: Result, row: Row, baselines: Baselines) -> Finding:
@@ -163,7 +163,7 @@ def _because(verdict: str, why: str) -> str:
 
 
 def _without_numbers(row: Row, fitting: list[Row]) -> Finding:
-    """Running out of memory is a finding; where memory was enough before, it is a doubt."""
+    """Running out of memory is a finding; if memory was enough before, it is inconclusive."""
     if not fitting:
         return _finding(row, "out of memory", row.status)._replace(code=Code.FINE)
     return _finding(row, "out of memory", f"{row.status}, which it was not before")
@@ -172,7 +172,7 @@ def _without_numbers(row: Row, fitting: list[Row]) -> Finding:
 def refusal(base: Result, before: Row, run: Result, row: Row) -> tuple[str, str]:
     """Why a row is not compared with an earlier one: a verdict and its reason, both "" if it is.
 
-    A trajectory is the same on every machine, so it is looked at before the machine.
+    A trajectory is the same on every machine, so it is compared before the machine.
     """
     if row.identity != before.identity:
         return "not comparable", "measured in another way"
@@ -201,7 +201,7 @@ def _seconds(row: Row) -> list[float]:
 
 
 def verdict_of(ratio: Interval) -> str:
-    """Slower and faster exclude 1 and lie beyond the margin; what is the same lies within it as a whole."""
+    """Slower and faster exclude 1 and lie beyond the margin; "same" lies entirely within it."""
     limit = 1 + MARGIN
     if ratio.low > 1 and ratio.median > limit:
         return "slower"
@@ -221,9 +221,9 @@ def _text(verdict: str, ratio: Interval) -> str:
 
 
 def judge_pair(row: Row, ab: Comparison) -> Finding:
-    """What an A/B run has judged: its verdict stands, and a confirmed one is a regression.
+    """The finding of an A/B run: its verdict stands, and a confirmed slowdown is a regression.
 
-    Rounds may differ by more than 20 %: what disturbs one side disturbs its partner, and the verdict knows.
+    Rounds may vary by more than 20 %: disturbances affect both sides, and the verdict allows for them.
     """
     before, after = ({name: both[side] for name, both in ab.counters.items()} for side in (0, 1))
     return _pair_finding(row, ab)._replace(changes=counters.changes(before, after))
@@ -250,7 +250,7 @@ def _pair_finding(row: Row, ab: Comparison) -> Finding:
 
 
 def means(findings: Iterable[Finding]) -> dict[str, tuple[float, int]]:
-    """By backend, the geometric mean of the ratios of times, and of how many; without doubtful ones."""
+    """By backend, the geometric mean of the ratios of times, and their number; without doubtful ones."""
     ratios: dict[str, list[float]] = {}
     for finding in findings:
         if finding.ratio and finding.verdict != "unstable":

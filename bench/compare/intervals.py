@@ -1,4 +1,4 @@
-"""Intervals: where a median lies, whatever the shape of the noise."""
+"""Intervals: distribution-free confidence intervals of medians."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Interval(NamedTuple):
 
 
 def interval(figures: Sequence[float]) -> Interval:
-    """The median and its 95 % interval, which needs no shape of the distribution.
+    """The median and its distribution-free 95 % interval.
 
     The ends are order statistics: the median is below the k-th smallest with the probability that fewer than
-    k of n coins show heads. Fewer than six figures allow no such interval; theirs is from least to greatest.
+    k of n coins show heads. Fewer than six figures have no such interval; minimum and maximum are used.
     """
     ordered, n = sorted(figures), len(figures)
     outside, k = 0.0, 0

@@ -11,7 +11,7 @@ from bench.records import Row
 
 
 def same_but(row: Row, *parameters: str) -> str:
-    """What rows share that differ in nothing but these: parameters of the case, or "library"."""
+    """A key that is equal for rows that differ only in these: parameters of the case, or "library"."""
     facts = {"library": row.library, **msgspec.structs.asdict(row.case)}
     return json.dumps(
         {name: value for name, value in facts.items() if name not in parameters}, sort_keys=True
@@ -19,7 +19,7 @@ def same_but(row: Row, *parameters: str) -> str:
 
 
 def grouped(rows: Iterable[Row], *parameters: str) -> list[list[Row]]:
-    """The rows in groups that differ in nothing but these parameters, in the order of their first rows."""
+    """The rows in groups that differ only in these parameters, in the order of their first rows."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(same_but(row, *parameters), []).append(row)
@@ -31,13 +31,13 @@ def speed_rows(rows: Iterable[Row], library: str | None = "cogrid") -> list[Row]
 
 
 def batch_sweeps(rows: Iterable[Row]) -> list[list[Row]]:
-    """Rows of one way to run at two batches or more, smallest first; of several chunks the longest counts."""
+    """Rows of one mode at two or more batch sizes, smallest first; of several chunks, the longest counts."""
     groups = (longest_per_batch(group) for group in grouped(speed_rows(rows), "batch", "steps"))
     return [group for group in groups if len(group) > 1]
 
 
 def longest_per_batch(rows: Iterable[Row]) -> list[Row]:
-    """One row for each batch: that of the longest chunk that ran, chosen without a look at the speeds."""
+    """One row per batch size: that of the longest chunk that ran, whatever its speed."""
     ordered = sorted(rows, key=lambda row: (row.is_ok, row.case.steps))
     best = {row.case.batch: row for row in ordered}
     return [best[batch] for batch in sorted(best)]
@@ -55,6 +55,6 @@ def per_environment(row: Row) -> float:
 
 
 def efficiency(sweep: list[Row]) -> dict[int, float]:
-    """Throughput per environment by batch, relative to the smallest batch that was measured."""
+    """Throughput per environment by batch size, relative to the smallest one measured."""
     measured = [row for row in sweep if row.is_ok]
     return {row.case.batch: per_environment(row) / per_environment(measured[0]) for row in measured}

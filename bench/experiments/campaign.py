@@ -1,6 +1,6 @@
 """A campaign: real A/B runs of a checkout against itself, in a log that can be interrupted and continued.
 
-In some of the runs one case is really slowed, and beside most of them another process uses the CPU.
+In some runs one case is actually slowed down, and during most of them another process uses the CPU.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Microseconds = list[list[tuple[int, int]]]
 
 
 class Kind(NamedTuple):
-    """A kind of run: how much slower one case is made, and which share of a core the CPU hog uses."""
+    """A kind of run: the factor by which one case is slowed, and the share of a core used by the CPU hog."""
 
     factor: float
     hog: float
@@ -63,7 +63,7 @@ class JudgedCase(Record):
 
     @property
     def is_open(self) -> bool:
-        """Whether today's rule would look again, and the rule on the day of the run did not."""
+        """Whether the current rule would take a second look, which the rule at the time did not."""
         return ab_statistics.is_suspect(self.first) and not self.second
 
 
@@ -80,7 +80,7 @@ class Run(Record):
 
     @property
     def is_calibration(self) -> bool:
-        """Whether it shows the noise that suites are drawn from: A/A, beside the hog."""
+        """Whether it provides the noise from which suites are resampled: A/A, with the hog."""
         return self.factor == 1.0 and bool(self.hog)
 
     @property
@@ -88,7 +88,7 @@ class Run(Record):
         return [name for name, case in self.cases.items() if case.verdict == "slower"]
 
     def judged_again(self) -> Run:
-        """The same samples with the verdicts of today's rule."""
+        """The same samples with the verdicts of the current rule."""
         return replace(self, cases={n: c.judged_again(len(self.cases)) for n, c in self.cases.items()})
 
     def in_short(self) -> str:
@@ -98,11 +98,11 @@ class Run(Record):
 
 
 def run(log: Path, kinds: Sequence[Kind], cases: Sequence[Case], progress: Progress) -> None:
-    """Do the runs that are missing in the log; each is a line as soon as it is over."""
+    """Make the runs that are missing in the log; each is appended when it has finished."""
     sha, fingerprint = clean_sha(), machine.fingerprint(machine.system())
     done = load(log) if log.exists() else []
     if any(one.fingerprint != fingerprint for one in done):
-        raise UsageError(f"{log} was begun on another machine or with other versions: choose another file.")
+        raise UsageError(f"{log} was started on another machine or with other versions: choose another file.")
     missing = [
         (kind, number)
         for kind in kinds
@@ -113,7 +113,7 @@ def run(log: Path, kinds: Sequence[Kind], cases: Sequence[Case], progress: Progr
     with checkout_of(sha) as base:
         for place, (kind, number) in enumerate(missing):
             progress.start(f"{kind.name} {number + 1} of {kind.runs}", place, len(missing))
-            # Every run slows another case.
+            # Every run slows a different case.
             slowed = None if kind.factor == 1.0 else cases[number % len(cases)].name
             start = time.monotonic()
             with neighbours(kind.hog):
@@ -132,7 +132,7 @@ def run(log: Path, kinds: Sequence[Kind], cases: Sequence[Case], progress: Progr
 
 
 class Silent(Progress):
-    """The steps of a run within a campaign are not shown."""
+    """Hides the progress of a run within a campaign."""
 
     def start(self, name: str, number: int, total: int) -> None:
         """Nothing."""
@@ -148,12 +148,12 @@ def _judged(samples: CaseSamples, cases: int) -> JudgedCase:
 
 
 def _rounded(pairs: Sequence[Rounds]) -> Microseconds:
-    """The log is committed, so it is kept short."""
+    """Rounded, since the log is committed and should be short."""
     return [[(round(base * 1e6), round(head * 1e6)) for base, head in pair] for pair in pairs]
 
 
 def load(log: Path) -> list[Run]:
-    """The runs of a log; a last line without its end was cut off by a crash and does not count."""
+    """The runs of a log; an incomplete last line, left by a crash, is ignored."""
     lines = raw(log).split(b"\n")[:-1]
     return [_run(line, f"line {number} of {log}") for number, line in enumerate(lines, 1)]
 
@@ -167,7 +167,7 @@ def _run(line: bytes, where: str) -> Run:
 
 
 def append(log: Path, one: Run) -> None:
-    """Add a line, in the place of one that was cut off."""
+    """Append a line, replacing an incomplete last one."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab+") as file:
         file.seek(0)

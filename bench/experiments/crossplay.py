@@ -1,6 +1,6 @@
 """Cross-play of the zoo for docs/training.md: the evidence, the heat maps, and the rows of its tables.
 
-python -m bench.experiments.crossplay [KITCHEN …] [--rows]      --rows only prints the rows of what is there
+python -m bench.experiments.crossplay [KITCHEN …] [--rows]      --rows only prints the existing rows
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cogrid.backend.array import Array
 
 EVIDENCE, IMAGES = ROOT / "bench" / "evidence" / "crossplay", ROOT / "docs" / "images"
 KITCHENS = ("CrampedRoom", "AsymmetricAdvantages", "CoordinationRing", "ForcedCoordination", "CounterCircuit")
-OTHERS = ("zoo-clone", "scripted", "random")  # beside the trained policies
+OTHERS = ("zoo-clone", "scripted", "random")  # in addition to the trained policies
 EPISODES = 10
 
 
@@ -36,19 +36,19 @@ class Played(NamedTuple):
         return [number for number, name in enumerate(self.players) if name not in OTHERS]
 
     def beside(self, name: str, partners: list[int]) -> float:
-        """What a player scores, as the mean over its partners and both seats."""
+        """A player's mean score over its partners and both seats."""
         one = self.players.index(name)
         return float(np.mean([[self.table[one, other], self.table[other, one]] for other in partners]))
 
     def row(self) -> str:
-        """Self-play, cross-play, gap and worst pair of the trained policies; what they score with others."""
+        """Self-play, cross-play, gap and worst pair of the trained policies; their scores with others."""
         among, same = self.table[np.ix_(self.trained, self.trained)], np.eye(len(self.trained), dtype=bool)
         own, cross = among[same].mean(), among[~same].mean()
         others = [self.beside(name, self.trained) for name in OTHERS]
         return _row(self.kitchen, [own, cross, own - cross, among[~same].min(), *others])
 
     def clone_row(self) -> str:
-        """How often the clone does what people did, and what it scores."""
+        """How often the clone acts as people did, and its scores."""
         agreement = policy_file.load(zoo.find(f"Overcooked-{self.kitchen}-clone")).about["accuracy"]
         shares = (f"{100 * agreement[name]:.0f} %" for name in ("seen", "held out"))
         itself, scripted = (self.players.index(name) for name in ("zoo-clone", "scripted"))
@@ -62,13 +62,13 @@ def _row(first: str, numbers: list[float]) -> str:
 
 
 def load(kitchen: str) -> Played:
-    """What was played last."""
+    """The results of the last run."""
     content = json.loads((EVIDENCE / f"{kitchen}.json").read_text())
     return Played(kitchen, content["players"], np.array(content["mean"]))
 
 
 def play(kitchen: str, folder: Path) -> None:
-    """Play anew, by the command that users have, and keep its files."""
+    """Play again, with the command that users have, and keep its files."""
     id, episodes = f"Overcooked-{kitchen}-V0", ("--episodes", str(EPISODES))
     if cogrid(["crossplay", id, "--players", "zoo", *OTHERS[1:], *episodes, "--out", str(folder)]):
         raise RuntimeError(f"{id} cannot be played.")
@@ -76,7 +76,7 @@ def play(kitchen: str, folder: Path) -> None:
 
 
 def keep(kitchen: str, folder: Path) -> None:
-    """Files of the command, where the page and its test look for them."""
+    """Copy the command's files to where the page and its test look for them."""
     EVIDENCE.mkdir(parents=True, exist_ok=True)
     files.write(EVIDENCE / f"{kitchen}.json", (folder / "crossplay.json").read_bytes())
     files.write(IMAGES / f"crossplay-{kitchen}.png", (folder / "crossplay.png").read_bytes())
@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("kitchens", nargs="*", metavar="KITCHEN", help="all five by default")
     parser.add_argument("--rows", action="store_true", help="play nothing")
     parser.add_argument(
-        "--folder", type=Path, default=ROOT / "build" / "crossplay", help="for files meanwhile"
+        "--folder", type=Path, default=ROOT / "build" / "crossplay", help="for intermediate files"
     )
     options = parser.parse_args()
     kitchens = options.kitchens or KITCHENS

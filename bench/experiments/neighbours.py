@@ -1,4 +1,4 @@
-"""Busy neighbours: processes that use a share of a core each, in bursts, as long as a block runs."""
+"""Busy neighbours: processes that each use a share of a core, in bursts, while a block runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ANY_CORE = -1
 
 @contextlib.contextmanager
 def neighbours(share: float, cores: Iterable[int] = (ANY_CORE,)) -> Iterator[None]:
-    """One on each of the cores, which uses this share of it; by default one that goes where it likes."""
+    """One on each of the cores, using this share of it; by default a single one that is not pinned."""
     command = [sys.executable, "-c", PROGRAM, str(share)]
     processes = [subprocess.Popen([*command, str(core)]) for core in (cores if share else ())]
     try:

@@ -1,4 +1,4 @@
-"""The best return that agents can have in a small kitchen where nothing is laid down, by exact search.
+"""The best possible return in a small kitchen where nothing is put down, by exact search.
 
 python -m bench.experiments.optimum Overcooked-CrampedRoom-V0
 """
@@ -17,18 +17,18 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 
-FORBIDDEN = -1e9  # points of a step that lays something down
+FORBIDDEN = -1e9  # points of a step that puts something down
 
 
 class Moves(NamedTuple):
-    """All states that can be reached, the first one being the start, and what joint actions do there."""
+    """All reachable states, the start first, and what joint actions do there."""
 
     after: Array  # (states, joint actions) int32 the state that follows
     points: Array  # (states, joint actions) mean over the agents
 
 
 def moves(env: cogrid.CoGridEnv) -> Moves:
-    """Breadth-first from the start, by the environment's own step; states are numbered as they are met."""
+    """Breadth-first from the start, with the environment's own step; states are numbered in that order."""
     useful = [number for number, name in enumerate(env.action_names) if name != "toggle"]
     joint = np.array(list(itertools.product(useful, repeat=env.spec.num_agents)), np.int32)
     start, _ = env.reset_fn(np.stack([rng.key(0)]))
@@ -53,12 +53,12 @@ def moves(env: cogrid.CoGridEnv) -> Moves:
 
 
 def _rows(state: EnvState) -> Array:
-    """(B, numbers) what tells states apart here: things, places, facings and hands."""
+    """(B, numbers) what distinguishes states here: things, places, facings and hands."""
     return np.concatenate([state.cells, state.pos, state.pose], axis=-1).astype(np.int16)
 
 
 def _states(start: EnvState, rows: Array) -> EnvState:
-    """The states of some rows, all else as at the start."""
+    """The states of these rows, everything else as at the start."""
     names = ("cells", "pos", "pose")
     sizes = [getattr(start, name).shape[-1] for name in names]
     parts = dict(zip(names, np.split(rows, np.cumsum(sizes)[:-1], axis=-1), strict=True))
@@ -82,7 +82,7 @@ def best_returns(found: Moves, steps: int) -> Array:
 
 
 def main(id: str) -> None:
-    """Print the optimum, and when each delivery of it can be made at the earliest."""
+    """Print the optimum, and the earliest step of each of its deliveries."""
     env = cogrid.make(id, observation="none", shadow=False)
     found = moves(env)
     best = best_returns(found, env.spec.max_steps)

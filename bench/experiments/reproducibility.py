@@ -1,7 +1,7 @@
-"""Reproducibility beside busy neighbours: how the shipped suite's test ends, with planted faults and without.
+"""Reproducibility under load: how the shipped suite's test ends, with and without planted faults.
 
-Every run is a process of its own beside one neighbour per core that uses half of it, in bursts, and prints a
-line: the fault, how the run ended, its seconds, the load average at its end, and the reason that was given.
+Every run is a process of its own, with one neighbour per core that uses half of it in bursts, and prints a
+line: the fault, how the run ended, its seconds, the load average at its end, and the reason given.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ kept: list[Any] = []
 
 
 def allocates(ready: Ready, trial: int) -> Ready:
-    """A benchmark that keeps more and more, and copies what it kept in every pass."""
+    """A benchmark that keeps more and more memory, and copies it in every pass."""
     run = ready.work.run
 
     def grown() -> Any:
@@ -59,7 +59,7 @@ FAULTS: dict[str, Callable[[Ready, int], Ready]] = {"allocates": allocates, "twi
 
 
 def plant(fault: Callable[[Ready, int], Ready]) -> None:
-    """Let the vmapped trials of the suite, which is not imported yet, be made with the fault."""
+    """Plant the fault in the vmapped trials of the suite, which must not be imported yet."""
     sound, trials = modes.ready, itertools.count()
 
     def ready(case: Case) -> Ready:
@@ -88,11 +88,13 @@ def run(kind: str) -> str:
 
 
 def main() -> None:
-    """Run the campaign; exits 1 where a sound run failed or a fault was missed."""
+    """Run the campaign; exits with 1 if a sound run failed or a fault was missed."""
     parser = argparse.ArgumentParser(description=__doc__, epilog=EXAMPLE)
     parser.add_argument("--sound", type=int, default=20, metavar="N", help="runs without a fault (20)")
     parser.add_argument("--faults", type=int, default=5, metavar="N", help="runs with each fault (5)")
-    parser.add_argument("--share", type=float, default=0.5, help="of each core that a neighbour uses (0.5)")
+    parser.add_argument(
+        "--share", type=float, default=0.5, help="share of each core that a neighbour uses (0.5)"
+    )
     parser.add_argument(
         "--plant", choices=("none", *FAULTS), help="one run of the test in this process, with this fault"
     )

@@ -1,4 +1,4 @@
-"""Scaling: a rollout on more devices and processes of this machine, and what the devices exchange."""
+"""Scaling: a rollout on several devices and processes of this machine, and what the devices exchange."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Shape(NamedTuple):
         return name + (", one thread" if self.threads == 1 else "")
 
 
-#: All are compared with the first. On one thread it shows what its own threads are worth.
+#: All are compared with the first. The one-thread shape shows what XLA's own threads gain.
 SHAPES = (
     Shape(1),
     Shape(1, threads=1),
@@ -57,7 +57,7 @@ class PlayedPass(NamedTuple):
 
 
 class Team:
-    """The processes of one shape, which are all asked at the same time."""
+    """The processes of one shape, which get every request at the same time."""
 
     def __init__(self, shape: Shape, workers: Sequence[Worker], pool: ThreadPoolExecutor) -> None:
         self.shape, self._workers, self._pool = shape, workers, pool
@@ -72,7 +72,7 @@ class Team:
         return PlayedPass(seconds, sum(answer["cpu_seconds"] for answer in answers) / seconds)
 
     def checksum(self) -> str:
-        """Of all that was played, which no shape may change."""
+        """The checksum of the rollout, which must be the same for all shapes."""
         return str(self._ask(*[{"task": "checksum"}] * len(self._workers))[0]["checksum"])
 
     def count(self, batch: int, steps: int) -> list[tuple[str, int, int]]:
@@ -82,7 +82,7 @@ class Team:
 
     def _ask(self, *requests: dict[str, Any]) -> list[dict[str, Any]]:
         asked = [self._pool.submit(w.ask, r) for w, r in zip(self._workers, requests, strict=True)]
-        # A process that failed leaves the others waiting for it, so nobody waits for those.
+        # If a process fails, the others wait for it forever, so we do not wait for them.
         for done in wait(asked, return_when=FIRST_EXCEPTION).done:
             try:
                 done.result()
@@ -172,7 +172,7 @@ COUNTED = ("devices", "code", "collectives", "bytes to each device")
 
 
 def rows(samples: list[list[PlayedPass]], steps: int) -> list[tuple[str, ...]]:
-    """A line for each shape; the speed-up is the median of the ratios within a round, with its quartiles."""
+    """One row per shape; the speed-up is the median of the ratios within a round, with its quartiles."""
     cores = os.cpu_count() or 1
     lines: list[tuple[str, ...]] = []
     for number, shape in enumerate(SHAPES):
@@ -195,7 +195,7 @@ def rows(samples: list[list[PlayedPass]], steps: int) -> list[tuple[str, ...]]:
 
 
 def counted(devices: int) -> list[tuple[str, ...]]:
-    """The collectives of a rollout and of a gradient on so many devices, all simulated by one CPU."""
+    """The collectives of a rollout and of a gradient on this many devices, all simulated by one CPU."""
     with team(Shape(devices)) as one:
         counts = one.count(16 * devices, STEPS)
     return [(str(devices), code, str(number), engineering(size, "B")) for code, number, size in counts]

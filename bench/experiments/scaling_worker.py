@@ -61,13 +61,13 @@ class Game:
 
 
 def program_of(batch: int) -> Any:
-    """The rollout itself, without what is done once."""
+    """The rollout itself, without one-time work."""
     env = cogrid.make(CRAMPED, backend="jax")
     return compiled(env.rules, None, place(None, batch), "sums")
 
 
 def count(batch: int, steps: int) -> dict[str, Any]:
-    """Collectives and their bytes: of the beginning, of a chunk, and of an update of the training example."""
+    """Collectives and their bytes: of the start, of a chunk, and of an update of the training example."""
     program, key = program_of(batch), rng.key(42)
     carry = jax.eval_shape(program.begin, key)
     found = {"begin": program.begin.lower(key), f"{steps} steps": program.run.lower(carry, None, steps)}
@@ -77,7 +77,7 @@ def count(batch: int, steps: int) -> dict[str, Any]:
 
 
 def update(place: Placement) -> Any:
-    """One, of one seed, in the example's own sizes but for the environments."""
+    """One update of one seed, in the example's own sizes except for the environments."""
     from cogrid.train.learner import Learner  # optional: they need the extra `train`
     from cogrid.train.loop import chunk_on, seeds
     from cogrid.train.options import Options

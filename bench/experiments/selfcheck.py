@@ -1,4 +1,4 @@
-"""The self-check: how often this machine's A/B raises a false alarm, and what it misses."""
+"""The self-check: how often an A/B on this machine raises a false alarm, and what it misses."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ Seconds = Sequence[float]  # of one process, in the order in which they were tak
 
 
 class RecordedPair(NamedTuple):
-    """A pair of processes: its rounds of every case, and what they come to."""
+    """A pair of processes: its rounds of every case, and the resulting estimates."""
 
     rounds: Mapping[str, Rounds]
     estimates: Mapping[str, Estimate]
 
 
-#: The cases that are called slower in a drawn suite whose cases are slowed by these factors.
+#: Returns the cases called slower in a resampled suite whose cases are slowed by these factors.
 Rule = Callable[[Sequence[RecordedPair], Mapping[str, float], random.Random], list[str]]
 
 
@@ -69,12 +69,12 @@ def this_ab(recorded: Sequence[RecordedPair], factors: Mapping[str, float], draw
 
 
 def _shifted(found: Estimate, shift: float) -> Estimate:
-    """As if every pass of head had taken longer by a factor."""
+    """The estimate if every pass of head had taken longer by a factor."""
     return found._replace(center=found.center + shift)
 
 
 def one_after_the_other(is_slower: Callable[[Seconds, Seconds], bool]) -> Rule:
-    """A rule that looks at base in one process and at head in a later one."""
+    """A rule that measures base in one process and head in a later one."""
 
     def rule(
         recorded: Sequence[RecordedPair], factors: Mapping[str, float], draw: random.Random
@@ -93,7 +93,7 @@ def one_after_the_other(is_slower: Callable[[Seconds, Seconds], bool]) -> Rule:
 
 
 def _samples(seconds: Seconds, count: int) -> list[float]:
-    """Longer samples, as these rules take them: means of passes that followed each other."""
+    """Longer samples, as these rules use: means of consecutive passes."""
     return [float(np.mean(block)) for block in np.array_split(seconds, count)]
 
 
@@ -140,7 +140,7 @@ class Score(NamedTuple):
 
 
 def redraw(recorded: Sequence[RecordedPair], suites: int, seed: int = 0) -> list[Score]:
-    """Judge drawn suites by every rule, without and with a slowed case; each case is slowed in its turn."""
+    """Judge resampled suites by every rule, with and without a slowed case; each case is slowed in turn."""
     names = list(recorded[0].rounds)
     scores = []
     for (title, rule), factor in itertools.product(RULES.items(), FACTORS):

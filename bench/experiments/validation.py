@@ -1,4 +1,4 @@
-"""Validation: real training, and both adapters on every environment, with the other backend beside them."""
+"""Validation: real training, and both adapters on every environment, all shadowed by the other backend."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from cogrid.shadow import Shadow, ShadowReport, marks_in
 from cogrid.vector import AUTORESETS, VectorEnv
 
 SIZES = {"smoke": 20_000, "soak": 250_000}  # comparisons, at least
-# What part of them goes where. The rest is training, the fastest and the most varied.
+# The share of each path. The rest is training, the fastest and most varied.
 STATEFUL, VECTOR, ROLLOUT = 0.1, 0.3, 0.1
 BATCH = 16  # environments of a vector and of a rollout
 CHUNK = 32  # steps of a rollout that are replayed together
@@ -60,7 +60,7 @@ class Outcome(NamedTuple):
 
 
 class Stopped(Exception):
-    """A run that something ended, and what had been compared by then."""
+    """A run that ended early, and what had been compared by then."""
 
     def __init__(self, report: ShadowReport) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class Stopped(Exception):
 
 
 def scenes(everything: bool) -> list[Scene]:
-    """Every id with every kind of observation that it has; or every id and every kind at least once."""
+    """Every id with each of its observations; or every id and every observation at least once."""
     found = [(id, kinds(spec_of(id, {}, ()))) for id in cogrid.registered()]
     if everything:
         return [(id, kind) for id, known in found for kind in known]
@@ -81,7 +81,7 @@ def kinds(spec: Spec) -> list[str]:
 
 
 def planned(comparisons: int, everything: bool) -> Iterator[Run]:
-    """What makes up so many comparisons, quick things first."""
+    """The runs that make up this many comparisons, quick ones first."""
     stage = [(id, kind, backend) for id, kind in scenes(everything) for backend in BACKENDS]
     each = math.ceil(comparisons * STATEFUL / len(stage))
     for id, kind, backend in stage:
@@ -99,7 +99,7 @@ def planned(comparisons: int, everything: bool) -> Iterator[Run]:
 
 
 def single(id: str, kind: str, backend: str, comparisons: int) -> ShadowReport:
-    """Scripted play, or random agents where there is no script, through PettingZoo's API."""
+    """Scripted play, or random agents if there is no script, through PettingZoo's API."""
     spec = spec_of(id, {"observation": kind, "random_start": True, "max_steps": 120}, ())
     env = CoGridEnv(spec, backend, shadow=True, infos=True)
     generator = np.random.default_rng(0)
@@ -124,7 +124,7 @@ def policy(env: CoGridEnv, seed: int, generator: Any) -> Callable[[], dict[int, 
 
 
 def vector(id: str, kind: str, backend: str, autoreset: str, comparisons: int) -> ShadowReport:
-    """Random agents that often interact, in a batch whose episodes end again and again."""
+    """Random agents that often interact, in a batch whose episodes end often."""
     spec = spec_of(id, {"observation": kind, "random_start": True, "max_steps": 15}, ())
     vec = VectorEnv(spec, BATCH, backend, autoreset=autoreset, infos=True, shadow=True)
     shape, generator = (BATCH, spec.num_agents), np.random.default_rng(0)
@@ -140,14 +140,16 @@ def vector(id: str, kind: str, backend: str, autoreset: str, comparisons: int) -
 
 def rolled(id: str, kind: str, comparisons: int) -> ShadowReport:
     env = cogrid.make(id, "jax", shadow=True, observation=kind, random_start=True, max_steps=50)
-    chunks = math.ceil(comparisons / (BATCH * CHUNK))  # whole ones: another length would be compiled anew
+    chunks = math.ceil(
+        comparisons / (BATCH * CHUNK)
+    )  # whole ones: another length would need a new compilation
     with reported(lambda: _report(env)):
         cogrid.rollout(env, num_envs=BATCH, num_steps=chunks * CHUNK, chunk=CHUNK)
     return _report(env)
 
 
 def trained(id: str, kind: str, comparisons: int) -> ShadowReport:
-    """Training: in every update a part of what the learner has played is replayed."""
+    """Training: in every update, a part of the learner's steps is replayed."""
     from cogrid.train.loop import RECORDED, train  # optional: they need the extra `train`
     from cogrid.train.options import Options, environment
 
@@ -162,7 +164,7 @@ def trained(id: str, kind: str, comparisons: int) -> ShadowReport:
 
 @contextmanager
 def reported(report: Callable[[], ShadowReport]) -> Iterator[None]:
-    """Whatever ends a run too early carries its report."""
+    """Attach the report to whatever ends a run early."""
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:
@@ -175,9 +177,9 @@ def _report(env: Any) -> ShadowReport:
 
 
 def play_all(runs: Sequence[Run], log: Log) -> list[Outcome]:
-    """Play one after the other; progress and every mismatch are shown and logged at once.
+    """Play the runs one after the other; progress and mismatches are shown and logged immediately.
 
-    A run that fails does not keep the others from being played; Ctrl-C does.
+    A failed run does not stop the others; Ctrl-C does.
     """
     outcomes: list[Outcome] = []
     began, total = time.perf_counter(), 0
@@ -214,7 +216,7 @@ def outcome_of(run: Run) -> Outcome:
 
 
 def first_mismatch(outcome: Outcome) -> str:
-    """With the place where it can be seen again."""
+    """The first mismatch, with what is needed to reproduce it."""
     return f"{outcome.path} of {outcome.scene} on {outcome.report.backend}: {outcome.report.first}."
 
 
@@ -240,7 +242,7 @@ def _sums(reports: list[ShadowReport]) -> tuple[int, int]:
 
 
 def run(size: int) -> Code:
-    """Play so many comparisons and print the table; wrong results outrank a failure and an interruption."""
+    """Make this many comparisons and print the table; wrong results outrank failures and interruptions."""
     if missing := [*([] if version_of("jax") else ["jax"]), *training.missing()]:
         names = ", ".join(missing)
         raise UsageError(f"validation trains, and {names} cannot be found: pip install '.[train]'.")

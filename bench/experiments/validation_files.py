@@ -1,4 +1,4 @@
-"""The files that a validation leaves: its log, and what was compared in every environment."""
+"""The output files of a validation: its log, and what was compared in every environment."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Validation(Record):
 
 
 class Log:
-    """Lines on stderr and in a file, which has them as soon as they are said."""
+    """Writes lines to stderr and, immediately, to a file."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Samples on the clock, taken while what disturbs the machine is noted; a disturbed one is repeated."""
+"""Timed samples, with a record of what disturbed the machine; disturbed samples are repeated."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ SAMPLE_SECONDS = 0.05  # a shorter sample measures the scheduler
 WARMUP_SECONDS = 0.2
 TURN_SECONDS = 0.003
 WARM_TURNS = 20
-LOOKS = 20  # at the clock in a sample: few enough to cost nothing, enough to end it in time
-# Above these a sample says more about the neighbours than about us. What others use is counted in ticks of
-# 10 ms, so that 50 ms tell it to about a fifth of a core; it disturbs where hardly a core is left free.
+LOOKS = 20  # clock readings per sample: few enough to cost nothing, enough to end it in time
+# Above these limits, a sample says more about other processes than about us. Their use is counted in ticks of
+# 10 ms, so 50 ms resolve it to about a fifth of a core; it matters when hardly a core is left free.
 STEAL_LIMIT = 0.02
 OTHERS_LIMIT = FREE_LIMIT = 0.5
 
 
 class Length(NamedTuple):
-    """How long to go on: until both are reached."""
+    """How long to continue: until both limits are reached."""
 
     seconds: float
     calls: int = 1
@@ -40,21 +40,21 @@ class Sample(NamedTuple):
     """Seconds per call, and what disturbed it."""
 
     seconds: float
-    steal: float  # share of the cores' time that the hypervisor took away
+    steal: float  # share of the cores' time taken by the hypervisor
     others: float  # cores that other processes used
     free: float  # cores that nobody used
-    pressure: float  # share of the time in which some thread waited for a core, also one of ours
+    pressure: float  # share of the time in which any thread, including ours, waited for a core
     load: float  # runnable tasks, one-minute average
 
     @property
     def disturbed(self) -> bool:
-        """More than the limits."""
+        """Whether any limit is exceeded."""
         crowded = self.others > OTHERS_LIMIT and self.free < FREE_LIMIT
         return self.steal > STEAL_LIMIT or crowded
 
 
 class Samples(NamedTuple):
-    """Undisturbed samples, and how many were dropped for them."""
+    """The kept samples, and how many were dropped."""
 
     kept: list[Sample]
     dropped: int
@@ -66,18 +66,18 @@ class Samples(NamedTuple):
 
     @property
     def median(self) -> float:
-        """Of the seconds per call."""
+        """The median seconds per call."""
         return statistics.median(self.seconds)
 
     def noise(self) -> dict[str, float]:
-        """What stands beside the numbers: means of the shares, and how many samples they spoilt."""
+        """The record of disturbances: mean shares, and the numbers of dropped and disturbed samples."""
         mean = {name: statistics.fmean(getattr(s, name) for s in self.kept) for name in Sample._fields[1:]}
         disturbed = sum(sample.disturbed for sample in self.kept)
         return {**mean, "dropped": self.dropped, "disturbed": disturbed}
 
 
 def noted(function: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
-    """A result, and the noise while it was made, for what is not sampled by `take`."""
+    """A result, and the noise while it was computed, for work that is not sampled by `take`."""
     before = _Machine.now()
     result = function()
     sample = Sample(0.0, *_Machine.now().since(before), load())
@@ -101,10 +101,10 @@ def take(work: Pass, count: int, length: Length = LENGTH, warmup: Length = WARMU
 
 @contextlib.contextmanager
 def in_turns(work: Pass) -> Iterator[Callable[[], float]]:
-    """Seconds per pass whenever they are asked for, by who takes turns with another process.
+    """A function that returns seconds per pass, for taking turns with another process.
 
-    A turn is short: what disturbs the machine lasts longer, and so falls on both. It begins with a pass that
-    is not timed, because the other one had the caches in between.
+    A turn is short: disturbances of the machine last longer, and so affect both. It starts with an untimed
+    pass, because the other process has used the caches in between.
     """
     with guarded(work.transfers):
         calls = math.ceil(TURN_SECONDS / min(_seconds(work, 1) for _ in range(WARM_TURNS)))
@@ -119,14 +119,14 @@ def in_turns(work: Pass) -> Iterator[Callable[[], float]]:
 
 
 def each_call(work: Pass, count: int, warmup: Length = WARMUP) -> list[float]:
-    """The seconds of every single one of `count` calls, for percentiles."""
+    """The seconds of each of `count` calls, for percentiles."""
     with guarded(work.transfers):
         _warm_up(work, warmup, LENGTH)
         return [_seconds(work, 1) for _ in range(count)]
 
 
 def _warm_up(work: Pass, warmup: Length, length: Length) -> int:
-    """Run for a while; how many calls to make between two looks at the clock."""
+    """Run for a while; returns the number of calls between two clock readings."""
     fastest, count, end = float("inf"), 0, time.perf_counter() + warmup.seconds
     while count < max(1, warmup.calls) or time.perf_counter() < end:
         fastest = min(fastest, _seconds(work, 1))
@@ -154,13 +154,13 @@ def _seconds(work: Pass, calls: int) -> float:
 
 
 class _Machine(NamedTuple):
-    """Counters of the whole machine and of this process, in seconds; zeros where the system has none."""
+    """Counters of the whole machine and of this process, in seconds; zeros if the system has none."""
 
     clock: float
     own: float  # of all our threads
     busy: float  # of all processes
     steal: float
-    waiting: float  # in which some thread waited for a core
+    waiting: float  # time in which any thread waited for a core
 
     @classmethod
     def now(cls) -> _Machine:

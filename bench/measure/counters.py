@@ -1,4 +1,4 @@
-"""Counters: the size of a step in numbers that no noise touches, the same from run to run."""
+"""Counters: noise-free measures of the size of a step, the same from run to run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.-]+ = (?P<shape>\(.*?\)|\S+) (?P<opcode>[a-z][\w-]*)\(", re.M)
-#: How many of these there are depends on the cores: XLA wraps what it splits among them into a call.
+#: The number of these depends on the cores: XLA wraps what it splits among them in a call.
 _NO_WORK = ("call", "parameter")
 _WIDE = re.compile(r"\b(?:f64|s64|u64|c128)\[")
 _CALLBACK = re.compile(r'custom_call_target="[^"]*callback|is_host_transfer=true| (?:in|out)feed\(')
@@ -28,13 +28,13 @@ _MEMORY = MappingProxyType(
     }
 )
 _CONSTANT = object()
-#: Primitives whose result a table could hold instead, if nothing but constants is mixed in.
+#: Primitives that could be folded into a table, if all their other inputs are constants.
 _PASSES_ON = frozenset(
     {"convert_element_type", "broadcast_in_dim", "reshape", "squeeze", "transpose", "copy", "neg", "not"}
     | {"add", "sub", "mul", "min", "max", "and", "or", "eq", "ne", "lt", "le", "gt", "ge", "select_n"}
 )
 _CALLS = frozenset({"jit", "pjit", "closed_call", "custom_vmap_call"})  # with the inputs of their equation
-#: What can reach NumPy from Python code: operators, subscripts and calls.
+#: Instructions by which Python code can reach NumPy: operators, subscripts and calls.
 _OPERATIONS = frozenset(
     {"BINARY_OP", "BINARY_SLICE", "BINARY_SUBSCR", "STORE_SLICE", "STORE_SUBSCR", "COMPARE_OP"}
     | {"UNARY_INVERT", "UNARY_NEGATIVE", "CALL", "CALL_KW", "CALL_FUNCTION_EX"}
@@ -50,10 +50,10 @@ def counters(function: Callable[..., Any], *arguments: Any) -> dict[str, int]:
 
 
 def compiled_counters(traced: Any, compiled: Any) -> dict[str, int]:
-    """The same for what was traced and compiled already (`jax.stages`).
+    """The same for an already traced and compiled function (`jax.stages`).
 
-    Equations are those of the program as traced; instructions and fusions are what XLA left of them. A
-    number that this jaxlib or platform does not tell is left out.
+    Equations are those of the traced program; instructions and fusions are those that XLA made of them. A
+    number that this jaxlib or platform does not report is left out.
     """
     program = {"equations": equations(traced.jaxpr), "foldable_gathers": foldable_gathers(traced.jaxpr)}
     found = {**program, **_cost(compiled), **_memory(compiled)}
@@ -61,9 +61,9 @@ def compiled_counters(traced: Any, compiled: Any) -> dict[str, int]:
 
 
 def equations(jaxpr: Any) -> int:
-    """All equations of a jaxpr, those inside of calls, loops and branches included.
+    """All equations of a jaxpr, including those inside calls, loops and branches.
 
-    Of a choice by platform only the branch of this platform counts: nothing else of it is compiled.
+    Where it branches by platform, only this platform's branch counts: nothing else is compiled.
     """
     import jax
 
@@ -85,15 +85,14 @@ def _jaxprs(value: Any) -> list[Any]:
 
 
 def foldable_gathers(jaxpr: Any) -> int:
-    """Reads of a constant table at a place that is constant, or itself read from one: one table would do."""
+    """Lookups in a constant table by a constant, or by another lookup's result: they could be one lookup."""
     return _reads(jaxpr.jaxpr, [])[0]
 
 
 def _reads(jaxpr: Any, inputs: list[Any]) -> tuple[int, list[Any]]:
-    """How many there are, and the origins of the outputs.
+    """The number of such lookups, and the origins of the outputs.
 
-    The origin of a value is `_CONSTANT`, or the read of a table that it was worked out from and from nothing
-    else; None for all others.
+    The origin of a value is `_CONSTANT`, or the only table lookup that it was computed from; None for others.
     """
     count = 0
     origins = dict.fromkeys(jaxpr.constvars, _CONSTANT) | dict(zip(jaxpr.invars, inputs, strict=False))
@@ -119,7 +118,7 @@ def _reads(jaxpr: Any, inputs: list[Any]) -> tuple[int, list[Any]]:
 
 
 def _inside(equation: Any, given: list[Any]) -> list[tuple[Any, list[Any]]]:
-    """The programs of a call, loop or branch, each with the inputs that are the same whenever it runs."""
+    """The programs of a call, loop or branch, each with the inputs that are the same on every run."""
     params = equation.params
     consts = params.get("cond_nconsts", 0)
     handed = {
@@ -161,17 +160,19 @@ def numpy_counters(function: Callable[..., Any], *arguments: Any) -> dict[str, i
     """Count what one call does on the NumPy backend; `numpy_counters(env.step_fn, state, actions)`.
 
     `operations` are the operators, subscripts and calls that Python code executes, our own or NumPy's: every
-    array operation is one, and so are calls of Python functions and the few sums of plain numbers.
-    `allocated_bytes` is all array memory that was taken, `peak_bytes` the most that was held, as seen between
-    two instructions: what one of them takes and gives back is not seen.
+    array operation is one, and so are calls of Python functions and a few sums of plain numbers.
+    `allocated_bytes` is all array memory allocated, `peak_bytes` the most held at once, as seen between two
+    instructions: what a single one allocates and frees is not counted.
     """
     watch, before, collecting = _Watch(), sys.gettrace(), gc.isenabled()
     gc.disable()
     tracemalloc.start()
-    sys._getframe().f_trace_opcodes = True  # CPython 3.12 looks for this once, as the trace function is set
-    sys.settrace(watch)  # in force for the frames that begin from here on, not for this one
+    sys._getframe().f_trace_opcodes = (
+        True  # CPython 3.12 reads this only once, when the trace function is set
+    )
+    sys.settrace(watch)  # applies to frames that start from here on, not to this one
     try:
-        # A first call fills caches, and CPython 3.13 reports instructions only from the second one on.
+        # The first call fills caches, and CPython 3.13 reports instructions only from the second one on.
         function(*arguments)
         watch.counts = True
         function(*arguments)
@@ -188,7 +189,7 @@ def numpy_counters(function: Callable[..., Any], *arguments: Any) -> dict[str, i
 
 
 class _Watch:
-    """A trace function that looks at every instruction: Python shows operators in no other way."""
+    """A trace function for every instruction: Python offers no other way to observe operators."""
 
     def __init__(self) -> None:
         self.operations = self.allocated = self.peak = self.before = 0
@@ -201,7 +202,9 @@ class _Watch:
             frame.f_trace_lines, frame.f_trace_opcodes = False, True
         elif event == "opcode" and self.counts:
             operation = dis.opname[frame.f_code.co_code[frame.f_lasti]] in _OPERATIONS
-            if operation or self.operating:  # before and after what can make an array; a look takes a while
+            if (
+                operation or self.operating
+            ):  # only before and after what can make an array, since a look is slow
                 self._look()
             self.operations += operation
             self.operating = operation
@@ -216,7 +219,7 @@ class _Watch:
 
 
 def _arrays() -> Counter[tuple[int, Any]]:
-    """How many arrays there are of each size and place in the source, of those made since the start."""
+    """The number of arrays of each size and source line, among those made since the start."""
     domain = np.lib.tracemalloc_domain
     traces = tracemalloc.take_snapshot().traces
     return Counter((trace.size, trace.traceback) for trace in traces if trace.domain == domain)

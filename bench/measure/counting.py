@@ -13,7 +13,7 @@ MEASURES = ("speed", "train")  # those whose rows have counters
 
 
 def counted(case: Case) -> Mapping[str, int]:
-    """JAX's of the compiled pass, NumPy's of one step."""
+    """The counters: of the compiled pass on JAX, of one step on NumPy."""
     if case.measure == "train":
         return training.ready(case).counters
     return counters_of(case, ready(case))

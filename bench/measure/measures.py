@@ -1,4 +1,4 @@
-"""The measures by name: a new one is a function in a module of this folder and a line in the table below."""
+"""The measures by name: a new one needs a function in a module of this folder and a line in the table."""
 
 from __future__ import annotations
 

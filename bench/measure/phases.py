@@ -23,18 +23,18 @@ from cogrid.core.profiling import PHASES, VARIABLE, timed_step, woven
 from cogrid.core.rules import Rules
 from cogrid.core.spec import Spec
 
-MIDDLE = 64  # steps after which a game has its hands full; --warmup says another number
+MIDDLE = 64  # steps after which a game is in full swing; --warmup overrides it
 STEPS = 200  # of NumPy, of which means and medians are taken
-WALL = "wall"  # the whole call, beside the phases
+WALL = "wall"  # the whole call, in addition to the phases
 
 PLAN = Plan()
 
 
 class Parts(NamedTuple):
-    """Seconds of each part of a step, and of the whole in one piece.
+    """Seconds of each part of a step, and of the whole step.
 
-    NumPy's parts are taken inside of the whole, and what is missing in their sum lies between them. JAX's
-    are compiled apart, so that their sum may exceed the whole: the compiler fuses across phases.
+    NumPy's parts are timed within the whole, so their sum is smaller by the time between them. JAX's are
+    compiled separately, so their sum may exceed the whole: the compiler fuses across phases.
     """
 
     seconds: Mapping[str, float]  # medians
@@ -78,7 +78,7 @@ def _cell(parts: Parts, median: float | None, mean: float | None) -> str:
 
 
 def numpy_phases(case: Case, plan: Plan = PLAN) -> Parts:
-    """Of each phase, over `STEPS` or `iterations`: of `env.step` for one environment, else of a batch."""
+    """Phase times over `STEPS` or `iterations`: of `env.step` for one environment, else of a batch."""
     with _profiling():
         env = CoGridEnv(_endless(case.spec))
     steps = max(math.ceil(plan.iterations / case.batch), plan.samples) if plan.iterations else STEPS
@@ -110,14 +110,14 @@ def _batch(rules: Rules, state: EnvState, actions: Array) -> tuple[Turn, Timing]
 
 
 def _timed_parts(turn: Turn, timing: Timing, steps: int, samples: int) -> Parts:
-    """The median is not moved by a neighbour that takes the core away in a few of the steps."""
+    """Medians, which are robust against another process taking the core in a few of the steps."""
     taken: dict[str, list[int]] = {name: [] for name in PHASES}
 
     def note() -> None:
         for name, nanoseconds in timing().items():
             taken.setdefault(name, []).append(nanoseconds)
 
-    # Noted before the next step, off the clock; a first step warms up, and has none before it to be noted.
+    # Recorded before the next step, untimed; the first step warms up, and has none before it to record.
     wholes = each_call(Pass(turn, note), steps, warmup=Length(0.0, 1))
     note()
     medians = {name: statistics.median(times[-steps:]) / 1e9 for name, times in taken.items()}
@@ -128,7 +128,7 @@ def _timed_parts(turn: Turn, timing: Timing, steps: int, samples: int) -> Parts:
 
 
 def jax_phases(case: Case, plan: Plan = PLAN) -> Parts:
-    """Each phase compiled apart and fed what it gets in the middle of a game; the whole step as one."""
+    """Each phase compiled separately, with its inputs from the middle of a game; and the whole step."""
     import jax
 
     env, over = CoGridEnv(_endless(case.spec), "jax"), _over(case)
@@ -143,7 +143,7 @@ def jax_phases(case: Case, plan: Plan = PLAN) -> Parts:
 
 
 def _inputs(rules: Rules, state: EnvState, actions: Array) -> dict[str, tuple[Any, ...]]:
-    """What the step hands to each of its phases, but for the rules."""
+    """The arguments that the step passes to each of its phases, without the rules."""
     seen: dict[str, tuple[Any, ...]] = {}
 
     def noted(phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -158,7 +158,7 @@ def _inputs(rules: Rules, state: EnvState, actions: Array) -> dict[str, tuple[An
 
 
 def _functions(rules: Rules) -> dict[str, Callable[..., Any]]:
-    """The phases as functions of what is not constant."""
+    """The phases as functions of their non-constant arguments."""
     found: dict[str, Callable[..., Any]] = {}
 
     def kept(phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -191,7 +191,7 @@ def _sampled(parts: Mapping[str, Samples], whole: Samples) -> Parts:
 
 
 def _labels(parts: tuple[Any, ...]) -> list[str]:
-    """The names of the classes; numbered where one comes twice."""
+    """The names of the classes, numbered if one occurs twice."""
     names = [type(part).__name__ for part in parts]
     often, seen = Counter(names), Counter[str]()
     labels = []
@@ -211,7 +211,7 @@ def _compiled_seconds(
 
 
 def _over(case: Case) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """What makes a function of one environment a function of so many."""
+    """Turns a function of one environment into one of the case's batch."""
     import jax
 
     return (
@@ -238,7 +238,7 @@ def _middle(env: CoGridEnv, case: Case, plan: Plan, steps: int) -> tuple[EnvStat
 
 @contextlib.contextmanager
 def _profiling() -> Iterator[None]:
-    """Environments made in here take their own time."""
+    """Environments made in this block time their phases."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = "1"
     try:

@@ -11,7 +11,7 @@ from cogrid.benchmarks.clock import Pass
 
 
 class Plan(NamedTuple):
-    """How many samples of which length, after which warm-up; an iteration is a step of one environment."""
+    """The number and length of samples, and the warm-up; an iteration is a step of one environment."""
 
     samples: int = 10
     seconds: float = clock.SAMPLE_SECONDS
@@ -20,14 +20,14 @@ class Plan(NamedTuple):
     warmup_iterations: int = 0
 
     def take(self, work: Pass, steps: int) -> clock.Samples:
-        """Samples of a pass that makes so many steps, each as long as asked for in seconds and in steps."""
+        """Samples of a pass of `steps` steps, each as long as required in seconds and in steps."""
         length = clock.Length(self.seconds, math.ceil(self.iterations / steps))
         warmup = clock.Length(self.warmup, math.ceil(self.warmup_iterations / steps))
         return clock.take(work, self.samples, length, warmup)
 
 
 class Measured(NamedTuple):
-    """The samples and all that stands beside them."""
+    """The samples and everything recorded with them."""
 
     unit: str
     samples: list[float]

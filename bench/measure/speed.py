@@ -32,7 +32,7 @@ def speed(case: Case, plan: Plan) -> Measured:
 
 
 def counters_of(case: Case, prepared: Ready) -> Mapping[str, int]:
-    """Those of the compiled pass, or of one NumPy step."""
+    """The counters of the compiled pass, or of one NumPy step."""
     if prepared.compiled:
         return compiled_counters(prepared.traced, prepared.compiled)
     env = CoGridEnv(case.spec)

@@ -14,16 +14,16 @@ from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass
 from cogrid.benchmarks.modes import Mismatch
 
-NEEDS = ("optax", "equinox", "matplotlib", "rich")  # beside JAX
+NEEDS = ("optax", "equinox", "matplotlib", "rich")  # in addition to JAX
 
 
 def missing() -> list[str]:
-    """What the learner needs and is not installed."""
+    """The learner's dependencies that are not installed."""
     return [name for name in NEEDS if find_spec(name) is None]
 
 
 class Update(NamedTuple):
-    """One update of a learner, from the same beginning each time."""
+    """One update of a learner, from the same start each time."""
 
     learner: Any
     run: Any  # the beginning
@@ -47,7 +47,7 @@ def ready(case: Case) -> Update:
 
 
 def _learner(case: Case, recorded: int = 0) -> Any:
-    """As users have it, in the case's sizes; one seed."""
+    """The learner as users have it, with the case's sizes and one seed."""
     from cogrid.train.learner import Learner  # optional: it needs the extra `train`
     from cogrid.train.options import Options
 
@@ -65,15 +65,15 @@ def _learner(case: Case, recorded: int = 0) -> Any:
 
 
 def check(case: Case, update: Update) -> None:
-    """Raise a Mismatch where NumPy plays the update's steps otherwise, or the timed update ends elsewhere.
+    """Raise a Mismatch if NumPy plays the update's steps differently, or the timed update ends differently.
 
-    What is played has no checksum: it follows from the learner's floats, which any change of it may move.
+    The game has no checksum: it depends on the learner's floats, which any change of the learner may alter.
     """
     import jax
 
     learner = _learner(case, recorded=case.batch)
     recorded = jax.jit(learner.update)(update.run, None)[1].recorded
-    from cogrid.shadow import Shadow  # an older revision that is compared with has none
+    from cogrid.shadow import Shadow  # an older revision may not have it
 
     shadow = Shadow(learner.env.spec, "jax")
     shadow.chunk(**recorded._replace(last=update.work.once().state)._asdict())
@@ -82,7 +82,7 @@ def check(case: Case, update: Update) -> None:
 
 
 def train(case: Case, plan: Plan) -> Measured:
-    """Environment steps of training per second, and what the environment alone takes of an update."""
+    """Environment steps of training per second, and the environment's part of the time of an update."""
     update = ready(case)
     check(case, update)
     steps = case.steps * case.batch
@@ -97,7 +97,7 @@ def train(case: Case, plan: Plan) -> Measured:
 
 
 def _environment(update: Update) -> Pass:
-    """The same steps without the learner: stepping, seeing, automatic reset, and all of it written out."""
+    """The same steps without the learner: stepping, observing, automatic reset, and writing all results."""
     import jax
 
     env = update.learner.env

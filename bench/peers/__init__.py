@@ -1,1 +1,1 @@
-"""Peers: cogrid beside other libraries on the same work, and how the targets are met."""
+"""Peers: cogrid and other libraries on the same work, and which targets are met."""

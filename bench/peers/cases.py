@@ -1,4 +1,4 @@
-"""Cases that several targets share, the tapes that are played in them, and how a tape ended."""
+"""Cases that several targets share, the tapes played in them, and the end of a tape."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOSSLESS: Mapping[str, Any] = MappingProxyType({"observation": "lossless"})
 TWO_DEVICES: Mapping[str, str] = MappingProxyType({"JAX_NUM_CPU_DEVICES": "2"})  # of a process
 VMAPPED = Case(CRAMPED, "jax-vmap", 1024, 256, "cooperative")
 FORAGING = Case("Foraging-8x8-2p-3f-V0", "jax-scan", 1024, SHORT)
-COUNTED = 5  # rounds for what is the same each time; fewer are called too few
+COUNTED = 5  # rounds for deterministic numbers; fewer would count as too few
 
 
 def scan(id: str = CRAMPED, batch: int = 1024, steps: int = 256, **overrides: Any) -> Case:
@@ -57,8 +57,8 @@ def actions(case: Case) -> Array:
 def own_tapes(case: Case) -> Array:
     """(steps, batch, agents) random actions, different ones for every environment.
 
-    A processor learns a tape that many environments repeat: C then guesses all branches and is three times
-    as fast as it ever is in use.
+    A processor's branch predictor learns a tape that many environments repeat: C would then be three times as
+    fast as in real use.
     """
     shape = (case.steps, case.batch, case.spec.num_agents)
     return np.random.default_rng(case.seed).integers(N_ACTIONS, size=shape, dtype=np.int8)
@@ -70,7 +70,7 @@ def draws(case: Case) -> tuple[int, tuple[int, int], int]:
 
 
 def end_of(positions: Any, facings: Any, rewards: Any, planes: Any = None) -> dict[str, Any]:
-    """How the lanes ended: cells and facings of the agents, the team's reward, the planes by their weight."""
+    """The end of each lane: cells and facings of the agents, the team's reward, weighted sums of planes."""
     end = {
         "positions": np.asarray(positions).tolist(),  # (lanes, agents)
         "facings": np.asarray(facings).tolist(),

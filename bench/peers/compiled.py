@@ -47,7 +47,7 @@ def _ready(loop: Loop) -> Callable[[], Any]:
 
 
 def loop(step: Step, start: Any, inputs: Any) -> Loop:
-    """What is seen is carried, so that it is written out at every step; rewards are added up."""
+    """The observation is carried, so that it is written at every step; rewards are added up."""
 
     def play(state: Any, inputs: Any) -> Any:
         _, seen, reward = jax.eval_shape(lambda state, inputs: step(state, inputs[0]), state, inputs)
@@ -75,7 +75,7 @@ def loop_drawn(step: DrawnStep, start: Any, steps: int, shape: tuple[int, int], 
 
 
 def compilation(clock: Any, function: Any, *arguments: Any) -> Sampler:
-    """Seconds of tracing, lowering and compiling the function anew."""
+    """Seconds of tracing, lowering and compiling the function from scratch."""
     jax.config.update("jax_enable_compilation_cache", False)
 
     def sample() -> dict[str, float]:

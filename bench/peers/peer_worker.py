@@ -1,6 +1,6 @@
 """A peer's process: prepares its case at the first request and takes a sample at every later one.
 
-Imports the standard library alone: it also runs beside cogrid 0.3.2, whose import name is ours.
+Imports only the standard library: it also runs with cogrid 0.3.2, which has the same import name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Prepared(NamedTuple):
 
 
 def speed(clock: Any, work: Any, steps: int) -> Callable[[], Answer]:
-    """Steps per second of a pass, warmed up; every sample begins with a call that is not timed."""
+    """Steps per second of a warmed-up pass; every sample starts with an untimed call."""
     clock.take(work, 1)
 
     def sample() -> Answer:
@@ -51,7 +51,7 @@ def serve_peer(prepare: Callable[[Job], Prepared]) -> None:
 
 
 def prepare(job: Job) -> Prepared:
-    """By the module that the job names; a library that is not installed is the reason of its row."""
+    """Prepare with the module that the job names; a missing library becomes the reason in its row."""
     from bench.records import Parameters
 
     prepared: Prepared = import_module(job["module"]).prepare(job["way"], Parameters(**job["case"]).case)

@@ -1,4 +1,4 @@
-"""Measuring the targets: the peers of each take turns, after they have agreed on how the tape ended."""
+"""Measures the targets: peers take turns, after a check that they agree on the end of the tape."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from bench.storage.identity import MEASURING, code_of, hashed
 from bench.units import percent
 from cogrid.benchmarks.workloads import checksum
 
-ROUNDS, QUICK_ROUNDS = 20, 6  # six are the fewest that have an interval
-#: What stands between a case and the numbers of any peer; its own module is added.
+ROUNDS, QUICK_ROUNDS = 20, 6  # an interval needs at least six
+#: The code between a case and the numbers of any peer; its own module is added.
 SHARED = (*MEASURING, *(f"bench/peers/{name}.py" for name in ("cases", "compiled", "peer_worker")))
 
 
 class Found(NamedTuple):
-    """What came of a target: a row for each of its cases."""
+    """The result of a target: a row for each of its cases."""
 
     target: Target
     rows: list[Row]
@@ -88,7 +88,7 @@ def run(
 
 
 def measure(target: Target, resources: Resources, rounds: int) -> Found:
-    """Samples of all peers, by turns; where one cannot be measured, of the others."""
+    """Samples of all peers in turn; if one cannot be measured, of the others."""
     with contextlib.ExitStack() as stack:
         started = [_start(case, resources, stack) for case in target.cases]
         if disagreement := _disagreement(target.cases, started):
@@ -115,7 +115,7 @@ def _start(case: PeerCase, resources: Resources, stack: contextlib.ExitStack) ->
 
 
 def _take(started: list[Started], rounds: int) -> tuple[list[Started], list[list[Reading]]]:
-    """The samples of those that do not fail meanwhile; who fails is left out, and the others begin again."""
+    """The samples of all peers that do not fail; if one fails, it is left out and the others start over."""
     while True:
         able = [one for one in started if isinstance(one, ReadyPeer)]
         try:
@@ -128,7 +128,7 @@ def _take(started: list[Started], rounds: int) -> tuple[list[Started], list[list
 
 
 def _disagreement(cases: Sequence[PeerCase], started: Sequence[Started]) -> WorkerFailed | None:
-    """Where peers saw the tape of the first one end differently; lanes that both have count."""
+    """The first difference between peers at the end of the first one's tape, in the lanes that both have."""
     played = [
         (case.tape, one.end) for case, one in zip(cases, started, strict=True) if isinstance(one, ReadyPeer)
     ]
@@ -173,7 +173,7 @@ def identity(library: str, case: PeerCase) -> str:
 
 
 def _add(result: Result, found: Found) -> None:
-    """Keep the target with all its samples, and the rows that the file has not got yet."""
+    """Add the target with all its samples, and the rows that the file does not have yet."""
     names = {row.name for row in result.rows}
     result.rows += [row for row in found.rows if row.name not in names]
     target, middle = found.target, found.interval
@@ -201,13 +201,13 @@ def _outcome(found: Found) -> str:
 
 
 def exit_code(found: Sequence[Found]) -> Code:
-    """22 where peers disagree about the game, 1 where cogrid failed; an absent peer is no failure."""
+    """22 if peers disagree about the game, 1 if cogrid failed; an absent peer is not a failure."""
     wrong = [Code.MISMATCH for one in found for row in one.rows if row.status == "mismatch"]
     return worst([*wrong, *(Code.FAILED for one in found if _is_broken(one))])
 
 
 def _is_broken(found: Found) -> bool:
-    """Whether cogrid failed, and not for the reason of its peer: then what both need is absent."""
+    """Whether cogrid failed for a reason of its own; the same reason as its peer is a missing dependency."""
     rows = list(zip(found.target.cases, found.rows, strict=True))
     absent = {row.error for case, row in rows if case.peer is not COGRID}
     own = [row for case, row in rows if case.peer is COGRID]

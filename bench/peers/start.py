@@ -1,4 +1,4 @@
-"""Starting a peer: what its process is, and one that has prepared its case."""
+"""Starting a peer: the description of its process, and a process that has prepared its case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cogrid.core.profiling import VARIABLE as PROFILING
 
 
 class Resources(NamedTuple):
-    """What a run has for the processes of its peers."""
+    """What a run provides for the processes of its peers."""
 
     folder: Path  # of files that they read; it is removed after the run
     older_python: str | None = None  # a Python that has cogrid 0.3.2
@@ -33,7 +33,7 @@ class Process(NamedTuple):
     cwd: Path = ROOT
 
 
-#: Of a way and a case; raises WorkerFailed with the reason where there can be no process.
+#: Makes the process for a way and a case; raises WorkerFailed with the reason if there can be none.
 Launch = Callable[[str, Case, Resources], Process]
 
 
@@ -48,14 +48,14 @@ def python_module(name: str) -> Launch:
 
 
 def tape_file(folder: Path, actions: Array) -> Path:
-    """A tape as its bare bytes; it is read before the first answer, so that the next one can replace it."""
+    """A tape as raw bytes; it is read before the first answer, so the next one can replace it."""
     path = folder / "tape"
     path.write_bytes(np.ascontiguousarray(actions, np.int8).tobytes())
     return path
 
 
 class ReadyPeer:
-    """A process that has prepared its case; raises WorkerFailed with the reason where it cannot."""
+    """A process that has prepared its case; raises WorkerFailed with the reason if it cannot."""
 
     def __init__(self, process: Process, env: Mapping[str, str]) -> None:
         started = time.perf_counter()

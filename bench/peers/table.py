@@ -1,4 +1,4 @@
-"""The table of the targets, and how many are met."""
+"""The table of the targets, and the number met."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A target: what is compared with what, and how much is enough."""
+"""A target: what is compared with what, and its limits."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ Figure = Callable[["Target", Sequence[float]], float]
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
-    name: str  # as long as it has not told its version
+    name: str  # until it has reported its version
     launch: Launch
-    code: tuple[Path, ...] = ()  # beside what all peers share: a change makes its rows another measurement
+    code: tuple[
+        Path, ...
+    ] = ()  # in addition to the shared code: a change makes its rows a different measurement
 
 
 def python_peer(name: str, module: str) -> Peer:
@@ -44,16 +46,18 @@ class PeerCase:
     way: str
     case: Case
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)  # of its process
-    facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # where the row differs from the case
-    label: str = ""  # behind the library's name
-    agents: int | None = None  # where the game is not the case's
+    facts: Mapping[str, Any] = dataclasses.field(
+        default_factory=dict
+    )  # in which the row differs from the case
+    label: str = ""  # after the library's name
+    agents: int | None = None  # if the game is not the case's
 
     def start(self, resources: Resources) -> ReadyPeer:
         return ReadyPeer(self.peer.launch(self.way, self.case, resources), self.env)
 
     @property
     def tape(self) -> tuple[Any, ...]:
-        """What those have in common that play the same actions: the same end is expected of them."""
+        """A key that is equal for cases with the same actions, which must have the same end."""
         case = self.case
         return case.id, case.options, case.workload, case.steps, case.seed
 
@@ -64,7 +68,7 @@ class PeerCase:
     def name(self, library: str) -> str:
         way = [self.way] if self.parameters != Parameters.of(self.case) else []
         game = dataclasses.replace(self.case, id=self.parameters.id)
-        if game.id != self.case.id:  # another game has none of our options, and its library names the way
+        if game.id != self.case.id:  # another game has none of our options, and its library name says enough
             measure = self.parameters.measure
             way, game = [], dataclasses.replace(game, options=(), workload="random", measure=measure)
         return " ".join([*([library] if library != "cogrid" else []), *way, game.name])
@@ -79,13 +83,13 @@ def alone(target: Target, values: Sequence[float]) -> float:
 
 
 def exponent(target: Target, values: Sequence[float]) -> float:
-    """Of the time of a step of the whole batch, as a power of the cells seen in it."""
+    """The exponent of the step time of the whole batch as a power of the cells observed."""
     times = [one.case.batch / value for one, value in zip(target.cases, values, strict=True)]
     return float(np.polyfit(np.log([cells_seen(one.case) for one in target.cases]), np.log(times), 1)[0])
 
 
 def cells_seen(case: Case) -> int:
-    """In a step of the batch: batch × agents × the cells that each observes."""
+    """The cells observed in a step of the batch: batch × agents × the cells that each observes."""
     spec = case.spec
     cells = spec.window**2 if spec.observation == "window" else spec.height * spec.width
     return case.batch * spec.num_agents * cells
@@ -106,7 +110,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """What `--only` looks into."""
+        """What `--only` searches."""
         return f"{self.what} vs {self.against}" if self.against else self.what
 
     @property

@@ -19,7 +19,7 @@ LAYOUTS = tuple(id.split("-")[1] for id in KITCHENS)
 MIXED = Case(CRAMPED, "jax-scan", 1024, options=options(layout=LAYOUTS, **LOSSLESS))
 LARGEST = Case("Overcooked-AsymmetricAdvantages-V0", "jax-scan", 1024, options=options(**LOSSLESS))
 LINEAR: Mapping[str, Any] = {"enough": 1.0, "at_most": True, "figure": exponent, "unit": "", "rounds": 10}
-#: The arena first: its speed by that of a world is how many times as long a step of the world takes.
+#: The arena first: its speed divided by that of a world is the world's relative step time.
 WALKING, HARVEST, CLEAN_UP = (cogrid(case) for case in commons() if case.mode == "jax-scan")
 COUNT: Mapping[str, Any] = {"at_most": True, "figure": alone, "rounds": COUNTED}
 

@@ -1,1 +1,1 @@
-"""Worker processes: one protocol to start them, ask them, and learn why one failed."""
+"""Worker processes: one protocol to start them, send requests, and learn why one failed."""

@@ -66,7 +66,7 @@ def _device_peak() -> int | None:
 
 
 def shadowed(case: Case) -> ShadowReport:
-    """Play the case's tape in up to `CHECKED` of its environments: call by call, or a scan as one chunk."""
+    """Play the case's tape in up to `CHECKED` environments, call by call, or for a scan as one chunk."""
     shadow, env = Shadow(case.spec, case.backend), CoGridEnv(case.spec, case.backend, shadow=False)
     batch = min(case.batch, CHECKED)
     keys = spread(start_keys(case.seed, case.lanes), batch)  # (B, 2)

@@ -1,4 +1,4 @@
-"""A checkout of another revision, in a folder of its own and with this one's measuring code."""
+"""A checkout of another revision, in a folder of its own, with this one's measuring code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sha_of(revision: str) -> str:
 
 
 def clean_sha() -> str:
-    """The commit that this checkout is, unchanged."""
+    """The commit of this checkout, which must be unchanged."""
     state = git_state()
     if state is None or state.dirty:
         raise UsageError("the checkout must be as committed, because it is compared with its commit.")
@@ -39,7 +39,7 @@ def checkout_of(sha: str) -> Iterator[Path]:
     """A worktree of the commit, removed at the end of the block, with our measuring code in it."""
     with tempfile.TemporaryDirectory(prefix="cogrid-base-") as folder:
         tree = Path(folder).resolve() / "base"
-        git("worktree", "prune")  # those of runs that were killed
+        git("worktree", "prune")  # left by killed runs
         try:
             git("worktree", "add", "--detach", "--force", str(tree), sha)
         except subprocess.CalledProcessError as error:
@@ -49,17 +49,17 @@ def checkout_of(sha: str) -> Iterator[Path]:
             _overlay(tree)
             yield tree
         finally:
-            with contextlib.suppress(subprocess.CalledProcessError):  # the folder goes in any case
+            with contextlib.suppress(subprocess.CalledProcessError):  # the folder is removed in any case
                 git("worktree", "remove", "--force", str(tree))
 
 
 def _overlay(tree: Path) -> None:
-    """Both sides are timed in one way, and a revision from before the benchmarks can be measured too."""
+    """Copy our measuring code, so that both sides are timed alike, even revisions without benchmarks."""
     for folder in ("bench", "cogrid/benchmarks"):
         shutil.rmtree(tree / folder, ignore_errors=True)
         shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("results", "__pycache__"))
     for file in map(Path, MEASURING):
-        # These know the inside of an engine: its own version is right, where it has one.
+        # These depend on the engine's internals: the revision's own version is kept, if it has one.
         inside = file.parts[1] in ("core", "testing.py")
         if not inside or not (tree / file).exists():
             (tree / file).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The worker of an A/B: prepares cases of one checkout and takes a sample whenever it is asked."""
+"""The worker of an A/B: prepares cases of one checkout and takes a sample on each request."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class CheckoutWorker:
         self._turn: Callable[[], float] | None = None
 
     def handle(self, request: dict[str, Any] | None) -> dict[str, Any]:
-        """Prepare what is asked for; without a request, the seconds of a pass."""
+        """Prepare the requested case; without a request, return the seconds of a pass."""
         if request is not None:
             return self._prepare(**request)
         assert self._turn is not None
         return {"value": self._turn()}
 
     def _prepare(self, parameters: dict[str, Any], checked: bool, slow: float) -> dict[str, Any]:
-        """Make a case ready; the first time also compare it with NumPy, and count."""
+        """Prepare a case; the first time, also compare it with NumPy and count."""
         self._stack.close()
         self._turn = None  # frees the last one
         _stay_on(self._cores)
@@ -44,7 +44,7 @@ class CheckoutWorker:
         prepared = training.ready(case) if case.measure == "train" else ready(case)
         found = _checked(case, prepared) if checked else {}
         answer: dict[str, Any] = msgspec.to_builtins(Answer(case.steps * case.batch, origins(), **found))
-        # One core, the same for both checkouts: they have the same neighbours.
+        # The same single core for both checkouts, so that both have the same load on it.
         _stay_on({max(self._cores, default=0)})
         self._turn = self._stack.enter_context(clock.in_turns(slowed(prepared.work, slow)))
         return answer
@@ -55,7 +55,7 @@ def _checked(case: Case, prepared: Ready | training.Update) -> dict[str, Any]:
         training.check(case, prepared)
         return {"checksum": None, "counters": prepared.counters}
     check(case, prepared, prepared.end(prepared.work.once()))
-    # What was seen and paid, and not how a state stores it: that may change between revisions.
+    # Observations and rewards, but not the stored state, whose form may change between revisions.
     return {"checksum": checksum(prepared.path()), "counters": dict(counters_of(case, prepared))}
 
 
@@ -67,7 +67,7 @@ def _stay_on(cores: set[int]) -> None:
 
 
 def origins() -> list[str]:
-    """The checkouts that our modules came from: the proof that no other revision is in this process."""
+    """The checkouts that our modules came from, to prove that no other revision is in this process."""
     ours = {name: module for name, module in sys.modules.items() if name.split(".")[0] in ("cogrid", "bench")}
     return sorted({_origin(name, module.__file__) for name, module in ours.items() if module.__file__})
 
@@ -78,7 +78,7 @@ def _origin(name: str, file: str) -> str:
 
 
 def slowed(work: Pass, factor: float) -> Pass:
-    """The same work, after which the processor is kept busy until it took `factor` times as long."""
+    """The same work, followed by a busy wait until it took `factor` times as long."""
     if factor == 1.0:
         return work
 

@@ -1,4 +1,4 @@
-"""The worker that counts: makes cases ready, one after the other, and times none of them."""
+"""The worker that counts: prepares cases one after the other, without timing them."""
 
 from __future__ import annotations
 

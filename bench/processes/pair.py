@@ -1,4 +1,4 @@
-"""A pair: a fresh process for each of two checkouts, prepared at the same time and timed by turns."""
+"""A pair: a fresh process for each of two checkouts, prepared at the same time and timed alternately."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Checkout(NamedTuple):
         return Worker(COMMAND, self.env, self.folder)
 
     def prove(self, answer: Answer) -> None:
-        """Raise where modules of ours come from anywhere else."""
+        """Raise an error if any of our modules come from anywhere else."""
         if answer.origins != [str(self.folder.resolve())]:
             found = ", ".join(answer.origins)
             raise UsageError(
@@ -50,12 +50,12 @@ class Checkout(NamedTuple):
 class CaseSamples:
     def __init__(self, case: Case, head_case: Case | None = None) -> None:
         self.case = case
-        self.head_case = head_case or case  # another one where an option of it is compared
+        self.head_case = head_case or case  # a different one if an option is compared
         self.first: Pairs = []
         self.second: Pairs = []
         self.alone: list[float] = []  # seconds of head, where base cannot run the case
         self.noise: list[dict[str, float]] = []  # of every pair
-        self.base: Answer | None = None  # what the checkouts answered when they were checked
+        self.base: Answer | None = None  # the checkouts' answers to the check
         self.head: Answer | None = None
         self.new: str | None = None  # why base cannot run it
         self.failure: tuple[Status, str] | None = None
@@ -65,7 +65,7 @@ class CaseSamples:
         return self.failure is None and self.new is None
 
     def note(self, base: Answer | WorkerFailed | None, head: Answer | WorkerFailed) -> None:
-        """Keep what the checkouts answered; base is not asked about what is new."""
+        """Store the checkouts' answers; base gets no request for new cases."""
         if isinstance(head, WorkerFailed):
             self.failure = (head.status, str(head))
             return
@@ -86,7 +86,7 @@ class CaseSamples:
 
 
 class Pair:
-    """The two processes; one that a case killed is started again for the next case."""
+    """The two processes; one that was killed by a case is restarted for the next."""
 
     def __init__(self, base: Checkout, head: Checkout) -> None:
         self._checkouts = (base, head)
@@ -103,9 +103,9 @@ class Pair:
         self._pool.shutdown()
 
     def measure(self, samples: CaseSamples, pairs: Pairs, slow: float, rounds: int) -> None:
-        """Rounds of one case, after its first check; what goes wrong becomes a part of the samples."""
+        """Rounds of one case, after its first check; failures are recorded in the samples."""
         request = {"checked": not samples.head}
-        # What base could not run once stays new: it is not asked again.
+        # A case that base could not run stays new: it is not requested again.
         asked = [(1, {**request, "parameters": samples.head_case.parameters(), "slow": slow})]
         if not samples.new:
             asked.insert(0, (0, {**request, "parameters": samples.case.parameters(), "slow": 1.0}))

@@ -1,6 +1,6 @@
 """The worker's half of the protocol: a line of JSON in, a line of JSON out, and one way to fail.
 
-Imports the standard library alone: it also runs beside the older cogrid, whose import name is ours.
+Imports only the standard library: it also runs with the older cogrid, which has the same import name.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Handler = Callable[[Any], dict[str, Any]]
 
 
 def serve(handle: Handler) -> None:
-    """Answer every line of stdin with what `handle` makes of it, until stdin ends.
+    """Answer every line of stdin with the result of `handle`, until stdin ends.
 
-    An exception becomes an answer too, so that the row says what went wrong and the other rows go on.
-    Whatever anything prints goes to stderr: stdout holds the answers and nothing else.
+    An exception becomes an answer too, so that the row gives the reason and the other rows continue. All
+    printed output goes to stderr: stdout has only the answers.
     """
     with os.fdopen(os.dup(1), "w") as answers, contextlib.suppress(KeyboardInterrupt):
         os.dup2(2, 1)
@@ -39,7 +39,7 @@ def serve(handle: Handler) -> None:
 
 
 def die_first() -> None:
-    """If memory runs out this process goes first, and if its parent is killed it goes too (Linux)."""
+    """If memory runs out, this process is killed first, and also if its parent is killed (Linux)."""
     with contextlib.suppress(OSError, AttributeError):
         Path("/proc/self/oom_score_adj").write_text("1000")
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -10,7 +10,7 @@ from cogrid.benchmarks.case import Case
 
 
 class Setting(NamedTuple):
-    """What head has and base has not."""
+    """A setting that head has and base does not."""
 
     name: str
     value: Any
@@ -27,7 +27,7 @@ class Setting(NamedTuple):
 
     @property
     def env(self) -> dict[str, str]:
-        """Of head's processes."""
+        """The environment variables of head's processes."""
         if self.is_flag:
             flags = [os.environ.get("XLA_FLAGS", ""), f"--{self.text.lstrip('-')}"]
             return {"XLA_FLAGS": " ".join(filter(None, flags))}

@@ -1,4 +1,4 @@
-"""Samples by turns: what disturbs the machine disturbs everybody who is measured."""
+"""Samples in turns, so that what disturbs the machine disturbs all that is measured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from bench.measure.clock import Sample
 
-#: How what disturbed single samples becomes what disturbed a row.
+#: How the noise of single samples is combined into that of a row.
 NOISE = dict.fromkeys(Sample._fields[1:], statistics.fmean) | {"dropped": sum, "disturbed": sum}
 
 
@@ -27,9 +27,9 @@ Take = Callable[[], Reading]
 
 
 def in_turns(takers: Sequence[Take], rounds: int) -> list[list[Reading]]:
-    """A sample of each in every round, in this order and in the reverse by turns: ABBA.
+    """A sample of each in every round, alternating between this order and its reverse: ABBA.
 
-    A round with a disturbed sample is repeated, but no more than half of them.
+    Rounds with a disturbed sample are repeated, but at most half of them.
     """
     kept: list[list[Reading]] = []
     dropped = 0

@@ -1,4 +1,4 @@
-"""Our half of the protocol: start a process, ask it, and learn in one sentence why it failed."""
+"""Our half of the protocol: start a process, send requests, and get the reason if it fails."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from typing import Any
 from bench import ROOT
 from bench.records import Status
 
-#: Seconds after which a process that does not answer is given up; the longest case takes some minutes.
+#: Seconds to wait for an answer before giving up; the longest case takes some minutes.
 PATIENCE = 3600.0
 
 
 class WorkerFailed(Exception):
-    """Why a process gave no answer; `status` is that of its row, `worker` is None if it never started."""
+    """A process gave no answer; `status` is that of its row, `worker` is None if it never started."""
 
     def __init__(self, reason: str, status: Status = "failed", worker: Worker | None = None) -> None:
         super().__init__(reason)
@@ -29,7 +29,7 @@ class WorkerFailed(Exception):
 
 
 class Worker:
-    """A process that answers every line of JSON with one."""
+    """A process that answers every line of JSON with another."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Worker:
         patience: float = PATIENCE,
     ) -> None:
         self._patience = patience
-        # A file takes any amount while nobody reads; its last line is the reason of a crash.
+        # A file takes any amount while nobody reads; its last line is the reason for a crash.
         self._errors = None if shows_errors else tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed below
         try:
             self._process = subprocess.Popen(
@@ -52,7 +52,7 @@ class Worker:
                 text=True,
                 cwd=cwd,
                 env={**os.environ, **(env or {})},
-                process_group=0,  # Ctrl-C is for us: we end the process, and it has nothing to print
+                process_group=0,  # Ctrl-C reaches only us: we end the process, and it prints nothing
             )
         except OSError as error:
             if self._errors:
@@ -70,15 +70,15 @@ class Worker:
         return self._process.poll() is None
 
     def ask(self, request: Any = None) -> dict[str, Any]:
-        """The answer to a request; raises WorkerFailed with the reason where there is none."""
+        """The answer to a request; raises WorkerFailed with the reason if there is none."""
         assert self._process.stdin
         assert self._process.stdout
-        with contextlib.suppress(BrokenPipeError):  # the missing answer says it
+        with contextlib.suppress(BrokenPipeError):  # the missing answer shows it
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
         if not select.select([self._process.stdout], [], [], self._patience)[0]:
             self._process.kill()
-            self._process.wait()  # so that it is not asked again
+            self._process.wait()  # so that it gets no further requests
             raise WorkerFailed(f"the process gave no answer for {self._patience:.0f} s.", worker=self)
         line = self._process.stdout.readline()
         if not line:

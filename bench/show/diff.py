@@ -1,4 +1,4 @@
-"""The diff: findings as people and programs read them, the same bytes whenever they are the same."""
+"""The diff: findings for people and programs; the same findings give the same bytes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def text(findings: Sequence[Finding], style: str = "terminal") -> str:
 
 
 def publish(findings: Sequence[Finding]) -> None:
-    """Append the table to GitHub's job summary, where there is one."""
+    """Append the table to GitHub's job summary, if there is one."""
     if path := github.summary_file():
         github.publish("Benchmarks", [f"{text(findings, 'github')}\n"], path)
 
@@ -49,12 +49,12 @@ def cells(finding: Finding) -> tuple[str, ...]:
 
 
 def span(ratio: Interval | None) -> str:
-    """The interval of the ratio of times, as more or less time: '+8 % … +17 %'."""
+    """The interval of the ratio of times, as a relative change: '+8 % … +17 %'."""
     return f"{more(ratio.low)} … {more(ratio.high)}" if ratio else ""
 
 
 def averages(findings: Sequence[Finding]) -> str:
-    """The means by backend; those of times from another hour with what to make of them."""
+    """The means by backend; for times from another hour, with a caveat."""
     found = means(findings).items()
     lines = [f"{name}: {pace(mean)} in the geometric mean of {n}" for name, (mean, n) in found]
     if lines and any(finding.before for finding in findings):
@@ -63,7 +63,7 @@ def averages(findings: Sequence[Finding]) -> str:
 
 
 def headline(findings: Sequence[Finding]) -> str:
-    """In words: what is slower first, nothing that did not happen but for that."""
+    """One sentence: slower cases first, always mentioned; other clauses only if they apply."""
     counted = Counter(finding.verdict for finding in findings)
     others = [verdict for verdict in VERDICTS if verdict not in (*COMPARED, "unstable")]
     parts = [f"{counted[verdict]} {verdict}" for verdict in (*COMPARED[1:], *others) if counted[verdict]]
@@ -90,7 +90,7 @@ def counters(findings: Sequence[Finding]) -> str:
 
 
 def advice(findings: Sequence[Finding]) -> str:
-    """The way to a certain answer, where an old baseline raises a suspicion."""
+    """How to get a certain answer, if an old baseline raises a suspicion."""
     suspects = sum(finding.verdict == "slower" and finding.before is not None for finding in findings)
     if not suspects:
         return ""
@@ -101,7 +101,7 @@ def advice(findings: Sequence[Finding]) -> str:
 
 
 def as_data(findings: Sequence[Finding]) -> dict[str, object]:
-    """For programs: no number in it depends on when or where the diff was made."""
+    """For programs: nothing in it depends on when or where the diff was made."""
     found = codes(findings)
     return {
         "headline": headline(findings),

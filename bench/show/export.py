@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from bench.exit_codes import UsageError
 from bench.records import Result, Row
 
-# The same header for every file, whatever is in it: columns by the record where their values are found.
+# The same header for every file: columns grouped by the record that has their values.
 COLUMNS = {
     "run": ("created", "tag", "description", "fingerprint"),
     "git": ("sha", "dirty"),
@@ -35,7 +35,7 @@ HEADER = tuple(name for names in COLUMNS.values() for name in names)
 
 
 def to_csv(result: Result) -> str:
-    """A line for each row with all that is known of it; samples are in one column, joined by semicolons."""
+    """One line per row with everything known about it; samples are in one column, joined by semicolons."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
@@ -64,12 +64,10 @@ def plain(value: object) -> object:
 
 
 def to_pyperf(result: Result) -> str:
-    """A pyperf suite in seconds, of a step where speed was measured; failed rows are left out."""
+    """A pyperf suite in seconds, per step for speeds; failed rows are left out."""
     rows = [row for row in result.rows if row.is_ok]
     if not rows:
-        raise UsageError(
-            "the result holds no row that succeeded, and a pyperf suite needs one: measure first."
-        )
+        raise UsageError("the result has no successful row, and a pyperf suite needs one: measure first.")
     system = result.system
     metadata = {
         "description": result.description,
@@ -97,7 +95,7 @@ def benchmark(row: Row, date: str) -> dict[str, Any]:
 
 
 def known(metadata: dict[str, Any]) -> dict[str, Any]:
-    """What pyperf takes: it refuses empty values, and text of more than one line."""
+    """What pyperf accepts: no empty values, and no text of more than one line."""
     lines = {
         name: " ".join(value.split()) if isinstance(value, str) else value for name, value in metadata.items()
     }

@@ -1,4 +1,4 @@
-"""Markdown for GitHub: tables in which nothing is markup, and the job summary (standard library only)."""
+"""Markdown for GitHub: tables with all markup escaped, and the job summary (standard library only)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 LIMIT = 1024 * 1024  # bytes that GitHub shows of one step's summary
 CUT = "\n… cut here: GitHub shows 1 MiB.\n"
-# Characters that Markdown or HTML would read as markup, and the "@" that would call a person.
+# Characters that Markdown or HTML would read as markup, and the "@" that would mention a user.
 PLAIN = str.maketrans({mark: f"&#{ord(mark)};" for mark in "&<>\\`*_~[]|@#!"})
 
 
@@ -19,7 +19,7 @@ def summary_file() -> Path | None:
 
 
 def cell(value: object) -> str:
-    """A value as the text of a table cell; reports come from foreign code, so nothing in it is markup."""
+    """A value as the escaped text of a table cell, since reports come from untrusted code."""
     return " ".join(str(value).split())[:300].translate(PLAIN)
 
 
@@ -41,7 +41,7 @@ def publish(title: str, parts: Iterable[str], output: Path | None) -> None:
 
 
 def _fitted(text: str) -> str:
-    """The text, cut after a whole line where it is longer than GitHub shows."""
+    """The text, cut after a whole line if it is longer than GitHub shows."""
     data = text.encode()
     if len(data) <= LIMIT:
         return text

@@ -1,4 +1,4 @@
-"""What was compiled for GPUs and not run: a line for each program, its counters per step."""
+"""Programs compiled for GPUs and not run: one line each, with counters per step."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def table(rows: Sequence[Row], style: str = "simple") -> str:
 
 
 def beside(rows: Sequence[Row], style: str = "simple") -> str:
-    """The modelled speeds beside those that were measured on a GPU; empty where none was."""
+    """The modelled speeds next to those measured on a GPU; empty if none was measured."""
     lines = list(measured(rows))
     return tabulate(lines, MEASURED, style, disable_numparse=True) if lines else ""
 
@@ -58,7 +58,7 @@ def measured(rows: Sequence[Row]) -> Iterator[list[str]]:
 
 
 def _program(row: Row) -> str:
-    """What a compiled program and its run have in common."""
+    """A key that a compiled program and its run have in common."""
     return f"{same_but(row, 'measure')} {row.case.measure.rpartition('-')[2]}"
 
 

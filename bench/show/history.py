@@ -1,4 +1,4 @@
-"""The history of a folder of result files: a line for each row, a column for each run, changes in words."""
+"""The history of a folder of result files: a line for each row, a column for each run, changes as text."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Cells = dict[str, str]  # by the row's name
 
 
 def history(folder: Path, batch: int | None = None, scaling_only: bool = False) -> str:
-    """All runs of a folder as a table, oldest first; what cannot be compared says why instead of a number."""
+    """All runs of a folder as a table, oldest first; rows that cannot be compared have the reason instead."""
     found = all_in(folder)
     if scaling_only:  # the latest that has sweeps
         found = dict([one for one in found.items() if batch_sweeps(one[1].rows)][-1:])
     runs = list(found.values())
     cells = [scaling(run) if scaling_only else changes(runs[:turn], run) for turn, run in enumerate(runs)]
-    # The newest run's order, then what only older runs have.
+    # The newest run's order, then rows that only older runs have.
     names = list(dict.fromkeys(name for some in reversed(cells) for name in some))
     if batch is not None:
         batches = {row.name: row.case.batch for run in runs for row in run.rows}
@@ -38,7 +38,7 @@ def history(folder: Path, batch: int | None = None, scaling_only: bool = False) 
 
 
 def descriptions(runs: Mapping[str, Result]) -> list[str]:
-    """When each run was made, what for, at which revision, and its file."""
+    """The date, purpose, revision and file of each run."""
     found = []
     for label, (file, run) in zip(labels(list(runs.values())), runs.items(), strict=True):
         date, revision = _date(run), run.git.short if run.git else ""
@@ -48,7 +48,7 @@ def descriptions(runs: Mapping[str, Result]) -> list[str]:
 
 
 def kind(run: Result) -> str:
-    """The suite; of an A/B, what was compared."""
+    """The suite, or for an A/B what was compared."""
     against = run.configuration.against
     if against is None:
         return run.configuration.suite
@@ -60,7 +60,7 @@ def _date(run: Result) -> str:
 
 
 def labels(runs: Sequence[Result]) -> list[str]:
-    """A run's tag, or its date where it has none or others have the same."""
+    """A run's tag, or its date if it has no unique tag."""
     tags = Counter(run.tag for run in runs)
     dates = map(_date, runs)
     return [
@@ -70,7 +70,7 @@ def labels(runs: Sequence[Result]) -> list[str]:
 
 
 def changes(earlier: Sequence[Result], run: Result) -> Cells:
-    """The run's medians, each with its change against the last earlier run that can be compared."""
+    """The run's medians, each with its change from the last comparable run."""
     cells = {}
     for row in run.rows:
         comparison = row.doubt or beside_earlier(earlier, run, row) if row.is_ok else ""
@@ -83,7 +83,7 @@ def median(row: Row) -> str:
 
 
 def beside_earlier(earlier: Sequence[Result], run: Result, row: Row) -> str:
-    """The change from the last row that can be compared, else why the last one cannot, "" for a new row."""
+    """The change from the last comparable row, else why the last one is not comparable; "" for a new row."""
     refused = ""
     for other in reversed(earlier):
         for before in other.rows:
@@ -97,7 +97,7 @@ def beside_earlier(earlier: Sequence[Result], run: Result, row: Row) -> str:
 
 
 def scaling(run: Result) -> Cells:
-    """The speeds of the run's batch sweeps, with what is left of an environment's speed in each batch."""
+    """The speeds of the run's batch sweeps, with the efficiency at each batch size."""
     cells = {}
     for sweep in batch_sweeps(run.rows):
         shares = efficiency(sweep)

@@ -1,4 +1,4 @@
-"""HTML: tables that a script can sort, paragraphs, sections and figures, in which text is never markup."""
+"""HTML: sortable tables, paragraphs, sections and figures, with all text escaped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-# The colours of a figure that follow the theme of the page: black is the ink, white the paper.
+# The colours of a figure that follow the page's theme: black for the foreground, white for the background.
 THEMED = {
     "#000000": "currentColor",
     "#ffffff": "var(--card)",
@@ -27,7 +27,7 @@ class Section(NamedTuple):
     name: str
     title: str
     html: str
-    headline: str = ""  # what the page begins with where this is its first section
+    headline: str = ""  # the start of the page if this is its first section
 
     def render(self) -> str:
         return f'<section id="{self.name}">\n<h2>{escape(self.title)}</h2>\n{self.html}\n</section>'
@@ -42,7 +42,7 @@ def text(value: str, css_class: str = "") -> Cell:
 
 
 def note(value: str) -> Cell:
-    """A sentence, which gets room."""
+    """A sentence, in a wide cell."""
     return text(value, "wide" if value else "")
 
 
@@ -51,7 +51,7 @@ def number(value: float | None, shown: str) -> Cell:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """A table that a script can sort; columns of numbers are set to the right."""
+    """A sortable table; columns of numbers are right-aligned."""
     lines = list(rows)
     classes = [lines[0][place].css_class if lines else "" for place in range(len(columns))]
     head = "".join(
@@ -75,10 +75,10 @@ def _class(css_class: str) -> str:
 
 
 def picture(name: str, title: str, svg: str) -> str:
-    """A drawing of matplotlib inside of the page: ids of its own, colours of the page's theme."""
+    """A matplotlib drawing embedded in the page, with unique ids and the colours of the page's theme."""
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg)
-    # Without a size of its own it takes the width that the page has.
+    # Without a size of its own, it takes the width of the page.
     svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
     for colour, themed in THEMED.items():
         svg = svg.replace(colour, themed)

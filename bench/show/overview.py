@@ -1,4 +1,4 @@
-"""The overview of a report: how fast the newest run is, in words, and every run of the folder."""
+"""The overview of a report: the speeds of the newest run as text, and every run of the folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def speeds(run: Result, figure: str) -> Section:
 
 
 def in_words(run: Result) -> list[str]:
-    """For each environment what is fastest, and how much faster than one NumPy environment."""
+    """For each environment, the fastest mode, and how much faster it is than one NumPy environment."""
     environments: dict[str, list[Row]] = {}
     for row in speed_rows(run.rows):
         if row.is_ok:

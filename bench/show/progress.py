@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-#: Seconds between two signs of life. Both cost next to nothing beside what is measured in other processes.
+#: Seconds between two updates. Their cost is negligible, since other processes do the measuring.
 ON_A_TERMINAL, IN_A_PIPE = 1.0, 15.0
 
 
 class Progress:
-    """Shows which case is being measured, for how long, and what came of it."""
+    """Shows which case is being measured, for how long, and the outcome."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True)
@@ -47,7 +47,7 @@ class Progress:
 
     def _tick(self) -> None:
         while not self._over.wait(ON_A_TERMINAL if self._console.is_terminal else IN_A_PIPE):
-            with self._writing, contextlib.suppress(OSError):  # nobody reads it any more
+            with self._writing, contextlib.suppress(OSError):  # the reader is gone
                 if self._task is not None:
                     self._bar.refresh()
                 elif self._name:

@@ -1,6 +1,6 @@
-"""What the docs publish of recorded runs: their pictures, and blocks of text that are written from the files.
+"""What the docs publish of recorded runs: pictures, and blocks of text generated from the files.
 
-A block stands between two comments of a page, so that nobody copies a number by hand.
+A block is enclosed by two comments in a page, so that no number is copied by hand.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from bench.units import engineering, size, with_unit
 
 EVIDENCE = ROOT / "bench" / "evidence"
 IMAGES = ROOT / "docs" / "images"
-#: The published figures, by the run that each is drawn from.
+#: The published figures, by the run from which each is drawn.
 FIGURES = {"throughput": ("throughput", "memory"), "peers": ("ratios",)}
-LARGE = 100_000  # environments whose speed the README tells
+LARGE = 100_000  # environments, for the speed in the README
 PLANES, STEP_ENV = "JAX scan@1024, lossless, CrampedRoom", "JaxMARL V1 step_env, actions given"
 BLOCK = re.compile(r"(<!-- bench publish: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -41,7 +41,7 @@ def recorded(folder: Path = EVIDENCE) -> Evidence:
 
 
 def place_of(result: Result, folder: Path = EVIDENCE) -> Path:
-    """The file of the evidence that a new run takes the place of."""
+    """The evidence file that a new run replaces."""
     kinds = {"full": "throughput", "peers": "peers"}
     suite = result.configuration.suite
     if suite not in kinds:
@@ -50,7 +50,7 @@ def place_of(result: Result, folder: Path = EVIDENCE) -> Path:
 
 
 def shown_part(result: Result) -> Result:
-    """Of a run of the full suite its sweeps of CrampedRoom, of any other everything."""
+    """The CrampedRoom sweeps of a run of the full suite; everything of any other run."""
     if result.configuration.suite != "full":
         return result
     rows = [row for row in speed_rows(result.rows) if _is_swept(row)]
@@ -69,7 +69,7 @@ def _is_swept(row: Row) -> bool:
 
 
 def pages(found: Evidence, root: Path = ROOT) -> dict[Path, str]:
-    """The texts of all pages that have a block, with blocks that say what the evidence says."""
+    """The texts of all pages with blocks, with the blocks regenerated from the evidence."""
 
     def written(match: re.Match[str]) -> str:
         return f"{match[1]}{BLOCKS[match[2]](found)}\n\n{match[3]}"
@@ -130,7 +130,7 @@ def peers(found: Evidence) -> str:
 
 
 def _not_met(targets: Sequence[TargetResult]) -> str:
-    """In words, so that nobody has to compare two columns."""
+    """As text, so that nobody has to compare two columns."""
     missed = [one for one in targets if one.enough is not None and "missed" in one.verdict]
     goals = [one for one in targets if one.stretch is not None and one.median is not None]
     reached = sum(one.verdict == "stretch met" for one in goals)
@@ -153,7 +153,7 @@ BLOCKS: Mapping[str, Callable[[Evidence], str]] = {"speed": speed, "throughput":
 
 
 def _table(lines: list[dict[str, str]]) -> str:
-    """Markdown without padding, so that another number changes one line."""
+    """Markdown without padding, so that a changed number changes only one line."""
     rows = [list(lines[0]), ["---"] * len(lines[0]), *(list(line.values()) for line in lines)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
@@ -199,5 +199,5 @@ def _limit(limit: float | None, one: TargetResult) -> str:
 
 
 def doubtful(found: Evidence) -> list[str]:
-    """The published speeds that are too noisy; a ratio to a peer has its interval beside it."""
+    """The published speeds that are too noisy; ratios to peers have their intervals instead."""
     return [f"{row.name}: {row.doubt}" for row in found.throughput.rows if row.doubt]

@@ -1,4 +1,4 @@
-"""The report: the results of a folder as one HTML file that needs nothing else."""
+"""The report: the results of a folder as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from bench.storage.baselines import Baselines
 from bench.units import engineering, percent, size
 
 TEMPLATE = Path(__file__).parent / "report.html"
-# The class of a verdict's tag; the word itself is always there too.
+# The CSS class of a verdict's tag; the word itself is always shown too.
 TAGS = {
     **dict.fromkeys(("mismatch", "failed", "slower"), "bad"),
     **dict.fromkeys(("out of memory", "inconclusive", "unstable"), "doubt"),
     "faster": "good",
 }
 SPEEDS = ("case", "steps/s", "agent steps/s", "one environment", "memory", "note")
-# What is noted beside the samples of a row, and how it is shown.
+# The noise recorded with the samples of a row, and its format.
 NOTED: dict[str, Callable[[float], str]] = {
     "steal": percent,
     "others": "{:.2f} cores".format,
@@ -37,7 +37,7 @@ NOTED: dict[str, Callable[[float], str]] = {
 
 
 def page(found: Mapping[str, Result], baselines: Baselines) -> str:
-    """The whole file, from results by name in time order: how fast, what changed, how noisy, every run."""
+    """The whole file, from results by name in chronological order: speeds, changes, noise, every run."""
     newest = [one for one in reversed(list(found.values())) if one.rows]
     run = next((one for one in newest if not one.is_ab and one.configuration.suite != "gpu"), None)
     ab = next((one for one in newest if one.is_ab), None)
@@ -85,7 +85,7 @@ def comparison(run: Result, baselines: Baselines) -> Section:
 
 
 def _as_compiled(section: Section) -> Section:
-    """Of the newest run that compiled for GPUs; it stands beside the same of one that measured."""
+    """A section of the newest run that compiled for GPUs, next to that of the newest measuring run."""
     return section._replace(name=f"gpu-{section.name}", title=f"{section.title}: compiled for GPUs")
 
 
@@ -121,7 +121,7 @@ def verdicts(findings: Sequence[Finding]) -> str:
 
 
 def tag(finding: Finding) -> Cell:
-    """A verdict, sorted by how bad it is."""
+    """A verdict; it sorts by severity."""
     html = f'<span class="tag {TAGS.get(finding.verdict, "")}">{escape(finding.text)}</span>'
     return Cell(html, VERDICTS.index(finding.verdict), "verdict")
 

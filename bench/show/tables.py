@@ -1,4 +1,4 @@
-"""Tables: a result as people read it in the terminal."""
+"""Tables: a result for the terminal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def summary(result: Result) -> str:
 
 
 def parted(rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row]]:
-    """Programs that were compiled for a GPU and not run, speeds, times."""
+    """The rows as programs compiled for a GPU and not run, speeds, and times."""
     kinds = [0 if target_of(row.case.measure) else 1 if row.unit == "steps/s" else 2 for row in rows]
     compiled, speeds, times = (
         [row for row, one in zip(rows, kinds, strict=True) if one == k] for k in range(3)
@@ -50,7 +50,7 @@ def parted(rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row]]:
 
 
 def verbs(rows: Sequence[Row]) -> str:
-    """How often each verb happened in the steps that were compared with NumPy, a line for each game."""
+    """How often each verb happened in the steps compared with NumPy, one line per game."""
     games: dict[str, dict[str, int]] = {}
     for row in rows:
         if row.verbs:
@@ -104,7 +104,7 @@ def headline(result: Result) -> str:
 
 
 def profile(result: Result) -> str:
-    """Phases of the step and parts of the observation by mode: configurations side by side."""
+    """Phases of the step and parts of the observation by mode, with configurations side by side."""
     parts = [machine(result)]
     groups: dict[str, list[Row]] = {}
     for row in sorted(result.rows, key=lambda row: list(PROFILES).index(row.case.measure)):
@@ -122,7 +122,7 @@ def profile(result: Result) -> str:
 
 
 def parts_of(row: Row) -> str:
-    """The parts of a row that was measured in seconds: 'trace 200 ms, compile 500 ms'."""
+    """The parts of a row measured in seconds: 'trace 200 ms, compile 500 ms'."""
     return ", ".join(f"{name} {engineering(seconds, 's')}" for name, seconds in row.parts.items())
 
 

@@ -1,4 +1,4 @@
-"""Several result files in one picture: none hides another, rows are named after their files where needed."""
+"""Several result files in one picture: none hides another, and rows are named after their files if needed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from bench.records import Parameters, Result, Row, TargetResult
 
-RUN = "run"  # the file of a row, as one more option of its case: so figures group by it and name it
+RUN = "run"  # the file of a row, as one more option of its case, so that figures group by it and name it
 
 
 def by_label(found: Mapping[Path, Result]) -> dict[str, Result]:
-    """The results by what their files are called; by the whole path where two have the same name."""
+    """The results by the names of their files, or by their whole paths if two have the same name."""
     stems = [path.stem for path in found]
     return {path.stem if stems.count(path.stem) == 1 else str(path): result for path, result in found.items()}
 
@@ -27,7 +27,7 @@ def together(found: Mapping[str, Result]) -> list[Result]:
 
 
 def _joined(some: Mapping[str, Result]) -> Result:
-    """The newest result with the rows of all; it names no revision or machine that not all of them share."""
+    """The newest result with the rows of all; it names a revision and machine only if all share them."""
     *_, newest = found = list(some.values())
     if len(found) == 1:
         return newest
@@ -47,7 +47,7 @@ def _joined(some: Mapping[str, Result]) -> Result:
 
 
 def _overlap(found: Sequence[Result]) -> bool:
-    """Whether several measured the same."""
+    """Whether several results measured the same case."""
     rows = [(row.library, row.name) for one in found for row in one.rows]
     rows += [(target.what, target.against) for one in found for target in one.targets]
     return len(set(rows)) < len(rows)
@@ -69,7 +69,7 @@ def _named(result: Result, label: str) -> Result:
 
 
 def run_of(case: Parameters) -> str:
-    """The file that a row is of, "" where it needs no name."""
+    """The file of a row, "" if it needs no name."""
     return str(case.options.get(RUN, ""))
 
 

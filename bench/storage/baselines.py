@@ -1,4 +1,4 @@
-"""Baselines: the committed files that a run is held against, and how numbers get into them."""
+"""Baselines: the committed files that a run is compared with, and how numbers get into them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from cogrid.shadow import VARIABLE as SHADOW
 
 FOLDER = ROOT / "bench" / "baselines"
 COLUMNS = ("baseline", "holds", "here", "accepted", "revision", "because")
-# Of the environment variables that a result names: those that change what is compiled.
+# Those of a result's environment variables that change what is compiled.
 COMPILING = ("XLA_FLAGS", "JAX_ENABLE_X64", "JAX_NUM_CPU_DEVICES")
 
-#: Which jaxlib and platform or compiled target, or which NumPy and Python, counters belong to.
+#: The jaxlib and platform or compiled target, or the NumPy and Python, that counters belong to.
 CounterKey = Annotated[dict[str, str], msgspec.Meta(min_length=1)]
 
 
@@ -110,7 +110,7 @@ def _is_sound(row: Row) -> bool:
 
 
 def key_of(system: System, backend: str, measure: str = "") -> CounterKey:
-    if backend == "numpy":  # the instructions of this Python are counted
+    if backend == "numpy":  # this Python's instructions are counted
         return {"numpy": system.numpy, "python": ".".join(system.python.split(".")[:2])}
     flags = {name: value for name, value in system.flags.items() if name in COMPILING}
     return {"jaxlib": str(system.jaxlib), "platform": target_of(measure) or system.platform, **flags}
@@ -133,7 +133,7 @@ def counter_sets(result: Result) -> list[CounterSet]:
 
 
 def accept(paths: Sequence[Path], reason: str, allow_dirty: bool = False) -> Accepted:
-    """Put the rows of results into the baselines of their machines and versions: all of them or nothing."""
+    """Put the rows of results into the baselines of their machines and versions: all or nothing."""
     found = [(path, results.load(path)) for path in paths]
     for path, result in found:
         refuse(path, result, reason, allow_dirty)
@@ -158,7 +158,7 @@ def accept(paths: Sequence[Path], reason: str, allow_dirty: bool = False) -> Acc
 
 
 def parts(result: Result) -> list[Baseline]:
-    """What of a result goes into which baseline: steady rows with their times, and all counters."""
+    """The parts of a result by baseline: stable rows with their times, and all counters."""
     rows = [row for row in result.rows if _is_sound(row) and is_current(row)]
     steady = [row for row in rows if row.is_ok and not row.doubt and not row.is_modelled]
     timed = [replace(result, rows=steady)] if steady else []
@@ -166,7 +166,7 @@ def parts(result: Result) -> list[Baseline]:
 
 
 def refuse(path: Path, result: Result, reason: str, allow_dirty: bool) -> None:
-    """Raise what makes a whole result useless as a baseline."""
+    """Raise an error if a whole result is unusable as a baseline."""
     configuration, git = result.configuration, result.git
     set_flags = [name for name in (*COMPILING, SHADOW) if name in result.system.flags]
     wrong = [row.name for row in result.rows if row.status == "mismatch"]
@@ -194,25 +194,25 @@ def refuse(path: Path, result: Result, reason: str, allow_dirty: bool) -> None:
 
 
 def left_out(row: Row) -> str:
-    """Why a row, or its times, did not get into a baseline; "" if it did."""
+    """Why a row, or its times, was not put into a baseline; "" if it was."""
     if not _is_sound(row):
         return f"{row.name}: {row.status}: {row.error}"
     if not is_current(row):
-        return f"{row.name}: measured by other code than today's."
+        return f"{row.name}: measured by code that has changed since."
     kept = ", its counters were kept" if row.counters else ""
     return f"{row.name}: {row.doubt}{kept}." if row.doubt else ""
 
 
 def is_current(row: Row | CountedRow) -> bool:
-    """Whether today's code would measure the row in the same way."""
+    """Whether the current code would measure the row in the same way."""
     try:
         return identity(row.case.case, Plan()) == row.identity
-    except (TypeError, ValueError):  # a case that is known no longer
+    except (TypeError, ValueError):  # a case that no longer exists
         return False
 
 
 def merge(old: Baseline | None, new: Baseline, record: Acceptance) -> Baseline:
-    """Rows put into a baseline; those of the same name give way, and their records with them."""
+    """Put rows into a baseline; they replace those of the same name and their records."""
     names = set(record.rows)
     records = [
         replace(one, rows=kept)
@@ -231,12 +231,12 @@ def merge(old: Baseline | None, new: Baseline, record: Acceptance) -> Baseline:
 
 
 def _with_checksum(row: Row | CountedRow, old: Row | CountedRow | None) -> Row | CountedRow:
-    """What was counted and not run says nothing of the results: the earlier checksum stays."""
+    """A row that was counted but not run has no results, so it keeps the earlier checksum."""
     keeps = row.checksum is None and old is not None and old.identity == row.identity
     return replace(row, checksum=old.checksum) if keeps and old else row
 
 
-# Looking
+# Inspecting
 
 
 def troubles(path: Path) -> list[str]:
@@ -268,7 +268,7 @@ def fit(baseline: Baseline, here: System) -> str:
 
 
 def described(path: Path, here: System) -> list[str]:
-    """A line of the list: file, rows, fit, and when the newest of it was accepted and why."""
+    """A line of the list: file, rows, fit, and when and why its newest rows were accepted."""
     found = load(path)
     newest = found.accepted[-1] if found.accepted else None
     kind = "counters" if isinstance(found, CounterSet) else "times"

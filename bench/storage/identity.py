@@ -1,6 +1,6 @@
 """The identity of a measurement: a hash of its case and of the code that measures it.
 
-Only what is executed counts: comments, docstrings and annotations may change and old numbers stay comparable.
+Only executed code counts: when comments, docstrings or annotations change, old numbers stay comparable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bench.measure import measures
 from bench.measure.plan import Plan
 from cogrid.benchmarks.case import Case
 
-#: Everything that stands between any case and its numbers, but the engine; the measure's own module is added.
+#: All code between a case and its numbers, except the engine; the measure's own module is added.
 MEASURING = (
     *(f"cogrid/benchmarks/{name}.py" for name in ("case", "clock", "modes", "workloads")),
     *(f"bench/measure/{name}.py" for name in ("clock", "plan", "counters")),
@@ -30,16 +30,16 @@ MEASURING = (
 
 
 def identity(case: Case, plan: Plan) -> str:
-    """12 hex digits: another identity was measured in another way.
+    """12 hex digits: rows with different identities were measured differently.
 
-    The number of samples is left out: more of them measure the same thing better.
+    The number of samples is left out: more of them measure the same thing more precisely.
     """
     sampling = {name: value for name, value in plan._asdict().items() if name != "samples"}
     return hashed([case.parameters(), sampling], code_of(*_measuring(case.measure)))
 
 
 def _measuring(measure: str) -> list[Path]:
-    """The files of a measure. One that has a folder of its own plays no tape and asks no clock."""
+    """The files of a measure. One with a folder of its own uses neither tapes nor the clock."""
     module = Path(str(sys.modules[measures.named(measure).__module__].__file__))
     if module.parent == ROOT / "bench" / "measure":
         return [*(ROOT / name for name in MEASURING), module]
@@ -52,17 +52,17 @@ def hashed(facts: Any, code: str) -> str:
 
 @functools.cache
 def code_of(*files: Path) -> str:
-    """What is executed of the files; all of what is not Python."""
+    """The executed code of the files; the whole text of files that are not Python."""
     texts = ((file, file.read_text(encoding="utf-8")) for file in files)
     return "\n".join(executed(text) if file.suffix == ".py" else text for file, text in texts)
 
 
 def executed(source: str) -> str:
-    """The syntax tree of a module without what is not executed, the same text in every Python."""
+    """The executed part of a module's syntax tree, as the same text in every Python version."""
     return " ".join(_parts(ast.parse(source)))
 
 
-#: Fields of a syntax tree that do nothing at run time.
+#: Fields of a syntax tree without effect at run time.
 _SILENT = frozenset({"annotation", "returns", "type_comment", "type_params", "ctx", "kind", "type_ignores"})
 
 
@@ -83,5 +83,5 @@ def _parts(node: Any) -> Iterator[str]:
 
 
 def _is_silent(node: ast.AST) -> bool:
-    """A docstring, or another constant that nobody uses."""
+    """A docstring, or another unused constant."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

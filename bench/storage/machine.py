@@ -1,4 +1,4 @@
-"""The machine: what the numbers depend on, its fingerprint, and the revision of the checkout."""
+"""The machine: the facts that numbers depend on, its fingerprint, and the revision of the checkout."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def system() -> System:
 
 
 def fingerprint(machine: System) -> str:
-    """16 hex digits: only results of equal fingerprints are compared by time."""
+    """16 hex digits: only results with equal fingerprints are compared by time."""
     lasting = {name: value for name, value in asdict(machine).items() if name not in UNCOMPARED}
     return hashlib.sha256(json.dumps(lasting, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -75,13 +75,13 @@ def version_of(package: str) -> str | None:
 
 
 def _is_set(name: str) -> bool:
-    """Whether a flag says anything; a shadow that is switched off is none."""
+    """Whether a flag is set; a shadow that is switched off does not count."""
     return name in os.environ and (name != SHADOW or os.environ[name] == "1")
 
 
 @functools.cache
 def _device() -> tuple[str, str]:
-    """JAX's platform and kind of device, asked in a process of its own: this one should not hold a GPU."""
+    """JAX's platform and kind of device, queried in another process: this one should not hold a GPU."""
     if version_of("jax") is None:
         return "cpu", "cpu"
     program = "import jax; device = jax.devices()[0]; print(device.platform, device.device_kind, sep='\\t')"

@@ -1,4 +1,4 @@
-"""Result files: made, written so that nothing is lost, and read back with one sentence for a bad one."""
+"""Result files: creating them, writing them atomically, and reading them with clear errors for bad ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bench.units import size
 from cogrid import files
 
 RESULTS = ROOT / "bench" / "results"
-MAX_BYTES = 2**28  # of a file that is read; the full suite's has a megabyte
+MAX_BYTES = 2**28  # of a file to read; that of the full suite has a megabyte
 
 Kind = TypeVar("Kind")
 
@@ -45,19 +45,19 @@ def now() -> str:
 
 def default_path(result: Result) -> Path:
     while (path := RESULTS / file_name(result)).exists():
-        time.sleep(0.1)  # another run began in the same second
+        time.sleep(0.1)  # another run started in the same second
         result.created = now()
     return path
 
 
 def file_name(result: Result) -> str:
-    """benchmark_[TAG_]YYYYMMDD_HHMMSS.json: what a run is called, unless a person names the file."""
+    """benchmark_[TAG_]YYYYMMDD_HHMMSS.json: the default name of a run's file."""
     tag = f"{result.tag}_" if result.tag else ""
     return f"benchmark_{tag}{result.when.astimezone():%Y%m%d_%H%M%S}.json"
 
 
 def path_of(kind: str) -> Path:
-    """Of what is no benchmark, in a folder of its kind."""
+    """The path of a file that is not a benchmark, in a folder for its kind."""
     return RESULTS / kind / f"{kind}_{datetime.datetime.now():%Y%m%d_%H%M%S_%f}.json"
 
 
@@ -66,14 +66,14 @@ def encoded(record: Any) -> bytes:
 
 
 def write(path: Path, record: Any) -> None:
-    """A record that can be read again."""
+    """Write a record, after checking that it can be read back."""
     data = encoded(record)
     decoded(data, type(record), str(path))
     write_bytes(path, data)
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """All of it or nothing: a crash or a full disk leaves the old file."""
+    """Write atomically: a crash or a full disk leaves the old file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write(path, data)
 
@@ -86,9 +86,9 @@ def raw(path: Path) -> bytes:
     """The bytes of a regular file of a sensible size."""
     try:
         if path.exists() and not path.is_file():  # reading a pipe or a device may never end
-            raise UsageError(f"{path} is no regular file.")
+            raise UsageError(f"{path} is not a regular file.")
         if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path} has more than the {size(MAX_BYTES)} that are read.")
+            raise UsageError(f"{path} has more than the limit of {size(MAX_BYTES)}.")
         return path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
@@ -99,7 +99,7 @@ def read(path: Path) -> bytes:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is damaged, it holds no JSON: {error}.") from None
+        raise UsageError(f"{path} is damaged, it is not JSON: {error}.") from None
     version = found.get("schema") if isinstance(found, dict) else None
     if version != SCHEMA_VERSION:
         raise UsageError(
@@ -117,15 +117,15 @@ def decoded(data: bytes, kind: type[Kind], name: str) -> Kind:
 
 
 def all_in(folder: Path) -> dict[str, Result]:
-    """By the names of their files, in time order, the results that hold rows; stderr names the damaged."""
+    """The results with rows, by file name in chronological order; damaged files are reported on stderr."""
     if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder: give the one that holds the result files.")
+        raise UsageError(f"{folder} is not a folder: give the one that holds the result files.")
     found = {}
     for path in sorted(folder.glob("*.json")):
         try:
             found[path.name] = load(path)
         except UsageError as error:
-            print(f"bench: left out: {error}", file=sys.stderr)
+            print(f"bench: skipped: {error}", file=sys.stderr)
     if not (found := {name: result for name, result in found.items() if result.rows}):
         raise UsageError(f"{folder} holds no results: `python -m bench run` writes them.")
     return dict(sorted(found.items(), key=lambda one: one[1].when))

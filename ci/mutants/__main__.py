@@ -26,7 +26,7 @@ TOPICS = tuple(topic for module in MODULES for topic in module.TOPICS)
 
 
 def main() -> int:
-    """0 if every mutant was caught, 1 if one survived or the project fails as it is."""
+    """0 if every mutant was caught, 1 if one survived or the unchanged project fails."""
     parser = argparse.ArgumentParser(prog="python -m ci.mutants", description=__doc__)
     parser.add_argument("--only", metavar="TEXT", default="", help="only mutants whose name contains TEXT")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many copies at once")
@@ -34,7 +34,7 @@ def main() -> int:
     options = parser.parse_args()
     chosen = [(mutant, topic) for topic in TOPICS for mutant in topic.mutants if options.only in mutant.name]
     for mutant, _ in chosen:
-        wrong_text(mutant)  # a line that was edited since is told at once, not after an hour
+        wrong_text(mutant)  # reports a line that was edited since now, not after an hour
     if options.list:
         for mutant, topic in chosen:
             print(f"{'one backend' if topic.one_backend else 'both backends'}: {mutant.name}")

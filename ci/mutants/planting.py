@@ -33,11 +33,11 @@ class Mutant(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """Mutants, and the tests that must catch them: boards and counts, by NumPy alone where both are wrong."""
+    """Mutants, and the tests that must catch them; on NumPy alone if both backends are wrong."""
 
     tests: tuple[str, ...]
     mutants: tuple[Mutant, ...]
-    one_backend: bool = False  # wrong on one backend only, which parity shows
+    one_backend: bool = False  # wrong on one backend only, which parity tests show
 
 
 def wrong_text(mutant: Mutant) -> str:
@@ -60,13 +60,13 @@ def run_tests(mutant: Mutant | None, topic: Topic) -> tuple[bool, str]:
             cwd=folder, env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, text=True,
         )  # fmt: skip
     lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    if done.returncode not in (0, 1) or not done.stdout:  # a copy that cannot be imported is no wrong rule
+    if done.returncode not in (0, 1) or not done.stdout:  # a copy that cannot be imported proves nothing
         raise SystemExit(f"pytest could not run: {done.stdout[-500:]}{done.stderr[-500:]}")
     return done.returncode == 0, lines[0] if lines else done.stdout.strip().splitlines()[-1]
 
 
 def _plant(mutant: Mutant | None, folder: Path) -> None:
-    """Copy the project into the folder, with the wrong line in it; compiled files too, which save time."""
+    """Copy the project into the folder, with the wrong line in it; compiled files too, to save time."""
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():

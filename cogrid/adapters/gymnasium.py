@@ -17,10 +17,10 @@ from cogrid.vector import VectorEnv
 class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """`AgentVectorEnv(make_vec(...))`: agent a of environment e is sub-environment e · n + a.
 
-    Arrays are NumPy's, whatever the backend. The agents of an environment begin and end together, so an agent
-    that ends early waits, without effect and reward, for the others. What `make_vec` reports at the end of
-    an episode as "episode" is called "totals" here: Gymnasium's RecordEpisodeStatistics uses the other name.
-    Gymnasium's observation wrappers refuse the same-step mode: use `make_vec(..., autoreset="next-step")`.
+    Arrays are NumPy's on every backend. The agents of an environment start and end together: an agent that
+    ends early waits for the others, with no effect and no reward. The info that `make_vec` calls "episode"
+    is called "totals" here, because Gymnasium's RecordEpisodeStatistics uses "episode". Gymnasium's
+    observation wrappers do not support same-step autoreset: use `make_vec(..., autoreset="next-step")`.
     """
 
     def __init__(self, vec: VectorEnv) -> None:
@@ -38,16 +38,16 @@ class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin all episodes: environment e has seed + e, or its own seed of a list, for all its agents."""
+        """Start all episodes; environment e, with all its agents, gets seed + e, or entry e of a list."""
         if options and "reset_mask" in options:
             raise ValueError(
-                "options['reset_mask'] is not possible: environments reset themselves when they end."
+                "options['reset_mask'] is not supported: environments reset automatically when they end."
             )
         obs, infos = self.vec.reset(seed=seed)
         return self._flat(obs), self._flat_infos(infos)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Step all agents; automatic reset is as `metadata["autoreset_mode"]` says."""
+        """Step all agents; finished environments are reset according to `metadata["autoreset_mode"]`."""
         actions = as_array("actions", actions)
         if actions.shape != (self.num_envs,):
             raise ValueError(
@@ -64,16 +64,16 @@ class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         )
 
     def render(self) -> tuple[Any, ...] | None:
-        """The picture of its environment for every agent, with `make_vec(..., render_mode="rgb_array")`."""
+        """For every agent, a picture of its environment; needs `make_vec(..., render_mode="rgb_array")`."""
         pictures = self.vec.render()
         return pictures and tuple(one for one in pictures for _ in range(self.n_agents))
 
     def set_shaping_weight(self, weight: float) -> None:
-        """Anneal the shaping terms of all environments; it outlives their episodes."""
+        """Set the weight of the shaping terms in all environments; it persists across resets."""
         self.vec.set_state(self.vec.replace(self.vec.env_state, shaping_weight=weight))
 
     def _flat(self, value: Array) -> np.ndarray[Any, Any]:
-        """(B, n, …) -> (B · n, …), the caller's own to write into."""
+        """(B, n, …) -> (B · n, …), a copy that the caller may write to."""
         host = np.asarray(value).reshape(self.num_envs, *value.shape[2:])
         return host if host.flags.writeable else host.copy()
 
@@ -82,23 +82,23 @@ class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return np.repeat(np.asarray(value), self.n_agents)
 
     def _flat_infos(self, infos: Mapping[str, Any]) -> dict[str, Any]:
-        """By sub-environment, each with its mask; at an end also what Gymnasium's own environments tell."""
-        told = dict(infos)
-        episode, over, final = (told.pop(name, None) for name in ("episode", "_episode", "final_obs"))
-        told.pop("_final_obs", None)
-        flat = self._masked(told, np.ones(self.num_envs, bool))
+        """Infos by sub-environment, each with its mask; after an end also Gymnasium's `final_*` entries."""
+        step_infos = dict(infos)
+        episode, over, final = (step_infos.pop(name, None) for name in ("episode", "_episode", "final_obs"))
+        step_infos.pop("_final_obs", None)
+        flat = self._masked(step_infos, np.ones(self.num_envs, bool))
         if episode is None:
             return flat
         mask = self._each(over)
         flat |= {"totals": self._masked(episode, mask), "_totals": mask}
         if self.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP:
-            told.pop("action_mask", None)  # it belongs to the episode that has begun
+            step_infos.pop("action_mask", None)  # it belongs to the new episode
             flat |= {"final_obs": self._final(final, mask), "_final_obs": mask}
-            flat |= {"final_info": self._masked(told, mask), "_final_info": mask}
+            flat |= {"final_info": self._masked(step_infos, mask), "_final_info": mask}
         return flat
 
     def _masked(self, infos: Mapping[str, Any], mask: np.ndarray[Any, Any]) -> dict[str, Any]:
-        """Every array by sub-environment, and the mask of those that have it."""
+        """Every array by sub-environment, and under `_name` the mask of the valid entries."""
         masked: dict[str, Any] = {}
         for name, value in infos.items():
             if isinstance(value, Mapping):
@@ -109,7 +109,7 @@ class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return masked
 
     def _final(self, obs: Array, mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Gymnasium's own form: an observation where an episode has ended, None elsewhere."""
+        """In Gymnasium's format: an observation where an episode has ended, None elsewhere."""
         seen, final = self._flat(obs), np.full(self.num_envs, None, object)
         for i in np.flatnonzero(mask):
             final[i] = seen[i]

@@ -30,7 +30,7 @@ StepResult = tuple[ByAgent, EnvState, ByAgent, ByAgent, dict[str, Any]]
 
 
 class Box(NamedTuple):
-    """What an agent sees: as much of JaxMARL's class as its learners ask for."""
+    """An observation space: the part of JaxMARL's class that its learners use."""
 
     low: float
     high: float
@@ -39,7 +39,7 @@ class Box(NamedTuple):
 
 
 class Discrete:
-    """What an agent can do: as much of JaxMARL's class as its learners ask for."""
+    """An action space: the part of JaxMARL's class that its learners use."""
 
     def __init__(self, num_categories: int, dtype: Any = np.int32) -> None:
         self.n, self.shape, self.dtype = num_categories, (), dtype
@@ -55,15 +55,15 @@ class JaxMARLEnv:
     """`JaxMARLEnv(make(..., backend="jax"))`: an environment for JaxMARL's wrappers and learners.
 
     Agents are called agent_0, agent_1, …. `reset` and `step` are compiled, and can be used inside `jit`,
-    `vmap` and `scan`. Infos are those of the pure step, (n, …), so none without `infos=True`. Spaces are
-    JaxMARL's own where it is installed.
+    `vmap` and `scan`. Infos are those of the pure step, (n, …), so empty without `infos=True`. Spaces are
+    JaxMARL's own if it is installed.
 
-    With `shaped_reward=True` rewards leave the shaping terms out, and `info["shaped_reward"]` has them by
-    agent, unweighted: JaxMARL's learners for Overcooked anneal them on their own. The environment needs them:
-    `make(..., shaping=1.0)`.
+    With `shaped_reward=True`, rewards exclude the shaping terms and `info["shaped_reward"]` has them by
+    agent, unweighted: JaxMARL's learners for Overcooked do their own annealing. The environment must have
+    shaping: `make(..., shaping=1.0)`.
 
-    `actions` names those that can be taken, in the order of their numbers: `OVERCOOKED` and `OVERCOOKED_V2`
-    are JaxMARL's own for its two kitchens. By default they are the environment's.
+    `actions` names the available actions in numerical order: `OVERCOOKED` and `OVERCOOKED_V2` are those of
+    JaxMARL's two kitchens. The default is the environment's own actions.
     """
 
     def __init__(
@@ -92,21 +92,21 @@ class JaxMARLEnv:
         self._functions = Functions(*(compiled(one) for one in pure))
 
     def observation_space(self, agent: str | None = None) -> Any:
-        """What the agent, or any of them, sees."""
+        """The observation space of an agent; all agents have the same one."""
         return self.observation_spaces[agent or self.agents[0]]
 
     def action_space(self, agent: str | None = None) -> Any:
-        """What the agent, or any of them, can do."""
+        """The action space of an agent; all agents have the same one."""
         return self.action_spaces[agent or self.agents[0]]
 
     def reset(self, key: Array) -> tuple[ByAgent, EnvState]:
-        """The first observations and the state of an episode."""
+        """The first observations and state of an episode."""
         return self._functions.reset(key)
 
     def step(
         self, key: Array, state: EnvState, actions: Mapping[str, Array], reset_state: EnvState | None = None
     ) -> StepResult:
-        """One step; a finished episode gives way to one that `key` begins, or to `reset_state`."""
+        """One step; a finished episode is reset with `key`, or to `reset_state`."""
         return self._functions.step(key, state, dict(actions), reset_state)
 
     def step_env(self, key: Array, state: EnvState, actions: Mapping[str, Array]) -> StepResult:
@@ -114,16 +114,16 @@ class JaxMARLEnv:
         return self._functions.step_env(key, state, dict(actions))
 
     def get_obs(self, state: EnvState) -> ByAgent:
-        """What every agent sees of a state."""
+        """The observations of all agents in a state."""
         return self._functions.get_obs(state)
 
     def get_avail_actions(self, state: EnvState) -> ByAgent:
-        """Whether each action would change anything, were the agent alone; the noop always may be taken."""
+        """Whether each action would change anything if the agent were alone; noop is always available."""
         return self._functions.get_avail_actions(state)
 
 
 class Functions(NamedTuple):
-    """JaxMARL's functions of one environment, pure."""
+    """One environment's pure functions, with JaxMARL's signatures."""
 
     reset: Callable[[Array], tuple[ByAgent, EnvState]]
     step: Callable[..., StepResult]
@@ -134,10 +134,10 @@ class Functions(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool, numbers: tuple[int, ...]) -> Functions:
-    """The same objects for the same environment, so that compiled code is shared."""
+    """Cached, so that equal environments share compiled code."""
     pure, names = functions(rules), _names(rules)
     own_order = numbers == tuple(range(rules.n_actions))
-    table = np.array([*numbers, rules.noop], np.int32)  # what is out of range does nothing
+    table = np.array([*numbers, rules.noop], np.int32)  # out-of-range actions do nothing
     if split:
         step_fn = _split(rules, step_fn)
 
@@ -163,11 +163,11 @@ def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool, numbers: tuple
         return seen(state), state, by_agent(rewards), by_agent(ends) | {"__all__": done}, infos
 
     def begun(last: EnvState, words: Array) -> EnvState:
-        # as everywhere, an annealed weight outlives the episode
+        # as everywhere, an annealed weight persists across resets
         return first_state(rules, rng.split_words(rules.xp, words, 2)[..., 1, :]).evolve(weight=last.weight)
 
     def step(key: Array, state: EnvState, actions: dict[str, Array], begin: EnvState | None) -> StepResult:
-        _, last, rewards, dones, infos = step_env(key, state, actions)  # what it sees is used by nobody
+        _, last, rewards, dones, infos = step_env(key, state, actions)  # its observation is never used
         done = dones["__all__"]
         if begin is None:
             state = restarted(rules, last, done, begun, rules.backend.words(key))
@@ -186,27 +186,27 @@ def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool, numbers: tuple
 
 
 def _split(rules: Rules, step_fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The step with rewards without shaping, and the shaping terms' sum in the infos."""
-    reported = functions(rules, infos=True).step  # what nobody reads of its infos is never computed
+    """The step with unshaped rewards, and the sum of the shaping terms in the infos."""
+    reported = functions(rules, infos=True).step  # infos that are not read are never computed
     shaping = [term.reward.name for term in terms(rules) if term.reward.shaping]
 
     def step(state: EnvState, actions: Array) -> Any:
         plain = state.evolve(weight=rules.xp.zeros_like(state.weight))
-        after, obs, rewards, done, told = reported(plain, actions)
-        shaped = sum((told["rewards"][name] for name in shaping), rules.xp.zeros_like(rewards))
-        infos = (told if step_fn is reported else {}) | {"shaped_reward": shaped}
+        after, obs, rewards, done, all_infos = reported(plain, actions)
+        shaped = sum((all_infos["rewards"][name] for name in shaping), rules.xp.zeros_like(rewards))
+        infos = (all_infos if step_fn is reported else {}) | {"shaped_reward": shaped}
         return after.evolve(weight=state.weight), obs, rewards, done, infos
 
     return step
 
 
 def _numbers(env: CoGridEnv, actions: Sequence[str] | None) -> tuple[int, ...]:
-    """The environment's numbers of the named actions."""
+    """The environment's numbers for the named actions."""
     known = [action.name for action in env.spec.actions]
     names = known if actions is None else list(actions)
     for name in names:
         if name not in known:
-            raise ValueError(f"{name!r} is no action of this environment: it has {', '.join(known)}.")
+            raise ValueError(f"{name!r} is not an action of this environment: it has {', '.join(known)}.")
     return tuple(known.index(name) for name in names)
 
 
@@ -214,7 +214,7 @@ def _spaces() -> Any:
     """The module that has Box and Discrete."""
     try:
         from jaxmarl.environments import spaces
-    except ImportError:  # it, or something that it needs
+    except ImportError:  # JaxMARL, or one of its dependencies
         return sys.modules[__name__]
     return spaces
 

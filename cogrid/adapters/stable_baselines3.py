@@ -18,8 +18,8 @@ from cogrid.vector import VectorEnv
 class AgentVecEnv(VecEnv):
     """`AgentVecEnv(make_vec(...))`: agent a of environment e is sub-environment e · n + a.
 
-    All agents learn one policy. Episodes are reported in `infos[i]["episode"]` as SB3's Monitor does it, so
-    no monitor is needed. An agent that ends early waits, without effect and reward, for the others.
+    All agents learn one policy. Episodes are reported in `infos[i]["episode"]` as SB3's Monitor does, so no
+    monitor is needed. An agent that ends early waits for the others, with no effect and no reward.
     """
 
     def __init__(self, vec: VectorEnv) -> None:
@@ -35,14 +35,14 @@ class AgentVecEnv(VecEnv):
         super().__init__(self.agents.num_envs, space, self.agents.single_action_space)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seeds of the next reset: environment e has seed + e, for all of its agents."""
+        """Set the seeds of the next reset: environment e, with all its agents, gets seed + e."""
         if seed is None:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
         self._seeds = [seed + i // self.agents.n_agents for i in range(self.num_envs)]
         return self._seeds
 
     def reset(self) -> Any:
-        """Begin all episodes."""
+        """Start all episodes."""
         seeds = self._seeds[:: self.agents.n_agents]
         obs, infos = self.agents.reset(seed=None if None in seeds else seeds)
         self.reset_infos = self._listed(infos)
@@ -51,11 +51,11 @@ class AgentVecEnv(VecEnv):
         return obs
 
     def step_async(self, actions: Any) -> None:
-        """Take the actions, (num_envs,)."""
+        """Store the actions, (num_envs,), for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
-        """Make the step; finished environments have been reset in `obs`."""
+        """Take the step; finished environments are already reset in `obs`."""
         obs, rewards, terminated, truncated, infos = self.agents.step(self._actions)
         done = terminated | truncated
         listed = self._listed(infos)
@@ -68,27 +68,27 @@ class AgentVecEnv(VecEnv):
         return obs, rewards, done, listed
 
     def _listed(self, infos: dict[str, Any]) -> list[dict[str, Any]]:
-        """What the infos tell of each step, by sub-environment."""
+        """The infos of every step, without those at the end of an episode, by sub-environment."""
         ends = ("totals", "final_obs", "final_info")
-        told = {k: v for k, v in infos.items() if k not in ends}
-        return [_of(told, i) for i in range(self.num_envs)]
+        step_infos = {k: v for k, v in infos.items() if k not in ends}
+        return [_of(step_infos, i) for i in range(self.num_envs)]
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Nothing to close."""
         self.agents.close()
 
     def get_images(self) -> Sequence[Any]:
         """A picture of every sub-environment, with `make_vec(..., render_mode="rgb_array")`."""
         return self.agents.render() or [None] * self.num_envs
 
-    # What SB3 asks of single environments: there are none, so the vector environment answers for all.
+    # SB3's access to single environments: there are none, so the vector environment stands in for each.
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """The vector environment's attribute, once for each index."""
         return [getattr(self.agents, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Refused: there is no single environment that would have it."""
+        """Raise an AttributeError: there are no single environments to set it on."""
         raise AttributeError(
             f"{attr_name!r} cannot be set: sub-environments are agents of one batch; give it to make_vec."
         )
@@ -96,27 +96,27 @@ class AgentVecEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method of the vector environment, once."""
+        """Call a method of the vector environment once."""
         result = getattr(self.agents, method_name)(*method_args, **method_kwargs)
         return [result for _ in self._get_indices(indices)]
 
     def env_is_wrapped(
         self, wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]], indices: Iterable[int] | None = None
     ) -> list[bool]:
-        """Episodes are reported as by a Monitor; nothing else wraps the agents."""
+        """True for Monitor, whose reports are built in; False for any other wrapper."""
         return [wrapper_class.__name__ == "Monitor" for _ in self._get_indices(indices)]
 
 
 def _of(infos: Mapping[str, Any], i: int) -> dict[str, Any]:
-    """What the infos tell of one sub-environment, without Gymnasium's masks."""
-    told = {name: value for name, value in infos.items() if not name.startswith("_")}
-    return {name: _of(v, i) if isinstance(v, Mapping) else v[i] for name, v in told.items()}
+    """The infos of one sub-environment, without Gymnasium's masks."""
+    values = {name: value for name, value in infos.items() if not name.startswith("_")}
+    return {name: _of(v, i) if isinstance(v, Mapping) else v[i] for name, v in values.items()}
 
 
 class AnnealShaping(BaseCallback):
-    """Takes the weight of the shaping terms from `start` to 0, linearly over so many timesteps.
+    """Anneals the weight of the shaping terms linearly from `start` to 0 over `timesteps`.
 
-    The environment needs shaping to begin with: `make_vec(..., shaping=1.0)`.
+    The environment must be made with shaping: `make_vec(..., shaping=1.0)`.
     """
 
     def __init__(self, timesteps: int, start: float = 1.0, verbose: int = 0) -> None:

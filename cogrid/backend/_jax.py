@@ -18,11 +18,11 @@ from jax import lax
 from cogrid.backend.array import as_array, lift
 
 _IN_BOUNDS = lax.GatherScatterMode.PROMISE_IN_BOUNDS
-#: Agents up to whose number a GPU chooses one by one: what is put together, and what is written.
+#: Up to this many agents, a GPU uses one `where` per agent: to join columns, and to write cells.
 _FEW_COLUMNS, _FEW_WRITES = 4, 2
-#: Runs of a table up to whose number a GPU compares and adds.
+#: Up to this many runs in a table, a GPU compares and adds instead of looking up.
 _FEW_RUNS = 4
-#: Bytes of all rows together up to which a CPU reads them as they are.
+#: Up to this many bytes in total, a CPU gathers the rows directly.
 _FEW_BYTES = 2048
 
 
@@ -33,16 +33,16 @@ class JaxBackend:
     xp: Any = jnp
 
     def __init__(self) -> None:
-        self._process: int | None = None  # the one in which an environment first ran
+        self._process: int | None = None  # the process in which an environment first ran
 
     def index_dtype(self, size: int, negatives: bool = True) -> np.dtype[Any]:
-        """The narrowest type: bytes moved are what a compiled step pays for."""
+        """The narrowest type: the cost of a compiled step is the bytes that it moves."""
         types = (np.int8, np.int16, np.int32) if negatives else (np.uint8, np.uint16, np.uint32)
         narrow = (t for t in types if size - 1 <= np.iinfo(t).max)
         return np.dtype(next(narrow))
 
     def lookup(self, table: Any, index: Any) -> Any:
-        """Rows of a table constant, as one gather."""
+        """One gather."""
         if len(table) > np.iinfo(index.dtype).max:  # the gather's own bound must fit the index type
             index = index.astype(np.int32)
         table = jnp.asarray(table)
@@ -55,7 +55,7 @@ class JaxBackend:
         return array[(..., index, *[slice(None)] * (-1 - axis))]
 
     def lookup_at(self, table: Any, array: Any, index: np.ndarray[Any, Any]) -> Any:
-        """A few are read and written back; that costs five times as much for each as to look up all."""
+        """On a CPU, a few entries are read and written back, at five times the cost per entry of a lookup."""
         if 5 * len(index) > array.shape[-1]:
             return self.lookup(table, array)
 
@@ -74,7 +74,7 @@ class JaxBackend:
         return _on_cpu_else(few, raised if len(runs) <= _FEW_RUNS else looked_up, array)
 
     def lookup_bytes(self, table: Any, index: Any) -> Any:
-        """On a CPU many rows are read word by word; a few are so little work that XLA wakes no thread."""
+        """On a CPU, many rows are read word by word; for a few, XLA starts no extra thread anyway."""
         if table.shape[1] == 4:
             words = np.ascontiguousarray(table).view("<u4")[:, 0]  # a row is one word
             return lax.bitcast_convert_type(self.lookup(words, index), np.uint8)
@@ -100,16 +100,16 @@ class JaxBackend:
         return _over_batch(_take, grid.ndim)(grid, index)
 
     def put(self, grid: Any, index: Any, value: Any) -> Any:
-        """A written copy; the choices of many agents are more kernels than the one of a scatter."""
+        """A scatter; on a GPU, for few agents, one `where` per agent, which needs no kernel of its own."""
         write = _over_batch(_write, grid.ndim)
         return _on_cpu_else(write, _select if index.shape[-1] <= _FEW_WRITES else write, grid, index, value)
 
     def put_where(self, test: Any, grid: Any, index: Any, value: Any) -> Any:
-        """A choice in every cell, which XLA joins with whatever reads the board next."""
+        """A `where` over every cell, which XLA fuses with whatever reads the board next."""
         return _select(grid, index, value, test)
 
     def place(self, array: Any, index: np.ndarray[Any, Any], value: Any) -> Any:
-        """One scatter; elsewhere every cell takes its value or keeps its own."""
+        """One scatter on a CPU; elsewhere one `where` over every cell."""
         size = array.shape[-1]
         if not index.size:
             return array
@@ -127,7 +127,7 @@ class JaxBackend:
         return _on_cpu_else(scatter, choose, array, value)
 
     def columns(self, parts: list[Any]) -> Any:
-        """One after the other; a GPU would start a kernel for that, and chooses by number instead."""
+        """Concatenation; on a GPU that would be a kernel of its own, so few columns are joined by `where`."""
 
         def joined(*parts: Any) -> Any:
             return jnp.concatenate(parts, axis=-1)
@@ -141,9 +141,9 @@ class JaxBackend:
         return _on_cpu_else(joined, chosen if len(parts) <= _FEW_COLUMNS else joined, *parts)
 
     def apart(self, *values: Any) -> tuple[Any, ...]:
-        """On a GPU one kernel writes them into words of 32 bits, and all others read those.
+        """On a GPU, one kernel packs the values into 32-bit words, which all other kernels read.
 
-        So a loop can overwrite the values themselves; it would make a copy of each with a kernel for it.
+        A loop can then overwrite the values in place; otherwise it would copy each in a kernel of its own.
         """
         kept: tuple[Any, ...] = _on_cpu_else(lambda *same: same, _through_words, *values)
         return kept
@@ -157,7 +157,7 @@ class JaxBackend:
         return functools.reduce(operator.add, parts)
 
     def any_other(self, test: Callable[[list[Any], list[Any]], Any], *values: Any) -> Any:
-        """One after the other with all: XLA runs that on whole vectors, and a reduced table element-wise."""
+        """Each agent in turn against all: XLA vectorises that, but not the reduction of a table of pairs."""
         numbers = lift(np.arange(values[0].shape[-1]), values[0].ndim)
         found = (
             test(list(values), [value[..., i : i + 1] for value in values]) & (numbers != i)
@@ -170,7 +170,7 @@ class JaxBackend:
         return jnp.where(self.any_other(test, pos, want), pos, want)
 
     def are_apart(self, places: Any) -> bool:
-        """A compiled step looks at no values."""
+        """False: values are unknown while a step is traced."""
         return False
 
     def either(self, test: Any, then: Any, otherwise: Any) -> Any:
@@ -178,7 +178,7 @@ class JaxBackend:
         return jnp.where(test[..., None], then, otherwise)
 
     def who(self, places: Any, pos: Any) -> Any:
-        """One after the other, from the last, as in `any_other`."""
+        """Each agent in turn, from the last, as in `any_other`."""
         n = pos.shape[-1]
         found = jnp.full(places.shape, n, np.int8)
         for i in reversed(range(n)):
@@ -192,7 +192,7 @@ class JaxBackend:
     def settle(self, change: Callable[[Any], Any], value: Any, passes: int) -> Any:
         """A few passes are unrolled; more become a loop that stops when nothing changes.
 
-        To ask whether anything changed a GPU would stop and tell the host, so there all passes are made.
+        A GPU would have to synchronise with the host to check for changes, so it makes all passes.
         """
         if passes <= 3:
             for _ in range(passes):
@@ -211,23 +211,23 @@ class JaxBackend:
         return _on_cpu_else(until_settled, all_passes, value)
 
     def repeat(self, times: int, change: Callable[[Any, Any], Any], value: Any) -> Any:
-        """A loop of XLA's."""
+        """An XLA loop."""
         return lax.fori_loop(0, times, change, value)
 
     def words(self, key: Any) -> Any:
-        """Typed threefry keys and legacy uint32 pairs are both welcome."""
+        """Accepts typed threefry keys and legacy uint32 pairs."""
         if isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
             if str(jax.random.key_impl(key)) != "threefry2x32":
                 raise TypeError(
-                    f"a key of type {jax.random.key_impl(key)!s} was given: cogrid draws with threefry2x32, "
-                    "make the key by jax.random.key(seed, impl='threefry2x32')."
+                    f"a key of type {jax.random.key_impl(key)!s} was given, but cogrid uses threefry2x32: "
+                    "make the key with jax.random.key(seed, impl='threefry2x32')."
                 )
             return jax.random.key_data(key)
         words = as_array("the key", key) if self.is_concrete(key) else jnp.asarray(key)
         if words.dtype != np.uint32 or words.ndim == 0 or words.shape[-1] != 2:
             raise TypeError(
-                f"a key is made by jax.random.key(seed) or cogrid.backend.rng.key(seed), "
-                f"not an array of {words.dtype} with shape {words.shape}."
+                f"an array of {words.dtype} with shape {words.shape} is not a key: "
+                f"make one with jax.random.key(seed) or cogrid.backend.rng.key(seed)."
             )
         return jnp.asarray(words)
 
@@ -242,13 +242,13 @@ class JaxBackend:
     def when(
         self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any], cheap: bool = False
     ) -> Any:
-        """Only one of the two runs; on a GPU, which would have to stop for the answer, what is cheap does."""
+        """Only one of the two runs; a GPU would have to synchronise to choose, so it runs a cheap `then`."""
         if cheap:
             return _on_cpu_else(lambda: lax.cond(test, then, otherwise), then)
         return lax.cond(test, then, otherwise)
 
     def at_once(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Under `vmap` a `cond` would become a choice, and both of its sides would run."""
+        """Under `vmap`, a `cond` would become a `select` and both of its branches would run."""
         alone = jax.custom_batching.custom_vmap(function)
 
         @alone.def_vmap
@@ -262,7 +262,7 @@ class JaxBackend:
         return alone(*values)
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The same compiled object for the same function."""
+        """The same compiled object each time for the same function."""
         return _compiled(function)
 
     def register(self, state_type: type) -> None:
@@ -270,24 +270,24 @@ class JaxBackend:
         _register(state_type)
 
     def check_process(self) -> None:
-        """A fork has none of the threads that JAX started in the process where it first ran."""
+        """A forked process lacks the threads that JAX started in its parent."""
         if self._process is None:
             self._process = os.getpid()
         if self._process != (here := os.getpid()):
             raise RuntimeError(
-                f"JAX runs in process {self._process}, and this is its fork {here}, where JAX would hang: "
-                "start processes by multiprocessing.get_context('spawn'), or use backend='numpy'."
+                f"JAX runs in process {self._process}, and would hang in its fork {here}: "
+                "start processes with multiprocessing.get_context('spawn'), or use backend='numpy'."
             )
 
 
 def _cut(table: Any, index: Any) -> Any:
-    """Rows of a byte table, (*index, bytes), as XLA's CPU compiler turns them into a few wide copies.
+    """Rows of a byte table, (*index, bytes), in a form that XLA's CPU compiler turns into a few wide copies.
 
-    A gather of bytes is a load and a store for each of them. Here every byte of the result gathers the word
-    that it lies in and shifts it, by an amount that is known once the loop over a row is unrolled: then LLVM
-    sees that neighbours are parts of the same word, and copies up to 16 bytes at once. The numbers of the
-    rows are added to the amounts, without any effect, because XLA would compute a constant outside of the
-    loop, where LLVM does not see it. With a power of two rows nothing is left of the check of bounds.
+    A gather of bytes is one load and one store per byte. Here every byte of the result gathers the word that
+    it lies in and shifts it, by an amount that is known once the loop over a row is unrolled: then LLVM sees
+    that neighbouring bytes are parts of the same word, and copies up to 16 of them at once. The row numbers
+    are added to the shifts, without any effect, because XLA would hoist a constant out of the loop, where
+    LLVM does not see it. With a power of two as the number of rows, the bounds check disappears.
     """
     (rows, length), size = table.shape, np.dtype(np.uint32).itemsize
     most = 1 << (rows - 1).bit_length()
@@ -306,10 +306,10 @@ def _cut(table: Any, index: Any) -> Any:
 
 
 def _on_cpu_else(here: Callable[..., Any], elsewhere: Callable[..., Any], *values: Any) -> Any:
-    """One of two ways to compute the same, by the platform that is compiled for.
+    """One of two ways to compute the same result, chosen by the target platform.
 
-    On a CPU what touches little memory is fast. A GPU starts a kernel for each scatter, loop and slice that
-    is updated, and computes what it can fuse with its neighbours for nothing.
+    A CPU is fast if little memory is touched. A GPU starts a kernel for each scatter, loop and slice update,
+    and computes for free what it can fuse with its neighbours.
     """
     return lax.platform_dependent(*values, cpu=here, default=elsewhere)
 
@@ -343,7 +343,7 @@ def _write(grid: Any, index: Any, value: Any) -> Any:
 
 
 def _select(grid: Any, index: Any, value: Any, test: Any = None) -> Any:
-    """Writes one after the other, each a choice in every cell."""
+    """Writes in turn, each as a `where` over every cell."""
     every = lift(np.arange(grid.shape[-1], dtype=index.dtype), grid.ndim)
     for i in range(index.shape[-1]):
         here = every == index[..., i : i + 1]
@@ -372,7 +372,7 @@ def _through_words(*values: Any) -> tuple[Any, ...]:
 
 
 def _runs(table: np.ndarray[Any, Any]) -> list[tuple[int, int, int]]:
-    """Where a table is not what it is looked up by: the first and the last of a run, and what it adds."""
+    """The runs in which a table adds the same non-zero number to its index: first, last, number added."""
     added = table.astype(np.int64) - np.arange(len(table))
     ends = [0, *(np.flatnonzero(np.diff(added)) + 1).tolist(), len(added)]
     runs = [(first, end - 1, int(added[first])) for first, end in itertools.pairwise(ends)]
@@ -380,7 +380,7 @@ def _runs(table: np.ndarray[Any, Any]) -> list[tuple[int, int, int]]:
 
 
 def _raised(runs: list[tuple[int, int, int]], array: Any) -> Any:
-    """The lookup as comparisons: what is looked up in a table, XLA does not write where it was read."""
+    """The lookup as comparisons: XLA can do these in place, but not a lookup in a table."""
     kind, result = array.dtype.type, array
     for first, last, added in runs:
         inside = (array >= kind(first)) & (array <= kind(last))

@@ -20,15 +20,15 @@ class NumpyBackend:
         return np.dtype(np.intp)
 
     def lookup(self, table: Any, index: Any) -> Any:
-        """Half of the time of `take` for numbers; a third of the time of indexing for rows."""
+        """Takes half the time of `take` for scalars, and a third of the time of indexing for rows."""
         return table[index] if table.ndim == 1 else table.take(index, axis=0)
 
     def pick(self, array: Any, index: np.ndarray[Any, Any], axis: int = -1) -> Any:
-        """A fourth of the time of fancy indexing, for small arrays."""
+        """Takes a quarter of the time of fancy indexing on small arrays."""
         return array.take(index, axis=axis)
 
     def lookup_at(self, table: Any, array: Any, index: np.ndarray[Any, Any]) -> Any:
-        """All of a single array is one call; of a batch a third of the time is saved."""
+        """For a single environment, one call looks up all; for a batch, a few entries take a third less."""
         if array.ndim == 1:
             return table[array]
         out = array.copy()
@@ -40,7 +40,7 @@ class NumpyBackend:
         return table.take(index, axis=0)
 
     def own_boards(self, board: Any, mine: Any, pos: Any, cells: int) -> Any:
-        """A board for each agent, written into: a sixth of the time of a choice."""
+        """Writes into a copy of the board per agent, in a sixth of the time of `where`."""
         n, spots = mine.shape[-1], board.shape[-1]
         index = board[..., None, :].repeat(n, axis=-2)  # (*B, n, spots)
         alone = board.ndim == 1
@@ -64,7 +64,7 @@ class NumpyBackend:
         return out
 
     def put_where(self, test: Any, grid: Any, index: Any, value: Any) -> Any:
-        """Only what is true is written."""
+        """Writes only where `test` is true."""
         out = grid.copy()
         flat = index if grid.ndim == 1 else _flat(grid, index)
         out.reshape(-1)[flat[test]] = value[test]
@@ -81,11 +81,11 @@ class NumpyBackend:
         return np.concatenate(parts, axis=-1)
 
     def apart(self, *values: Any) -> tuple[Any, ...]:
-        """NumPy's arrays are."""
+        """The values as they are."""
         return values
 
     def around(self, board: Any, offsets: tuple[tuple[int, int], ...]) -> Any:
-        """Every offset adds the part of the board that it leaves inside."""
+        """Adds, for every offset, the part of the shifted board that stays inside."""
         out, (height, width) = np.empty_like(board), board.shape[-2:]
         out.fill(0)
         for r, c in offsets:
@@ -96,7 +96,7 @@ class NumpyBackend:
         return out
 
     def any_other(self, test: Callable[[list[Any], list[Any]], Any], *values: Any) -> Any:
-        """All pairs in one table; of two, the other one is found in the array that is read backwards."""
+        """All pairs in one table; with two agents, the other one's values are the reversed array."""
         n = values[0].shape[-1]
         if n == 2:
             return test(list(values), [value[..., ::-1] for value in values])
@@ -104,18 +104,18 @@ class NumpyBackend:
         return np.logical_or.reduce(pairs & _others(n), axis=-1)
 
     def give_way(self, test: Callable[[list[Any], list[Any]], Any], pos: Any, want: Any) -> Any:
-        """Of a single pair plain numbers are compared, in a tenth of the time; both stop or none."""
+        """For a single pair, compares plain numbers, in a tenth of the time; both stop or neither."""
         if want.shape == (2,):
             (mine, theirs), (my_want, their_want) = pos.tolist(), want.tolist()
             return pos if test([mine, my_want], [theirs, their_want]) else want
         return np.where(self.any_other(test, pos, want), pos, want)
 
     def are_apart(self, places: Any) -> bool:
-        """Looked at for a single environment; among thousands some are equal."""
+        """Checked for a single environment; in a batch of thousands, some would be equal anyway."""
         return places.ndim == 1 and len(set(places.tolist())) == len(places)
 
     def either(self, test: Any, then: Any, otherwise: Any) -> Any:
-        """For a single environment a plain choice."""
+        """For a single environment, a plain `if`."""
         if test.ndim:
             return np.where(test[..., None], then, otherwise)
         out = then.copy()
@@ -130,7 +130,7 @@ class NumpyBackend:
         return np.where(there, _numbers(n), np.int8(n)).min(axis=-1)
 
     def least(self, values: Any, empty: int) -> Any:
-        """The bare ufunc; the method of the same name wraps it twice."""
+        """The bare ufunc; `ndarray.min` goes through two more Python calls."""
         return np.minimum.reduce(values, axis=-1, initial=empty)
 
     def settle(self, change: Callable[[Any], Any], value: Any, passes: int) -> Any:
@@ -153,11 +153,13 @@ class NumpyBackend:
         try:
             words = np.asarray(key)
         except ValueError:  # ragged
-            raise TypeError(f"a key is two uint32 words, not a {type(key).__name__}.") from None
+            raise TypeError(
+                f"a {type(key).__name__} is not a key: make one with cogrid.backend.rng.key(seed)."
+            ) from None
         if words.dtype != np.uint32 or words.ndim == 0 or words.shape[-1] != 2:
             raise TypeError(
-                f"a key is two uint32 words as made by cogrid.backend.rng.key(seed), "
-                f"not an array of {words.dtype} with shape {words.shape}."
+                f"an array of {words.dtype} with shape {words.shape} is not a key: "
+                "make its two uint32 words with cogrid.backend.rng.key(seed)."
             )
         return words
 
@@ -172,7 +174,7 @@ class NumpyBackend:
     def when(
         self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any], cheap: bool = False
     ) -> Any:
-        """A plain choice."""
+        """A plain `if`."""
         return then() if test else otherwise()
 
     def at_once(self, function: Callable[..., Any], *values: Any) -> Any:
@@ -184,15 +186,15 @@ class NumpyBackend:
         return function
 
     def register(self, state_type: type) -> None:
-        """NumPy needs to know nothing."""
+        """Nothing to do on NumPy."""
 
     def check_process(self) -> None:
-        """NumPy has no threads of its own that a fork would miss."""
+        """NumPy starts no threads that a fork would lack."""
 
 
 @functools.cache
 def _others(n: int) -> np.ndarray[Any, Any]:
-    """(n, n) who is another one."""
+    """(n, n) True off the diagonal."""
     return ~np.eye(n, dtype=bool)
 
 
@@ -204,12 +206,12 @@ def _numbers(n: int) -> np.ndarray[Any, Any]:
 
 @functools.cache
 def _begins(n: int, size: int) -> np.ndarray[Any, Any]:
-    """(n,) where each of n rows of a size begins."""
+    """(n,) the offset of each of n rows of this size."""
     return np.arange(0, n * size, size)
 
 
 def _flat(grid: Any, index: Any) -> Any:
-    """Indices into the flattened grid; the offset of each batch element is added."""
+    """Indices into the flattened grid, including the offset of each batch element."""
     cells = grid.shape[-1]
     offset = np.arange(0, grid.size, cells).reshape(*grid.shape[:-1], 1)  # (*B, 1)
     return offset + index

@@ -1,4 +1,4 @@
-"""What a backend is: an array namespace and the few helpers that NumPy and JAX spell differently."""
+"""The backend interface: an array namespace and the few helpers that differ between NumPy and JAX."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from cogrid.backend._numpy import NumpyBackend
 
-#: A NumPy or a JAX array; one text serves both.
+#: A NumPy or a JAX array.
 Array = Any
 Offsets = tuple[tuple[int, int], ...]
 PairTest = Callable[[list[Array], list[Array]], Array]
@@ -19,30 +19,30 @@ BACKENDS = ("numpy", "jax")
 
 
 class Backend(Protocol):
-    """An array library; each environment holds its own, there is no global switch."""
+    """An array library; each environment holds its own backend, there is no global switch."""
 
     name: str
     xp: Any
 
     def index_dtype(self, size: int, negatives: bool = True) -> np.dtype[Any]:
-        """The integer type for numbers in 0 … size − 1, and their negatives if these are needed."""
+        """The integer type for numbers in 0 … size − 1, and for their negatives if needed."""
 
     def lookup(self, table: Array, index: Array) -> Array:
         """`table[index]` over the first axis of a constant table; the index must be in range."""
 
     def pick(self, array: Array, index: np.ndarray[Any, Any], axis: int = -1) -> Array:
-        """Entries of an axis, the same constant ones for the whole batch; the index takes the axis' place."""
+        """Entries of an axis at a constant index, the same for the whole batch."""
 
     def lookup_at(self, table: Array, array: Array, index: np.ndarray[Any, Any]) -> Array:
-        """`table[array]`, where only the entries at a constant `index` of the last axis can change by it."""
+        """`table[array]`, which may change only the entries at a constant `index` of the last axis."""
 
     def lookup_bytes(self, table: Array, index: Array) -> Array:
         """`lookup` in a table of bytes, (rows, bytes)."""
 
     def own_boards(self, board: Array, mine: Array, pos: Array, cells: int) -> Array:
-        """The board as each of n agents sees it: `mine` where it stands, the cells of all elsewhere.
+        """The board as each of n agents sees it: `mine` where it stands, the shared board elsewhere.
 
-        (*B, spots) board, (*B, n) mine and pos -> (*B, n, cells), of the first spots.
+        (*B, spots) board, (*B, n) mine and pos -> (*B, n, cells), the first `cells` spots.
         """
 
     def at(self, grid: Array, index: Array) -> Array:
@@ -52,49 +52,49 @@ class Backend(Protocol):
         """A copy of the grid with `value` written at `index`; equal indices must carry equal values."""
 
     def put_where(self, test: Array, grid: Array, index: Array, value: Array) -> Array:
-        """`put` of the entries whose `test` is true, each (*B, k); of equal indices the last one counts."""
+        """`put` where `test` is true, each (*B, k); of equal indices, the last one wins."""
 
     def place(self, array: Array, index: np.ndarray[Any, Any], value: Array) -> Array:
-        """A copy with `value` (*B, k) written at a constant `index` (k,), without repeats."""
+        """A copy with `value` (*B, k) written at a constant `index` (k,) without repeats."""
 
     def columns(self, parts: list[Array]) -> Array:
-        """(*B, n) from n of (*B, 1)."""
+        """(*B, n) from n arrays of (*B, 1)."""
 
     def apart(self, *values: Array) -> tuple[Array, ...]:
-        """The same values, all of one shape; a GPU keeps them apart from what they were computed from."""
+        """The same values, all of one shape; on a GPU, in memory of their own."""
 
     def around(self, board: Array, offsets: Offsets) -> Array:
-        """(*B, H, W) the sum of what is at constant offsets of rows and columns; 0 outside of the board."""
+        """(*B, H, W) the sum of the cells at constant (row, column) offsets; 0 outside of the board."""
 
     def any_other(self, test: PairTest, *values: Array) -> Array:
-        """(*B, n) whether `test(mine, theirs)` is true for each of n and any other one of them.
+        """(*B, n) whether `test(mine, theirs)` is true for each of n agents and any other agent.
 
-        `mine` and `theirs` are the values, each (*B, n), in forms that can be compared with one another.
+        `mine` and `theirs` are lists of the values, in shapes that broadcast against each other.
         """
 
     def give_way(self, test: PairTest, pos: Array, want: Array) -> Array:
-        """(*B, n) `want`, but `pos` for each that `test` is true for with any other one.
+        """(*B, n) `want`, but `pos` for each agent for which `test` is true with any other agent.
 
-        `mine` and `theirs` are [pos, want]; the test gives the same for two either way round.
+        `mine` and `theirs` are [pos, want]; the test must be symmetric.
         """
 
     def are_apart(self, places: Array) -> bool:
-        """Whether it is known now that no two of the places (*B, n) of an environment are equal."""
+        """Whether the places (*B, n) are known, now, to be distinct within each environment."""
 
     def either(self, test: Array, then: Array, otherwise: Array) -> Array:
-        """(*B, n) float32 by one truth value (*B,) for each environment; `otherwise` may be (*B, 1)."""
+        """(*B, n) float32, chosen by one bool (*B,) per environment; `otherwise` may be (*B, 1)."""
 
     def who(self, places: Array, pos: Array) -> Array:
-        """(*B, k, C), (*B, n) -> (*B, k, C) int8 who is in each place, the first of several; n if none."""
+        """(*B, k, C), (*B, n) -> (*B, k, C) int8 the first agent in each place; n if there is none."""
 
     def least(self, values: Array, empty: int) -> Array:
         """The minimum along the last axis; `empty` where it has no entries."""
 
     def settle(self, change: Callable[[Array], Array], value: Array, passes: int) -> Array:
-        """Apply `change` until nothing changes any more; `passes` is a proven upper bound."""
+        """Apply `change` until a fixed point; `passes` is a proven upper bound."""
 
     def repeat(self, times: int, change: Callable[[Any, Any], Any], value: Any) -> Any:
-        """`change(number, value)` for the numbers 0 … times − 1; compiled once, however many there are."""
+        """Apply `change(number, value)` for the numbers 0 … times − 1; compiled once for all of them."""
 
     def words(self, key: Array) -> Array:
         """The two uint32 words of a key, (*B, 2)."""
@@ -103,47 +103,47 @@ class Backend(Protocol):
         """The key made of two uint32 words, in the backend's own form."""
 
     def is_concrete(self, value: Array) -> bool:
-        """Whether the value can be looked at now, outside of any tracing."""
+        """Whether the value is known now, so not traced."""
 
     def when(
         self, test: Array, then: Callable[[], Any], otherwise: Callable[[], Any], cheap: bool = False
     ) -> Any:
-        """The result of one of two functions, by a single truth value.
+        """The result of one of two functions, chosen by a single bool.
 
-        `cheap` says that `then` costs little and gives what `otherwise` does where the test is false.
+        `cheap` promises that `then` costs little and, if the test is false, returns what `otherwise` does.
         """
 
     def at_once(self, function: Callable[..., Any], *values: Any) -> Any:
-        """`function(*values)` of trees with leading axes; under `vmap` one call for all, not a mapped one."""
+        """`function(*values)` for trees with leading axes; under `vmap`, one call for the whole batch."""
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, compiled once for every shape where the backend compiles."""
+        """The function, compiled once per shape if the backend compiles."""
 
     def register(self, state_type: type) -> None:
-        """Tell the backend about a state class."""
+        """Register a state class with the backend."""
 
     def check_process(self) -> None:
-        """Raise a RuntimeError if this process is a fork in which the backend would hang."""
+        """Raise a RuntimeError in a forked process where the backend would hang."""
 
 
 def lift(constant: np.ndarray[Any, Any], ndim: int) -> np.ndarray[Any, Any]:
-    """The constant with leading axes of one, so that it meets a batch without implicit rank promotion."""
+    """The constant with leading axes of length one: combined with a batch, it needs no rank promotion."""
     if constant.ndim == ndim:
         return constant
     return constant.reshape((1,) * (ndim - constant.ndim) + constant.shape)
 
 
 def as_array(name: str, value: Any) -> Array:
-    """NumPy's and JAX's arrays as they are, anything else, such as a tensor, by way of NumPy."""
+    """NumPy and JAX arrays unchanged; anything else, such as a tensor, converted by NumPy."""
     if isinstance(getattr(value, "dtype", None), np.dtype):
         return value
     try:
         return np.asarray(value)
     except Exception as error:  # whatever the other library raises for a tensor on another device
-        reason = str(error).split(". ")[0]  # NumPy says more of what is ragged
+        reason = str(error).split(". ")[0]  # for a ragged list, NumPy goes on
         raise TypeError(
-            f"{name} of type {type(value).__name__} cannot become a NumPy array ({reason}): "
-            "convert it first, by tensor.detach().cpu().numpy() or the like."
+            f"{name} of type {type(value).__name__} cannot be converted to a NumPy array ({reason}): "
+            "convert it first, for example by tensor.detach().cpu().numpy()."
         ) from None
 
 
@@ -156,7 +156,7 @@ def brief(value: Any) -> str:
 
 
 def is_choice(value: Any, choices: Iterable[str]) -> bool:
-    """Whether the value is one of some words; an array or a list is none of them."""
+    """Whether the value is one of the strings; False for an array or a list."""
     return isinstance(value, str) and value in choices
 
 

@@ -12,7 +12,7 @@ from cogrid.backend.array import Array, Backend
 
 
 class Tables(Protocol):
-    """What a state needs of its rules in order to be read."""
+    """The part of the rules that a state needs to be read."""
 
     backend: Backend
     spec: Any
@@ -28,22 +28,22 @@ class Tables(Protocol):
     held: Array  # (poses,) number of the item
     n_walkable: int
     leaves: bool
-    slots: Any  # the things without a place, None where there are none
-    places: Any  # `of(kind)` is where a state of an open board has the cells of that kind
+    slots: Any  # things without a cell, None if the spec has none
+    places: Any  # on open boards, `of(kind)` selects the cells of that kind
 
     def symbols(self, function: Callable[[Any], Any]) -> Array:
-        """A plain function of a thing, as a table over the symbols."""
+        """A table over the symbols of a plain function of a thing."""
 
     def cells_of(self, kind: str) -> Array:
-        """(layouts, k) the cells of that kind of thing, −1 where a layout has fewer."""
+        """(layouts, k) the cells with that kind of thing, −1 where a layout has fewer."""
 
 
 @dataclasses.dataclass(frozen=True)
 class EnvState:
     """One environment, or a batch of them (*B leads every shape). Fields are stored, properties are views.
 
-    A cell is one symbol: the number of the thing in it, the thing's own state included. Every field is one
-    more array that JAX hands over at each call, which for a single environment is most of a step's time.
+    A cell is one symbol: the number of the thing in it, including that thing's state. Fields are few because
+    JAX passes each as an array in every call, which for a single environment is most of a step's time.
     """
 
     cells: Array  # (*B, H·W) symbol of each cell
@@ -53,22 +53,22 @@ class EnvState:
     words: Array  # (*B, 2) uint32 of the key
     weight: Array | None  # (*B,) float32 of the shaping terms, where the spec has them
     layout: Array | None  # (*B,) number of the layout, where the spec has several
-    ended: Array | None  # (*B, n) bool the agent's own end, where the spec has one
+    ended: Array | None  # (*B, n) bool the agent has ended, where the spec ends agents one by one
     slots: Array  # (*B, slots) number of the thing in each slot; None where the spec has none
     places: Array  # (*B, k + 1) cells of counted things on open boards, and whether the board was repaired
     rules: Tables = dataclasses.field(metadata={"static": True}, repr=False)
 
-    #: The attributes that, with the key, tell all of a state, in whatever form they are stored.
-    told: ClassVar[tuple[str, ...]] = (
+    #: The attributes that, with the key, determine a state, however it is stored.
+    plain_attributes: ClassVar[tuple[str, ...]] = (
         *("cells", "pos", "agent_dir", "held", "time", "done", "shaping_weight", "layout", "ended", "slots"),
         "places",
     )
 
     def plain(self) -> dict[str, np.ndarray[Any, Any]]:
-        """All that the state tells, as NumPy arrays by attribute; the key by its words."""
+        """The whole state as NumPy arrays by attribute, the key as its words."""
         host = self.host()
-        told = {"rng_key": host.words} | {name: getattr(host, name) for name in self.told}
-        return {name: np.asarray(value) for name, value in told.items() if value is not None}
+        values = {"rng_key": host.words} | {name: getattr(host, name) for name in self.plain_attributes}
+        return {name: np.asarray(value) for name, value in values.items() if value is not None}
 
     def stored(self) -> dict[str, Array]:
         """The stored fields that this spec has."""
@@ -80,12 +80,12 @@ class EnvState:
         return self.evolve(**{name: np.asarray(value) for name, value in self.stored().items()})
 
     def evolve(self, **changes: Any) -> Self:
-        """The state with stored fields changed; `dataclasses.replace`, without its cost in every phase."""
+        """The state with stored fields changed: a faster `dataclasses.replace`."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__, **changes)
         return new
 
-    #: Kinds of things that the family's views tell one by one.
+    #: Kinds of things that the family's views list one by one.
     kinds: ClassVar[tuple[str, ...]] = ()
     #: Views that a family's `write` can turn back into cells.
     writers: ClassVar[tuple[str, ...]] = ()
@@ -133,7 +133,7 @@ class EnvState:
 
     @property
     def repaired(self) -> Array:
-        """(*B,) bool the board that reset was given had cells that cannot be, and that became wall."""
+        """(*B,) bool the board given to reset had invalid cells, which were replaced by walls."""
         if self.places is None:
             return self.rules.backend.xp.zeros(self.clock.shape, bool)
         return self.places[..., -1] > 0
@@ -195,7 +195,7 @@ class EnvState:
         return xp.where(cells[..., None] < 0, -1, xp.stack((cells // width, cells % width), axis=-1))
 
     def read(self, kind: str, function: Callable[[Any], Any], absent: int) -> Array:
-        """(*B, k, …) a number, or a tuple of them, of every thing of a kind."""
+        """(*B, k, …) the function's number, or tuple of numbers, for every thing of a kind."""
         backend, cells = self.rules.backend, self.cells_of(kind)
         there = cells >= 0
         seen = backend.at(self.cells, backend.xp.where(there, cells, 0))  # (*B, k)
@@ -205,7 +205,7 @@ class EnvState:
         )
 
     def cells_of(self, kind: str) -> Array:
-        """(*B, k) the cells of every thing of a kind in reading order, −1 where this board has fewer."""
+        """(*B, k) the cell of every thing of a kind in reading order, −1 where this board has fewer."""
         if self.places is not None:
             return self.places[..., self.rules.places.of(kind)]
         xp, table = self.rules.backend.xp, self.rules.cells_of(kind)
@@ -215,18 +215,18 @@ class EnvState:
 
 
 def clock_of(time: Array, done: Array) -> Array:
-    """The stored form of the two: ~time where done."""
+    """Time and end in one number, as stored: ~time where done."""
     return time ^ -done.astype(np.int32)
 
 
 class Events(NamedTuple):
-    """What happened in one step, per agent; born and dead within the step."""
+    """What happened in one step, per agent; never outlives the step."""
 
-    row: Array = None  # (*B, n) the line of the rule tables that was played: verb, item, target and value
+    row: Array = None  # (*B, n) the row of the rule tables that was applied: verb, item, target and value
     stride: Array = None  # (*B, n) the step that was tried, 0 none
     moved: Array = None  # (*B, n) bool
-    wish: Array = None  # (*B, n) the cell that it would be in, were there no other agents
-    drawn: Array = None  # (*B, draws) uint32 of 24 bits: the chance of this step, where the game has any
-    replies: Array = None  # (*B, n) float32 what slots answered to each event, where the game has slots
-    expired: Array = None  # (*B, 1) float32 what slots paid by themselves
-    choice: Array = None  # (*B, n) action and pose as the step began, where interactions hand them on
+    wish: Array = None  # (*B, n) the cell where it would be without other agents
+    drawn: Array = None  # (*B, draws) uint32 random numbers of 24 bits, if the game has chance
+    replies: Array = None  # (*B, n) float32 points from slots for each event, if the game has slots
+    expired: Array = None  # (*B, 1) float32 points from slots' ticks
+    choice: Array = None  # (*B, n) action and pose before the step, where interactions pass them on

@@ -22,7 +22,7 @@ def seed(value: Any) -> int:
 
 
 def key(seed_: int) -> np.ndarray[Any, Any]:
-    """The key of a seed: its two 32-bit words, as `jax.random.key` has them; both backends take it."""
+    """The key of a seed: the same two 32-bit words as `jax.random.key`; both backends accept it."""
     number = seed(seed_)
     if not -(2**63) <= number < 2**64:
         raise ValueError(f"seed {brief(number)} does not fit in 64 bits.")
@@ -32,7 +32,7 @@ def key(seed_: int) -> np.ndarray[Any, Any]:
 
 
 def split(key: Array, n: int = 2) -> Array:
-    """`n` new keys, (*B, n), as `jax.random.split` makes them; in the same form as the key given."""
+    """`n` new keys, (*B, n), as `jax.random.split` makes them; typed or plain like the given key."""
     backend = get_backend("numpy" if isinstance(key, np.ndarray) else "jax")
     children = split_words(backend.xp, backend.words(key), n)
     return children if key.dtype == np.uint32 else backend.key(children)
@@ -50,7 +50,7 @@ def bits(words: Array, n: int) -> Array:
 
 
 def draws(words: Array, time: Array, numbers: np.ndarray[Any, Any]) -> Array:
-    """Draws of 24 bits, (*B, 2), (*B,) -> (*B, k), for a time and the numbers (k,) of the draws, both uint32.
+    """Random 24-bit numbers, (*B, 2), (*B,) -> (*B, k), from a time and the draws' numbers (k,), both uint32.
 
     The counter is (time + 1, number): blocks that `split` and `bits` never use.
     """

@@ -1,1 +1,1 @@
-"""Benchmarks: measure environments; what is fast enough is judged elsewhere, by `python -m bench`."""
+"""Benchmarks: measure environments; whether they are fast enough is judged by `python -m bench`."""

@@ -1,4 +1,4 @@
-"""Agreement: whether trials that take turns are equally fast, judged beside a control that never changes.
+"""Agreement: whether trials that take turns are equally fast, compared with a control that never changes.
 
 The trials take turns pass by pass, and after every pass a control is timed: a fixed piece of NumPy work. The
 rate of a trial is one over the lower quartile of the seconds of its passes. Trials *agree* if their rates
@@ -8,18 +8,18 @@ would be if all quartiles were off by 1.5 standard errors, in the directions tha
 The rule, with spreads in per cent of the median rate:
 
 0. *differ*, if the peak memory of the process still grows after the first part of the run, by more than
-   `LEAK_BYTES`: a benchmark that allocates more and more. No noise touches this.
+   `LEAK_BYTES`: a benchmark that allocates more and more. Noise cannot cause this.
 1. *differ*, at once, if the passes spread by more than the threshold on top of the control, even at their
    lower bound: between the trials (one of them is slower), or between the first, middle and last part of the
-   run (the benchmark grows slower as it runs, which happens to all trials alike, since they take turns).
-   Taking turns spares the trials what the machine does, so there the control counts by its lower bound. A
-   machine that changes its speed does move the parts, and the control with them: there it counts as measured
-   and a quarter more, since the benchmark may feel the change more than the control.
-2. *agree*, at once, if both spreads are within the threshold even at their upper bound. Being within it as
-   measured is not enough to stop: among several looks one would find it so by luck.
+   run (the benchmark gets slower as it runs, which affects all trials alike, since they take turns).
+   Because the trials take turns, the machine affects them alike, so between trials the control counts with
+   its lower bound. A machine that changes its speed does move the parts, and the control with them: there
+   the control counts with its measured value plus a quarter, since the benchmark may react more strongly.
+2. *agree*, at once, if both spreads are within the threshold even at their upper bound. The measured value
+   alone is not enough to stop: with several looks, one of them would be within the threshold by luck.
 3. Otherwise there are more passes, until the time budget is spent. Then all passes decide. Trials that spread
    by more than the threshold *differ* if the control, judged like them, is within it even at its upper bound;
-   otherwise the machine is *too loud*. All else is *agree*.
+   otherwise the machine is *too loud*. In all other cases they *agree*.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from cogrid.backend.array import Array
 from cogrid.benchmarks import clock
 from cogrid.benchmarks.clock import Pass
 
-# Beside busy neighbours the lower quartile scatters less than the median, which moves with the neighbours,
-# and less than the minimum, since hardly any pass is left alone.
+# On a busy machine the lower quartile scatters less than the median, which moves with the load, and less
+# than the minimum, since hardly any pass runs undisturbed.
 QUARTILE = 0.25
 STANDARD_ERRORS = 1.5  # of each of two rates, which makes two of their difference
-FEW = 14  # passes say so little about their scatter that the fastest and the slowest are the bounds
+FEW = 14  # with fewer passes than this, the bounds are the fastest and the slowest
 PARTS = 3
 MACHINE_SHARE = 1.25
 LEAK_BYTES = 32 << 20
-# When the first look is taken: after so many passes of each trial that fill so many seconds.
+# The first look is taken after this many passes of each trial, and at least this many seconds.
 MIN_PASSES, TRIAL_SECONDS = 20, 1.0
 NEXT_LOOK = 1.5  # times as many passes: few looks, and little time lost after the last that was needed
 
@@ -55,13 +55,13 @@ Outcome = Literal["agree", "differ", "too loud"]
 class Spread(NamedTuple):
     """How far apart the rates of several groups of passes are, in per cent of their median."""
 
-    low: float  # what it is at least, but for luck
+    low: float  # lower bound, barring bad luck
     value: float  # what was measured
-    high: float  # what it is at most, but for luck
+    high: float  # upper bound, barring bad luck
 
 
 class Turns(NamedTuple):
-    """The seconds of all passes, and of the control after each of them, in the order of time."""
+    """The seconds of all passes, and of the control after each of them, in chronological order."""
 
     passes: Array  # (rounds, trials)
     control: Array  # (rounds, trials)
@@ -69,11 +69,11 @@ class Turns(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What the turns say about the trials, with the reason in one sentence."""
+    """The outcome for the trials, with the reason in one sentence."""
 
     outcome: Outcome
     reason: str
-    final: bool  # more passes would not change it, but for luck
+    final: bool  # more passes would hardly change it
     spread_pct: float
     control_spread_pct: float
 
@@ -106,7 +106,7 @@ def measure(trials: Sequence[Pass], control: Pass, budget: float, threshold: flo
 
 
 def judge(turns: Turns, threshold: float) -> Verdict:
-    """By the rule of this module."""
+    """The verdict by the rule of this module."""
     trials, control = spread(turns.passes.T), spread(turns.control.T)
     parts, control_parts = (spread(_parts(seconds)) for seconds in (turns.passes, turns.control))
 
@@ -139,7 +139,7 @@ def judge(turns: Turns, threshold: float) -> Verdict:
 
 
 def spread(groups: Sequence[Array]) -> Spread:
-    """Of the rates of some groups of passes, given by their seconds."""
+    """The spread of the rates of several groups of passes, given their seconds."""
     slow, measured, fast = (
         np.array([1 / _quartile(seconds, errors) for seconds in groups])
         for errors in (STANDARD_ERRORS, 0.0, -STANDARD_ERRORS)
@@ -156,7 +156,7 @@ def spread(groups: Sequence[Array]) -> Spread:
 def control_work() -> Iterator[Pass]:
     """Lookups in small NumPy tables, some 40 ms, by two threads that wait for each other as those of XLA do.
 
-    It calls nothing of the benchmark. One thread would feel a neighbour on its own core only.
+    It uses none of the benchmark's code. A single thread would only notice load on its own core.
     """
     indices = np.arange(1 << 15, dtype=np.int32)
     table = indices[::-1].copy()
@@ -182,7 +182,7 @@ def _seconds(work: Pass) -> float:
 
 
 def _quartile(seconds: Array, errors: float = 0.0) -> float:
-    """The lower quartile, moved by so many of its standard errors; of few passes to the first or the last."""
+    """The lower quartile shifted by `errors` standard errors; with few passes, to the fastest or slowest."""
     scale = math.sqrt(QUARTILE * (1 - QUARTILE) / len(seconds)) if len(seconds) > FEW else 1.0
     return float(np.quantile(seconds, min(1.0, max(0.0, QUARTILE + errors * scale))))
 
@@ -193,5 +193,5 @@ def _growth(memory: Sequence[int]) -> int:
 
 
 def _parts(seconds: Array) -> list[Array]:
-    """The passes of all trials by time: (rounds, trials) in a few pieces."""
+    """The passes of all trials, (rounds, trials), split by time into a few parts."""
     return [part.ravel() for part in np.array_split(seconds, PARTS) if part.size]

@@ -1,4 +1,4 @@
-"""The suite that ships: NumPy and JAX on one kitchen, as a script and as a test of their reproducibility."""
+"""The shipped suite: NumPy and JAX on one kitchen, as a script and as a reproducibility test."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SEED = 42
 
 _VERDICTS = MappingProxyType({"differ": "the trials differ", "too loud": "too loud to tell"})
 
-# Seconds for each mode, after which its trials are judged as they are; undisturbed a third is enough.
+# Seconds per mode, after which its trials are judged as they are; on a quiet machine a third is enough.
 SINGLE_BUDGET, BATCH_BUDGET = 4.0, 35.0
 
 
@@ -65,9 +65,9 @@ class _Trials(NamedTuple):
 
 
 def _measured(case: Case, n_trials: int) -> _Trials:
-    """Trials that are prepared apart: each has its environment, its compiled code and its inputs.
+    """Trials that share nothing: each has its own environment, compiled code and inputs.
 
-    Every pass begins in the same reset state, and is compiled and fed before the clock starts.
+    Every pass starts from the same reset state; compilation and transfers happen before the clock starts.
     """
     works = [_warm(case) for _ in range(n_trials)]
     budget = SINGLE_BUDGET if case.batch == 1 else BATCH_BUDGET
@@ -77,7 +77,7 @@ def _measured(case: Case, n_trials: int) -> _Trials:
 
 
 def _warm(case: Case) -> Pass:
-    """A pass that was compared with NumPy and has run for a while."""
+    """A pass that has been checked against NumPy and warmed up."""
     prepared = ready(case)
     check(case, prepared, prepared.end(prepared.work.once()))
     for _ in range(-(-N_WARMUP_STEPS // case.steps)):
@@ -142,7 +142,7 @@ JAX vmap:   {_spread(jax_vmap_1024)}"""
 
 
 def _spread(row: dict[str, Any]) -> str:
-    """The spread of the trials; where it is not what was hoped for, with the reason."""
+    """The spread of the trials, with the reason if they do not agree."""
     spread = f"{row['variance_pct']:.1f}%"
     return (
         spread if row["verdict"] == "agree" else f"{spread}  ({_VERDICTS[row['verdict']]}: {row['reason']})"
@@ -150,7 +150,7 @@ def _spread(row: dict[str, Any]) -> str:
 
 
 def repeated(count: int, run: Callable[[], Results]) -> list[Results]:
-    """So many runs of the suite, and how far apart they are, which trials within one run do not tell."""
+    """Run the suite `count` times and print the differences between runs, which trials within a run hide."""
     runs = [run() for _ in range(count)]
     print(f"\nRun to run (max difference of the medians of {count} runs):\n{_apart(runs)}")
     return runs
@@ -163,7 +163,7 @@ def _apart(runs: list[Results]) -> str:
 
 
 def in_a_fresh_process() -> Results:
-    """What differs from process to process, such as where memory lies, differs between runs too."""
+    """Run the suite in a new process, so that runs also differ in memory layout and the like."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(run_benchmark_suite).result()
 
@@ -175,8 +175,8 @@ class TooLoudWarning(UserWarning):
 def test_benchmark_reproducibility() -> None:
     """The batch beats one NumPy environment, and its trials agree within `VARIANCE_THRESHOLD` per cent.
 
-    A run takes as many passes as that needs, up to a time budget; `agreement` has the rule. Where the machine
-    is too loud for an answer the test warns and passes: noise is no fault of the benchmark.
+    A run takes as many passes as needed, up to a time budget; `agreement` documents the rule. If the machine
+    is too loud to tell, the test warns and passes: noise is not the benchmark's fault.
     """
     if importlib.util.find_spec("jax") is None:
         raise unittest.SkipTest("the suite compares NumPy with JAX, which is not installed.")

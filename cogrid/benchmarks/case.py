@@ -12,7 +12,7 @@ from cogrid.envs.registry import spec_of
 
 MODES = ("numpy-single", "numpy-batch", "jax-single", "jax-vmap", "jax-scan")
 STEPS = 256
-MAX_STEPS = 100_000  # above all steps of a pass: no episode ends while the clock runs
+MAX_STEPS = 100_000  # more than the steps of a pass: no episode ends while the clock runs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,11 +25,11 @@ class Case:
     steps: int = STEPS  # of a pass; the length of the scan in mode jax-scan
     workload: str = "random"
     measure: str = "speed"
-    options: tuple[tuple[str, Any], ...] = ()  # overrides of the spec, as pairs: a case can be hashed
+    options: tuple[tuple[str, Any], ...] = ()  # overrides of the spec, as pairs, so that a case is hashable
     seed: int = 42
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be run."""
+        """Raise a ValueError for a case that cannot be run."""
         for name, value, known in (
             ("mode", self.mode, MODES),
             ("workload", self.workload, WORKLOADS),
@@ -58,7 +58,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Unique among cases, for people."""
+        """A readable name, unique among cases."""
         short = self.id.removeprefix("Overcooked-").removesuffix("-V0")
         options = " ".join(f"{name}={value}" for name, value in self.options)
         words = [short, self.mode + (f"@{self.batch}" if self.batch > 1 else "")]
@@ -73,5 +73,5 @@ class Case:
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Case:
-        """From `parameters()`, also after a trip through JSON."""
+        """A case from `parameters()`, also after a round trip through JSON."""
         return cls(**{**parameters, "options": tuple(dict(parameters["options"]).items())})

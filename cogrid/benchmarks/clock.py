@@ -1,4 +1,4 @@
-"""The clock: a pass that is timed, with guards against measuring something other than the work."""
+"""The clock: a timed pass, with guards against measuring anything but the work."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ resource: Any = None if sys.platform == "win32" else import_module("resource")  
 
 
 class Pass(NamedTuple):
-    """What is timed: `run` does the work and returns its arrays; `prepare` goes before it, off the clock."""
+    """What is timed: `run` does the work and returns its arrays; `prepare` runs before it, untimed."""
 
     run: Callable[[], Any]
     prepare: Callable[[], None] | None = None
     transfers: bool = False  # whether the work itself moves arrays between host and device
 
     def once(self) -> Any:
-        """Prepare and run off the clock; its arrays, when they are there."""
+        """Prepare and run, untimed; returns the arrays once they are computed."""
         if self.prepare:
             self.prepare()
         return block(self.run())
 
 
 def block(tree: Any) -> Any:
-    """Wait for every array of a tree; the same tree."""
-    jax = sys.modules.get("jax")  # who has not imported JAX has nothing to wait for
+    """Wait for every array of a tree; returns the tree."""
+    jax = sys.modules.get("jax")  # without JAX there is nothing to wait for
     return jax.block_until_ready(tree) if jax else tree
 
 
@@ -38,7 +38,7 @@ def block(tree: Any) -> Any:
 def guarded(transfers: bool = False) -> Iterator[None]:
     """No garbage collection; a hidden recompilation or copy raises instead of being measured.
 
-    On a CPU reading a JAX array from the host is no copy, and is not seen.
+    On a CPU, reading a JAX array from the host makes no copy and goes unnoticed.
     """
     was_enabled = gc.isenabled()
     gc.collect()
@@ -56,14 +56,14 @@ def guarded(transfers: bool = False) -> Iterator[None]:
 
 
 def timed(function: Callable[[], Any]) -> tuple[float, Any]:
-    """The seconds of one call without guards, for work that is done once, and its result."""
+    """The seconds of one unguarded call and its result, for work that is done only once."""
     start = time.perf_counter_ns()
     result = block(function())
     return (time.perf_counter_ns() - start) / 1e9, result
 
 
 def peak_memory() -> int:
-    """The largest resident size of this process so far, in bytes; 0 where the system does not tell."""
+    """The peak resident size of this process, in bytes; 0 where the system does not report it."""
     with contextlib.suppress(OSError, StopIteration):
         lines = Path("/proc/self/status").read_text().splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024

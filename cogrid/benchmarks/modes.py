@@ -1,4 +1,4 @@
-"""Modes: the five ways to run an environment, each made ready for the clock and checked against NumPy."""
+"""Modes: the five ways to run an environment, each prepared for timing and checked against NumPy."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.spec import Spec
 from cogrid.testing import state_fields
 
-CHECKED = 1024  # environments whose ends are compared, the first and the last ones of a large batch
-WATCHED = 256  # steps that are compared one by one: enough for scripted cooks to meet every verb
+CHECKED = 1024  # environments whose final states are compared: the first and last ones of a large batch
+WATCHED = 256  # steps that are compared one by one: enough for scripted cooks to use every verb
 
-End = tuple[EnvState, Array, Array]  # the last state, what was seen there, and the sum of all rewards
+End = tuple[EnvState, Array, Array]  # the last state, its observation, and the sum of all rewards
 Path = dict[str, Array]  # obs, rewards and done of every watched step, (steps, lanes, …)
 
 
 class Mismatch(AssertionError):
-    """Two runs of the same actions led to different ends."""
+    """Two runs of the same actions ended differently."""
 
 
 class Ready(NamedTuple):
-    """A pass that can be timed, how to read its end, and its step watched in games that meet every verb."""
+    """A pass to time, how to read its end, and a recording of its step in games that use every verb."""
 
     work: Pass  # its `run` returns what `end` takes
     end: Callable[[Any], End]
@@ -41,12 +41,12 @@ class Ready(NamedTuple):
 
 
 def ready(case: Case) -> Ready:
-    """Make everything that is not part of the measured work: environments, inputs, compiled code."""
+    """Prepare everything that is not part of the measured work: environments, inputs, compiled code."""
     return _PREPARE[case.mode](case, CoGridEnv(case.spec, case.backend))
 
 
 def check(case: Case, ready: Ready, end: End) -> str:
-    """The checksum of what was played; raises a Mismatch where a watched step or end differs from NumPy's."""
+    """The checksum of the run; raises a Mismatch if a watched step or the end differs from NumPy's."""
     last = _last(case.spec, case.workload, case.steps, case.lanes, case.seed)
     played = ready.path()
     for name, value in _reference(
@@ -73,7 +73,7 @@ def _end(end: End, single: bool) -> dict[str, Array]:
 
 
 def bytes_per_environment(case: Case, end: End) -> dict[str, int]:
-    """What a state without its key, and what all its agents see, take."""
+    """The bytes of a state without its key, and of the observations of all its agents."""
     state, obs, _ = end
     fields = (getattr(state, f.name) for f in dataclasses.fields(state) if f.name not in ("rules", "words"))
     stored = sum(value.nbytes for value in fields if value is not None)
@@ -112,7 +112,7 @@ def _watched_lanes(case: Case) -> int:
 
 
 def _watched_steps(case: Case) -> int:
-    """Where nothing can happen but walking, the steps of a pass are enough."""
+    """In a game without verbs, the steps of a pass are enough."""
     return WATCHED if len(CoGridEnv(case.spec).rules.verbs) > 1 else case.steps
 
 
@@ -136,7 +136,7 @@ def _watched(step: Callable[..., Any], state: EnvState, actions: Any, lanes: Cal
 
 
 def _play(step: Callable[..., Any], state: EnvState, actions: Any) -> tuple[EnvState, Array, list[Array]]:
-    """A Python loop over the steps; the rewards are kept, and added up off the clock."""
+    """A Python loop over the steps; the rewards are kept and added up later, untimed."""
     kept = []
     for joint in actions:
         state, obs, rewards, _, _ = step(state, joint)
@@ -176,7 +176,7 @@ def _numpy_single(case: Case, env: CoGridEnv) -> Ready:
     joint = [dict(enumerate(actions.tolist())) for actions in _tape(case)]
 
     def pure(state: EnvState, actions: dict[int, int]) -> Any:
-        """The step that goes on when agents have ended, of which the adapter knows no more."""
+        """The step for when agents have ended and left the adapter."""
         return env.step_fn(state, np.array(list(actions.values())))
 
     def run() -> Any:
@@ -233,7 +233,7 @@ def _jax_vmap(case: Case, env: CoGridEnv) -> Ready:
 
 
 def _jax_loop(case: Case, env: CoGridEnv, over: Callable[[Any], Any]) -> Ready:
-    """A Python loop over a compiled step; all actions are on the device before."""
+    """A Python loop over a compiled step; all actions are already on the device."""
     import jax
 
     begin = _jax_begin(env, over)
@@ -262,7 +262,7 @@ def _jax_scan(case: Case, env: CoGridEnv) -> Ready:
     def one(carry: End, joint: Array) -> tuple[End, None]:
         state, _, total = carry
         state, obs, rewards, _, _ = step(state, joint)
-        # What is seen is carried, so that it is written out at every step, as a policy would need it.
+        # The observation is carried, so that it is written at every step, as a policy would need.
         return (state, obs, total + rewards), None
 
     def play(start: EnvState, actions: Array) -> End:
@@ -287,7 +287,7 @@ def _jax_scan(case: Case, env: CoGridEnv) -> Ready:
 
 
 def jax_start(case: Case, env: CoGridEnv, over: Callable[[Any], Any]) -> EnvState:
-    """The state in which every pass of a JAX mode begins."""
+    """The state in which every pass of a JAX mode starts."""
     return _jax_begin(env, over)(keys(case))
 
 

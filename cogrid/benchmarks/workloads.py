@@ -1,4 +1,4 @@
-"""Workloads: action tapes drawn from a seed, the same for both backends, and checksums of their ends."""
+"""Workloads: action tapes drawn from a seed, the same for both backends, and checksums of their results."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from cogrid.policies import script_for
 
 WORKLOADS = ("noop", "random", "cooperative")
 LANES = 8  # different tapes of a batch; environment i plays tape i modulo LANES
-NOISE = 0.3  # share of random actions: the tapes differ, and meet the verbs that no good cook needs
+NOISE = 0.3  # share of random actions: the tapes differ, and include verbs that no good cook needs
 
 Tape = np.ndarray[Any, np.dtype[np.int8]]
 
 
 def start_keys(seed: int, lanes: int) -> Array:
-    """(lanes, 2) where the environment of each tape begins; fewer lanes are the first of more."""
+    """(lanes, 2) the start key of each tape's environment; fewer lanes are a prefix of more."""
     return rng.split(rng.key(seed), LANES)[:lanes]
 
 
 @functools.lru_cache(maxsize=16)
 def tape(spec: Spec, workload: str, steps: int, lanes: int, seed: int) -> Tape:
-    """(steps, lanes, n) actions; the beginning of a longer tape, and fewer lanes are the first of more."""
+    """(steps, lanes, n) actions; fewer steps, or fewer lanes, are a prefix of more."""
     if workload not in WORKLOADS:
         raise ValueError(f"workload={workload!r} is unknown: choose one of {', '.join(WORKLOADS)}.")
     env = CoGridEnv(spec)
@@ -46,7 +46,7 @@ def tape(spec: Spec, workload: str, steps: int, lanes: int, seed: int) -> Tape:
 
 
 def _cooperative(env: CoGridEnv, steps: int, lanes: int, seed: int) -> Tape:
-    """Scripted play, watched."""
+    """Actions recorded from scripted play."""
     if (script := script_for(env.spec.game)) is None:
         raise ValueError(
             f"workload='cooperative' needs a script, and {type(env.spec.game).__name__} has none: "
@@ -63,7 +63,7 @@ def _cooperative(env: CoGridEnv, steps: int, lanes: int, seed: int) -> Tape:
 
 
 def meeting_most(spec: Spec) -> str:
-    """The workload that meets the most verbs of a game: scripted play where there is a script for it."""
+    """The workload that uses the most verbs of a game: scripted play if the game has a script."""
     return "random" if script_for(spec.game) is None else "cooperative"
 
 

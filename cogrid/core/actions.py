@@ -11,12 +11,12 @@ FACINGS = ("right", "down", "left", "up")
 #: Row and column step of each facing.
 STRIDES = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
-#: What an action asks of the cell ahead; a step onto a cell asks to enter it. The game's own actions follow.
+#: Intents: what an action does with the cell ahead, or on entering a cell. The game's own actions follow.
 NOTHING, INTERACT, TOGGLE, ENTER, FURTHER = range(5)
 
 
 class Action(NamedTuple):
-    """One action: where the agent then faces (absolutely or by a turn), whether it walks, what it does."""
+    """One action: the facing after it (absolute or by a turn), whether the agent walks, what it does."""
 
     name: str
     face: int | None = None
@@ -25,7 +25,7 @@ class Action(NamedTuple):
     intent: int = NOTHING
 
     def facing_after(self, facing: int) -> int:
-        """The facing that this action leaves."""
+        """The facing after this action."""
         return self.face if self.face is not None else (facing + self.turn) % 4
 
 

@@ -1,4 +1,4 @@
-"""Aiming: which cell, or which agent, an action is about, where games look further than the cell ahead."""
+"""Aiming: which cell or agent an action acts on, for games whose actions reach beyond the cell ahead."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ ADJACENT = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
 class Target(NamedTuple):
-    """What every agent's action is about."""
+    """The target of every agent's action."""
 
-    found: Array  # (*B, n) bool whether anything answers
-    cell: Array  # (*B, n) where it is; where nothing answers, the first cell that was tried
+    found: Array  # (*B, n) bool whether there is a target
+    cell: Array  # (*B, n) its cell; without a target, the first cell that was tried
     other: Array  # (*B, n) int32 the agent that stands there, n where none does
 
 
 @functools.lru_cache(maxsize=256)
 def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
-    """A function of the state and the agents' choices: the first cell in reach that answers.
+    """A function of the state and the agents' choices: the first cell in reach on which the action works.
 
     Cells are tried by distance and then from the middle outwards. A thing that is not walkable, or an agent,
-    hides what is behind it in its lane; where an agent stands, only the agent can answer.
+    hides what is behind it in its lane; where an agent stands, only the agent can be the target.
     """
     xp, backend = rules.xp, rules.backend
     aims = [rules.spec.game.aim(action.name) for action in rules.table_actions]
@@ -61,7 +61,7 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
         line = choice.astype(line_dtype) * line_dtype.type(width)
         answers = rules.lookup(answers_to, line[..., None, None] + seen.astype(line_dtype))
         best: Array = size
-        for row in reversed(range(rows)):  # what is farther counts where the nearer is open
+        for row in reversed(range(rows)):  # farther cells count only where the nearer ones are open
             behind = size if row == rows - 1 else xp.where(seen[..., row, :] < rules.n_walkable, best, size)
             best = xp.where(answers[..., row, :], lift(order[row], seen.ndim - 1), behind)
         best = best.min(axis=-1)  # (*B, n)
@@ -73,7 +73,7 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
 
 
 def _answering(rules: Rules) -> np.ndarray[Any, Any]:
-    """(choices, things + items + 1) what answers: a thing, an agent by what it holds, never the void."""
+    """(choices, things + items + 1) possible targets: a thing, an agent by what it holds, never the void."""
     rules.check_table("what answers", len(rules.hand) * (rules.n_things + rules.n_items + 1))
     found = np.zeros((len(rules.hand), rules.n_things + rules.n_items + 1), bool)
     if things_answer(rules):
@@ -85,13 +85,13 @@ def _answering(rules: Rules) -> np.ndarray[Any, Any]:
 
 @functools.lru_cache(maxsize=256)
 def things_answer(rules: Rules) -> bool:
-    """Whether an action can do anything with a thing; if not, actions are about agents alone."""
+    """Whether an action can do anything with a thing; if not, only agents are targets."""
     by_action = [intent != ENTER for intent in rules.spec.symbols.intents]
     return bool(rules.useful.reshape(len(by_action), -1)[by_action].any())
 
 
 def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> np.ndarray[Any, Any]:
-    """(4 · places, rows · lanes) what is aimed at by facing and place; beyond board and reach, the void."""
+    """(4 · places, rows · lanes) the cells aimed at, by facing and place; the void beyond board and reach."""
     found = np.full((4, rules.n_spots, rows, lanes), rules.n_spots, np.int32)
     row, column = np.divmod(np.arange(rules.n_cells), rules.width)
     for facing, (down, right) in enumerate(STRIDES):

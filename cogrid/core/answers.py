@@ -1,4 +1,4 @@
-"""What a game's rules answer with: outcomes, terms of the reward, changes of cells; plain frozen values."""
+"""The values that a game's rules return: outcomes, reward terms, changes of cells; plain and frozen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Item = Hashable  # what a hand holds; None is the empty hand
 
 
 class Outcome(NamedTuple):
-    """What an interaction leaves: the hand, the cell, a verb for what happened, the score it is worth."""
+    """The result of an interaction: the hand and the cell after it, a verb for what happened, its score."""
 
     held: Item
     thing: Thing
@@ -27,7 +27,7 @@ class Outcome(NamedTuple):
 
 
 class Meeting(NamedTuple):
-    """What an action leaves of two agents: both hands, a verb for what happened, the score it is worth."""
+    """The result of an action on another agent: both hands, a verb for what happened, its score."""
 
     held: Item
     other: Item
@@ -36,9 +36,9 @@ class Meeting(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What one agent did, as a reward term hears it: the hand and the thing are those before.
+    """What one agent did, as passed to reward terms: the hand and the thing are those before the action.
 
-    Where another agent was met, the thing is what that one held.
+    If the action was on another agent, the thing is what that agent held.
     """
 
     verb: str
@@ -48,7 +48,7 @@ class Event(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a slot answers: what it becomes, and the points for it."""
+    """A slot's reply to an event: what the slot becomes, and the points for it."""
 
     thing: Thing
     value: float = 0.0
@@ -58,9 +58,9 @@ class Reply(NamedTuple):
 class Reward:
     """Points for events, to the actor or the whole team; shaping terms are weighted by the state.
 
-    With `supply` and `demand` the points are paid only while the supply (counted over things and hands as the
-    earlier agents of this step left them, or hands as it began) is below the demand (counted over things as
-    the step began, or as they were left).
+    With `supply` and `demand`, the points are paid only while the supply (counted over things and hands as
+    the earlier agents of this step left them, or hands before the step) is below the demand (counted over
+    things before the step, or as they were left).
     """
 
     name: str
@@ -75,7 +75,7 @@ class Reward:
 
 @dataclass(frozen=True)
 class Price:
-    """Points for an agent's action, by its name and the hand before, in every step until the agent's end."""
+    """Points for an agent's action, by its name and the hand before, in every step until the agent ends."""
 
     name: str
     points: Callable[[str, Item], float]
@@ -85,7 +85,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Tally:
-    """Points to all for what the board counts, cut off at 0 and `most`, after the step or before it."""
+    """Points to all agents for a count over the board, clipped to 0 … `most`, after the step or before it."""
 
     name: str
     count: Callable[[Thing], int]
@@ -102,7 +102,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Replies:
-    """The values that slots reply: those to an event to the actor or the team, those of ticks to all."""
+    """The values of slots' replies: for an event, to the actor or the team; for ticks, to all agents."""
 
     name: str
     team: bool = True
@@ -111,7 +111,7 @@ class Replies:
 
 @dataclass(frozen=True)
 class BySlot:
-    """Points for events by what a slot was as the step began."""
+    """Points for events, by what a slot was before the step."""
 
     name: str
     slot: str
@@ -125,9 +125,9 @@ AnyReward = Reward | Price | Tally | Replies | BySlot
 
 @dataclass(frozen=True)
 class OneCell:
-    """A change of a single cell by chance: it is drawn, each as likely, among those whose thing qualifies.
+    """A random change of a single cell, drawn uniformly from those whose thing qualifies.
 
-    Once `since` steps are over it happens with probability `weight / out_of` in a step, if a cell qualifies.
+    After `since` steps, it happens with probability `weight / out_of` per step, if any cell qualifies.
     """
 
     qualifies: Callable[[Thing], bool]
@@ -145,7 +145,7 @@ class OneCell:
 
 @dataclass(frozen=True)
 class Counted:
-    """A slot that begins as what the first board of an episode counts, cut off at `most`."""
+    """A slot that starts as a count over the first board of an episode, at most `most`."""
 
     count: Callable[[Thing], int]
     most: int
@@ -157,11 +157,11 @@ class Counted:
 
 @dataclass(frozen=True)
 class Placed:
-    """Things that reset puts on bare floor, one after the other, each free cell as likely.
+    """Things that reset puts on bare floor, one after the other, uniformly over the free cells.
 
     A free cell is `margin` or more away from the edge of the board, without an agent, and `apart` or more
-    steps away from what was placed before; without one, fewer are placed. `thing` is asked about the
-    strengths of the `weakest` agents, added up.
+    steps away from what was placed before; if none is left, fewer things are placed. `thing` is called with
+    the sum of the strengths of the `weakest` agents.
     """
 
     count: int
@@ -205,9 +205,9 @@ def checked_integer(name: str, value: object, low: int, high: int) -> int:
 
 @dataclass(frozen=True)
 class Aim:
-    """Where an action looks for something that answers: `reach` cells ahead, `width` more to either side.
+    """Where an action looks for a target: `reach` cells ahead, `width` more to either side.
 
-    With `adjacent`, the cells above, below, left and right, whatever the agent faces.
+    With `adjacent`, the cells above, below, left and right, whichever way the agent faces.
     """
 
     reach: int = 1
@@ -219,17 +219,17 @@ class Aim:
         checked_integer("Aim's reach", self.reach, 1, 90)
         checked_integer("Aim's width", self.width, 0, 90)
         if self.adjacent and (self.reach, self.width) != (1, 0):
-            raise ValueError(f"{self!r} is of adjacent cells: it takes neither reach nor width.")
+            raise ValueError(f"{self!r} aims at adjacent cells: leave reach and width out.")
 
     @property
     def lanes(self) -> int:
-        """How many cells are beside each other."""
+        """The number of cells side by side."""
         return 4 if self.adjacent else 1 + 2 * self.width
 
 
 @dataclass(frozen=True)
 class View:
-    """A window that turns with the agent, who looks upwards in it: cells ahead, behind and to the sides."""
+    """A window that turns with the agent, which faces up in it: cells ahead, behind and to the sides."""
 
     ahead: int
     behind: int
@@ -248,7 +248,7 @@ class View:
 
 @dataclass(frozen=True)
 class Near:
-    """What a tick counts around its cell: the marks of the things there, its own left out, up to `most`.
+    """What a tick counts around its cell: the marks of the things there, excluding its own, up to `most`.
 
     `radius` is the largest distance, by the `shape`: "circle" (a straight line), "diamond" (steps) or
     "square" (steps that may be diagonal). None counts the whole board, with the cell itself.
@@ -262,7 +262,7 @@ class Near:
     def __post_init__(self) -> None:
         """Check the function and the numbers."""
         if not callable(self.mark):
-            raise TypeError(f"Near's mark={self.mark!r} is no function of a thing.")
+            raise TypeError(f"Near's mark={self.mark!r} is not a function of a thing.")
         checked_integer("Near's most", self.most, 1, 2**15)
         if self.radius is not None:
             checked_number("Near's radius", self.radius, 1, 90)

@@ -1,4 +1,4 @@
-"""Asking: the questions that are put to a game when it is compiled, and what answers are taken."""
+"""Asking: the calls of a game's hooks when it is compiled, and the checks of what they return."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from cogrid.core.game import Game, Item, Meeting, OneCell, Outcome, Placed, Thin
 
 
 def asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
-    """The branches of the game's answer; an error of the author's own says what was asked."""
+    """The branches of a hook's answer; errors in the author's code get a note with the arguments."""
     try:
         answer = hook(*about.values())
         hash(answer)
     except Exception as error:  # an author's function may raise anything
-        error.add_note(f"{type(game).__name__}.{hook.__name__} was asked about {question(about)}")
+        error.add_note(f"{type(game).__name__}.{hook.__name__} was called with {question(about)}")
         raise
     return branches(answer)
 
 
 def things_asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
-    """The same of a hook whose answers are things, which None is not."""
+    """The same for a hook that must return things, so not None."""
     found = asked(game, hook, **about)
     for thing, _ in found:
         if thing is None or isinstance(thing, (Outcome, Meeting)):
             raise TypeError(
-                f"{type(game).__name__}.{hook.__name__} answers {brief(thing)} for {question(about)}: "
-                "return a thing, the same one where nothing changes."
+                f"{type(game).__name__}.{hook.__name__} returned {brief(thing)} for {question(about)}: "
+                "return a thing, the same one if nothing changes."
             )
     return found
 
 
 def question(about: Mapping[str, Any]) -> str:
-    """What a hook was asked about, for a sentence."""
+    """The arguments of a hook, for a sentence."""
     return " and ".join(f"{name} {brief(value)}" for name, value in about.items())
 
 
 def ticks_of(game: Game, thing: Thing) -> tuple[tuple[Branch, ...], ...]:
-    """What a thing becomes by itself, for each count of what is near it; there is one count where none is."""
+    """What a thing becomes by itself, for each count of what is near it; one entry if nothing is counted."""
     if (near := game.near()) is None:
         return (things_asked(game, game.tick, thing=thing),)
     return tuple(
@@ -62,21 +62,21 @@ def acts(game: Game, held: Item) -> bool:
 
 
 def starts_of(game: Game, thing: Thing) -> tuple[Branch, ...]:
-    """What a letter's thing is when an episode begins."""
+    """What a letter's thing is when an episode starts."""
     return things_asked(game, game.start, thing=thing)
 
 
 def placed_of(
     game: Game, placed: Placed, hands: Sequence[tuple[Branch, ...]]
 ) -> tuple[int, list[tuple[Branch, ...]]]:
-    """What reset places: the least strength of the weakest agents, and the things for each from there on."""
+    """What reset places: the smallest sum of the weakest strengths, and the things for each sum above."""
     strengths = [[game.strength(item) for item, _ in hand] for hand in hands]
     least, most = (sum(sorted(map(one, strengths))[: placed.weakest]) for one in (min, max))
     return least, [asked(game, placed.thing, strength=total) for total in range(least, most + 1)]
 
 
 def outcomes_of(game: Game, intent: int, held: Item, thing: Thing) -> tuple[Branch, ...]:
-    """The game's answers, with "nothing happens" spelled out."""
+    """The game's outcomes, with "nothing happens" made explicit."""
     if intent in (NOTHING, joint_intent(game)) or (intent == ENTER and not game.walkable(thing)):
         return branches(Outcome(held, thing, ""))
     hook: Callable[..., Any] = game.act
@@ -98,28 +98,28 @@ def becomes_of(game: Game, one: OneCell, thing: Thing) -> Thing:
     """What a change of one cell makes of a thing that qualifies."""
     if (after := one.becomes(thing)) is None:
         raise TypeError(
-            f"{type(game).__name__}.one_cell makes None of {thing!r}: becomes returns the thing that is left."
+            f"{type(game).__name__}.one_cell turns {thing!r} into None: return a thing from `becomes`."
         )
     return after
 
 
 def joint_intent(game: Game) -> int | None:
-    """What the joint action asks, where the game has one."""
+    """The intent of the joint action, if the game has one."""
     return FURTHER + game.actions.index(game.joint) if game.joint else None
 
 
 def joint_of(game: Game, held: Item, total: int, thing: Thing) -> Outcome:
-    """What joint work does for one who works, with "nothing happens" spelled out; others are not asked."""
+    """What joint work does for one agent, with "nothing happens" made explicit."""
     if not total or not game.strength(held):
         return Outcome(held, thing, "")
     ((answer, _), *more) = asked(game, game.join, hand=held, total=total, thing=thing)
     if more:
-        raise TypeError(f"{type(game).__name__}.join answers a Chance: joint work is never drawn.")
+        raise TypeError(f"{type(game).__name__}.join returned a Chance: joint work cannot be random.")
     return _checked(game, game.join, held, thing, answer)
 
 
 def meetings_of(game: Game, intent: int, held: Item, other: Item) -> tuple[Branch, ...]:
-    """The game's answers, with "nothing happens" spelled out."""
+    """The game's meetings, with "nothing happens" made explicit."""
     nothing = Meeting(held, other, "")
     if intent in (NOTHING, ENTER):
         return branches(nothing)
@@ -129,14 +129,14 @@ def meetings_of(game: Game, intent: int, held: Item, other: Item) -> tuple[Branc
         valid = isinstance(answer, Meeting) and _tells(answer)
         if answer is not None and not valid:
             raise TypeError(
-                f"{type(game).__name__}.meet answers {answer!r} for {name!r}, hand {held!r} and other "
+                f"{type(game).__name__}.meet returned {answer!r} for {name!r}, hand {held!r} and other "
                 f"{other!r}: return None or a Meeting with a verb and a finite value."
             )
     return tuple((nothing if answer is None else answer, below) for answer, below in answers)
 
 
 def _tells(answer: Outcome | Meeting) -> bool:
-    """Whether it has a verb and a value that can be paid."""
+    """Whether it has a verb and a finite value."""
     value: Any = answer.value
     is_number = isinstance(value, (int, float, np.number)) and math.isfinite(value)
     return isinstance(answer.verb, str) and bool(answer.verb) and is_number
@@ -148,8 +148,8 @@ def _checked(game: Game, hook: Callable[..., Any], held: Item, thing: Thing, ans
     is_outcome = isinstance(answer, Outcome) and answer.thing is not None
     if not is_outcome or not _tells(answer):
         raise TypeError(
-            f"{type(game).__name__}.{hook.__name__} answers {answer!r} for hand {held!r} and thing "
-            f"{thing!r}: an interaction returns None or an Outcome with a verb, a thing and a finite value."
+            f"{type(game).__name__}.{hook.__name__} returned {answer!r} for hand {held!r} and thing "
+            f"{thing!r}: return None or an Outcome with a verb, a thing and a finite value."
         )
     if hook == game.enter and not game.walkable(answer.thing):
         raise ValueError(
@@ -161,7 +161,7 @@ def _checked(game: Game, hook: Callable[..., Any], held: Item, thing: Thing, ans
 
 
 def intents_of(game: Game) -> tuple[int, ...]:
-    """What can be asked in this game."""
+    """The intents of this game."""
     own = type(game)
     toggles = own.toggle is not Game.toggle or own.meet is not Game.meet
     written = [(TOGGLE, toggles), (ENTER, type(game).enter is not Game.enter)]

@@ -14,10 +14,10 @@ from cogrid.core.rules import Rules
 
 
 def renew(rules: Rules, state: EnvState, obs: Array, over: Array, pool: Any = None) -> tuple[EnvState, Array]:
-    """State and observation with the environments in `over` (*B,) reset from their own keys, and the pool.
+    """State and observation with the environments in `over` (*B,) reset from their own keys and the pool.
 
-    The state is chosen, and then seen once: `obs` must be what is seen of `state`. Compiled with the step
-    that made it, it is not even computed, unless somebody else asks for it.
+    `obs` must be the observation of `state`. The new state is observed once: if the step is compiled together
+    with this function, `obs` is not even computed unless it is used elsewhere.
     """
     if rules.backend.is_concrete(over) and not over.any():
         return state, obs
@@ -29,7 +29,7 @@ def renewed(rules: Rules, state: EnvState, over: Array, pool: Any = None) -> Env
     """The state alone."""
 
     def begin(state: EnvState) -> EnvState:
-        # an annealed weight outlives the episode
+        # an annealed weight persists across resets
         return reset(rules, state.words, pool=pool).evolve(weight=state.weight)
 
     if pool is None:
@@ -40,10 +40,10 @@ def renewed(rules: Rules, state: EnvState, over: Array, pool: Any = None) -> Env
 def restarted(
     rules: Rules, state: EnvState, over: Array, begin: Callable[..., EnvState], *given: Array
 ) -> EnvState:
-    """The state with the environments in `over` (*B,) as `begin(state, *given)` has them, all of it (*B, …).
+    """The state with the environments in `over` (*B,) replaced by `begin(state, *given)`; all are (*B, …).
 
-    Also under `jax.vmap` that is called for the whole batch, so that nothing is drawn unless an episode has
-    ended somewhere: they end rarely, and mostly together.
+    Even under `jax.vmap`, `begin` is called for the whole batch, so nothing is drawn unless an episode has
+    ended somewhere: episodes end rarely, and mostly together.
     """
 
     def chosen(over: Array, state: EnvState, *given: Array) -> EnvState:
@@ -61,7 +61,7 @@ def _chosen(
     *given: Array,
     cheap: bool = False,
 ) -> EnvState:
-    """Where a reset is cheap, because it draws nothing, a GPU need not ask whether there is one."""
+    """If resets are cheap, because they draw nothing, a GPU need not check whether there are any."""
 
     def then() -> EnvState:
         return choose(rules, over, begin(state, *given), state)
@@ -71,7 +71,7 @@ def _chosen(
 
 
 def choose(rules: Rules, test: Array, then: EnvState, otherwise: EnvState) -> EnvState:
-    """Environment by environment, one state or the other."""
+    """One state or the other, for each environment."""
     changes = {
         field.name: _pick(rules, test, getattr(then, field.name), getattr(otherwise, field.name))
         for field in dataclasses.fields(otherwise)

@@ -1,4 +1,4 @@
-"""Boards as data: codes of the legend's letters become cells, starts and places."""
+"""Boards as data: turns codes of the legend's letters into cells, starts and places."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ class Letters(NamedTuple):
     """Tables over the codes: the letters of the legend in its order, then the digits of the starts."""
 
     letters: tuple[str, ...]
-    known: np.ndarray[Any, Any]  # bool: boards of this spec may have it
-    opens: np.ndarray[Any, Any]  # bool: an agent may stand there some time, so not on the outer edge
+    known: np.ndarray[Any, Any]  # bool: allowed on boards of this spec
+    opens: np.ndarray[
+        Any, Any
+    ]  # bool: an agent may stand there at some time, so not allowed on the outer edge
     symbol: np.ndarray[Any, Any]  # what the cell holds; floor under a digit
     kind: np.ndarray[Any, Any]  # number of the counted kind, −1 none
     floor: np.int32
@@ -32,7 +34,7 @@ class Board(NamedTuple):
     cells: Array  # (*B, cells) symbols
     pos: Array  # (*B, n)
     places: Array  # (*B, k + 1)
-    flaws: dict[str, Array]  # what is wrong -> (*B, cells) bool, where; "room" is (*B, 1)
+    flaws: dict[str, Array]  # flaw -> (*B, cells) bool where it is; "room" is (*B, 1)
 
 
 @functools.lru_cache(maxsize=256)
@@ -55,7 +57,7 @@ def letters_of(rules: Rules) -> Letters:
 
 
 def read(rules: Rules, codes: Array, backend: Backend | None = None) -> Board:
-    """Cells, starts and places of a board (*B, H, W); a cell that cannot be becomes wall, and is told.
+    """Cells, starts and places of a board (*B, H, W); invalid cells become walls, and are reported.
 
     Agents start at the digits in their order, then at the first free floor cells; where a board has too few,
     inner cells are opened for them.
@@ -72,7 +74,7 @@ def read(rules: Rules, codes: Array, backend: Backend | None = None) -> Board:
     digit = codes - table.start  # below 0 for letters
     flaws["twice"] = _over(digit, np.ones(len(DIGITS), np.int32))[0]
     codes = xp.where(flaws["twice"], table.wall, codes)
-    # The order of preference, as a number that also tells the cell: digits, floor, inside, edge.
+    # The order of preference (digits, floor, inside, edge), as a number that also contains the cell.
     choice = xp.where(codes == table.floor, np.int32(9), xp.where(edge, np.int32(11), np.int32(10)))
     choice = xp.where(codes >= table.start, codes - table.start, choice) * np.int32(rules.n_cells) + every
     best = xp.sort(choice, axis=-1)[..., : rules.n_agents]
@@ -91,9 +93,9 @@ def read(rules: Rules, codes: Array, backend: Backend | None = None) -> Board:
 
 
 def _over(groups: Array, most: np.ndarray[Any, Any]) -> tuple[Array, Array]:
-    """Of groups (*B, cells), −1 none: what is beyond the most of its group, and the first cells of each.
+    """For groups (*B, cells), −1 none: the cells beyond the limit of their group, and the first of each.
 
-    (*B, cells) bool, and (*B, sum of the most) cells in reading order, −1 where a group has fewer.
+    (*B, cells) bool, and (*B, sum of the limits) cells in reading order, −1 where a group has fewer.
     """
     among = groups[..., None, :] == lift(np.arange(len(most), dtype=np.int32)[:, None], groups.ndim + 1)
     ranks = among.cumsum(axis=-1, dtype=np.int32)  # (*B, groups, cells) from 1 on
@@ -134,7 +136,7 @@ def encode(spec: Spec, given: str | Layout | list[str | Layout]) -> np.ndarray[A
 
 
 def fitting(rules: Rules, name: str, codes: Array) -> Array:
-    """The codes as an array (*B, H, W); raises an error where type or shape cannot be."""
+    """The codes as an array (*B, H, W); raises an error for a wrong type or shape."""
     if not rules.open:
         instead = ", or give a pool of states" if name == "pool" else ""
         raise ValueError(
@@ -152,7 +154,7 @@ def fitting(rules: Rules, name: str, codes: Array) -> Array:
 
 
 def check_board(rules: Rules, name: str, codes: Array) -> None:
-    """Raise a ValueError that names the first cell that is wrong, if the codes can be looked at."""
+    """Raise a ValueError that names the first invalid cell, if the codes are concrete."""
     if not rules.backend.is_concrete(codes):
         return
     codes, table = np.asarray(codes), letters_of(rules)
@@ -174,17 +176,17 @@ def check_board(rules: Rules, name: str, codes: Array) -> None:
                 f"layout of this spec has: they have {known}, digits for starts and blank for floor.",
                 "edge": f"{where}, on the outer edge: close the border with something that no agent can "
                 "ever stand on.",
-                "twice": f"{where}, a start that it has twice: give every agent a start of its own.",
+                "twice": f"{where}, a start that occurs twice: give every agent its own start.",
                 "room": f"{which} has too few spawn cells for {rules.n_agents} agents: leave more floor.",
                 "count": f"{where}, but at most {rules.places.counts.get(kind, 0)} of {kind!r} fit, as "
-                "many as the layouts of this spec have: make it with a layout that has more of them.",
+                "many as the layouts of this spec have: make the environment with a layout that has more.",
             }[flaw]
         )
 
 
 @functools.lru_cache(maxsize=256)
 def _tenants(rules: Rules) -> tuple[np.ndarray[Any, Any], ...]:
-    """(things,) what can open; (kinds, things) what the counted things can become, and nothing else can."""
+    """(things,) what can open; (kinds, things) what counted things can become, and what only they can."""
     symbols, game = rules.spec.symbols, rules.spec.game
     opens = rules.symbols(lambda thing: any(map(game.walkable, symbols.reachable(thing))), bool)
     can = np.zeros((len(rules.places.counts), rules.n_things), bool)
@@ -203,22 +205,26 @@ def _tenants(rules: Rules) -> tuple[np.ndarray[Any, Any], ...]:
 
 
 def check_things(rules: Rules, cells: np.ndarray[Any, Any], places: np.ndarray[Any, Any]) -> None:
-    """Raise a ValueError if states (B, …) have an edge that can open, or counted things in other places."""
+    """Raise a ValueError if states (B, …) have an edge that can open, or misplaced counted things."""
     opens, can, only = _tenants(rules)
     wrong = {"can open the outer edge": opens[cells] & _edge(rules)}
     if ((places < -1) | (places >= rules.n_cells)).any() or (places[:, -1] >> 1).any():
-        raise ValueError(f"a place is none of the {rules.n_cells} cells of the board: reset to a board.")
+        raise ValueError(
+            f"a place is not one of the {rules.n_cells} cells of the board: reset to a board instead."
+        )
     for row, kind in enumerate(rules.places.counts):
         known = (places[:, rules.places.of(kind), None] == np.arange(rules.n_cells)).any(
             axis=-2
         )  # (B, cells)
-        wrong[f"is not where the state has {kind!r}"] = np.where(known, ~can[row][cells], only[row][cells])
+        wrong[f"does not match the state's places of {kind!r}"] = np.where(
+            known, ~can[row][cells], only[row][cells]
+        )
     for what, mask in wrong.items():
         for batch, cell in np.argwhere(mask)[:1]:
             row, column = divmod(int(cell), rules.width)
             thing = rules.spec.symbols.things[cells[batch, cell]]
             raise ValueError(
-                f"{thing!r} at row {row}, column {column} {what}: reset to a board that has it so."
+                f"{thing!r} at row {row}, column {column} {what}: reset to a board that has it there."
             )
 
 
@@ -230,7 +236,7 @@ def rooms(rules: Rules, cells: Array, pos: Array) -> Array:
     names = xp.where(floor, lift(np.arange(rules.n_cells, dtype=np.int32), cells.ndim), none)
 
     def spread(names: Array) -> Array:
-        """Every floor cell takes the smallest name beside it."""
+        """Every floor cell takes the smallest name among its neighbours."""
         board = names.reshape(*names.shape[:-1], rules.height, rules.width)
         margin = [(0, 0)] * (board.ndim - 2) + [(1, 1)] * 2
         wide = xp.pad(board, margin, constant_values=none)

@@ -1,4 +1,4 @@
-"""Chance: answers that are drawn by integer weights, and the tables that turn a draw into one of them."""
+"""Chance: answers with integer weights, and the tables that turn a random draw into one of them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from cogrid.backend.array import Array
 #: A draw is a whole number below this; a probability is a share of it.
 SCALE = 2**24
 
-#: More bounds than this are searched by halves.
+#: More bounds than this are searched by bisection.
 MANY = 8
 
-#: An answer without chance is one branch: (value, the draws below which it is taken).
+#: (value, the bound below which draws take it); an answer without chance is a single branch.
 Branch = tuple[Any, int]
 
 
 class Chance:
-    """One of several values by whole-number weights: `Chance(("apple", 1), ("soil", 39))`.
+    """One of several values, with whole-number weights: `Chance(("apple", 1), ("soil", 39))`.
 
-    The realised probabilities are k / 2²⁴: the sums of the weights, as shares of 2²⁴, rounded to the nearest.
+    The actual probabilities are k / 2²⁴: the cumulative weights, as shares of 2²⁴, are rounded to integers.
     """
 
     __slots__ = ("options",)
@@ -32,11 +32,11 @@ class Chance:
             raise ValueError("a Chance needs at least one option: Chance((value, weight), …).")
         for option in options:
             if not isinstance(option, tuple) or len(option) != 2:
-                raise TypeError(f"{option!r} is no option of a Chance: give (value, weight).")
+                raise TypeError(f"{option!r} is not an option of a Chance: give (value, weight).")
             value, weight = option
             if isinstance(weight, bool) or not isinstance(weight, int) or weight < 1:
                 raise ValueError(
-                    f"the weight {weight!r} of {value!r} in a Chance is not a whole number from 1 on."
+                    f"the weight {weight!r} of {value!r} in a Chance is not a whole number of 1 or more."
                 )
             if isinstance(value, Chance):
                 raise TypeError(f"{value!r} is a Chance in a Chance: multiply the weights.")
@@ -66,11 +66,11 @@ def branches(answer: Any) -> tuple[Branch, ...]:
 
 
 def probability(branch: int, answer: tuple[Branch, ...]) -> int:
-    """k of the realised probability k / 2²⁴."""
+    """k of the actual probability k / 2²⁴."""
     return answer[branch][1] - (answer[branch - 1][1] if branch else 0)
 
 
-#: What is drawn for, in the upper eight bits of a draw's number; the lower 24 are the agent, the cell …
+#: The purpose of a draw, in the upper eight bits of its number; the lower 24 are the agent, the cell …
 PURPOSES = (
     "interact",
     "tick",
@@ -88,7 +88,7 @@ PURPOSES = (
 
 
 class Draws:
-    """The draws of a step, all made by one call: their numbers, and where those of a purpose are."""
+    """The draws of a step, all made in one call: their numbers, and the slice of each purpose."""
 
     def __init__(self, wanted: Mapping[str, np.ndarray[Any, Any]]) -> None:
         numbers = [PURPOSES.index(purpose) * SCALE + which for purpose, which in wanted.items()]
@@ -100,7 +100,7 @@ class Draws:
         }
 
     def of(self, purpose: str, drawn: Array) -> Array:
-        """The draws of one purpose, (*B, draws) -> (*B, k)."""
+        """The draws for one purpose, (*B, draws) -> (*B, k)."""
         return drawn[..., self._slices[purpose]]
 
 
@@ -109,7 +109,9 @@ class Odds(NamedTuple):
 
     n_branches: int
     n_cases: int
-    bounds: tuple[np.ndarray[Any, Any], ...]  # (cases,) uint32 each; a draw from there on is a later branch
+    bounds: tuple[
+        np.ndarray[Any, Any], ...
+    ]  # (cases,) uint32 each; a draw at or above it takes a later branch
     values: tuple[Any, ...]  # (branches · cases,) the first branch of every case, then the second …
     sorted: np.ndarray[Any, Any] | None = None  # (cases · bounds,) by case, where there are many
 
@@ -129,13 +131,13 @@ def odds(cases: Sequence[tuple[Branch, ...]]) -> Odds:
 
 
 def one_of(drawn: Array, count: Array) -> Array:
-    """⌊draw · count / 2²⁴⌋ in uint32, for counts below 2¹⁵: a number below the count, each as likely."""
+    """⌊draw · count / 2²⁴⌋ in uint32, for counts below 2¹⁵: a uniform number below the count."""
     low = (drawn & np.uint32(0xFFF)) * count  # the product has up to 39 bits, so in two parts
     return ((drawn >> np.uint32(12)) * count + (low >> np.uint32(12))) >> np.uint32(12)
 
 
 def realised(lookup: Callable[[Any, Any], Array], odds: Odds, case: Array, drawn: Array) -> Array:
-    """The index into tables over branches and cases that a draw makes of a case; in the case's own type."""
+    """The index into tables over branches and cases, for a case and a draw; in the case's own type."""
     if odds.sorted is not None:
         return _sought(lookup, odds, case, drawn)
     index = case
@@ -146,7 +148,7 @@ def realised(lookup: Callable[[Any, Any], Array], odds: Odds, case: Array, drawn
 
 
 def _sought(lookup: Callable[[Any, Any], Array], odds: Odds, case: Array, drawn: Array) -> Array:
-    """The same by halves: how many of the case's bounds the draw has reached."""
+    """The same by bisection: how many of the case's bounds the draw has reached."""
     size = odds.n_branches - 1
     before = case.astype(np.int32) * np.int32(size) - np.int32(1)  # the bound before its first
     found = before

@@ -1,4 +1,4 @@
-"""Checking: hooks are asked about all that can occur when a spec is compiled; wrong answers are errors."""
+"""Checking: on compilation, a game's hooks are called with all that can occur and their results checked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Built = TypeVar("Built")
 
 
 class Kind(NamedTuple):
-    """What a hook answers: a test, and the words for an error."""
+    """What a hook must return: a test, and a description for errors."""
 
     fits: Callable[[Any], bool]
     words: str
@@ -42,7 +42,7 @@ def _several(what: Any, words: str) -> Kind:
     def fits(answer: Any) -> bool:
         return isinstance(answer, (tuple, list)) and all(isinstance(one, what) for one in answer)
 
-    return Kind(fits, f"a tuple of {words}, also of one")
+    return Kind(fits, f"a tuple of {words}, even for a single one")
 
 
 def _is_integer(answer: Any) -> bool:
@@ -60,7 +60,7 @@ def _is_scattered(answer: Any) -> bool:
 
 FLAG = Kind(_is_integer, "True or False")
 INTEGER = Kind(_is_integer, "a whole number")
-COUNT = Kind(lambda answer: _is_integer(answer) and 0 <= answer < 2**31, "a whole number from 0 on")
+COUNT = Kind(lambda answer: _is_integer(answer) and 0 <= answer < 2**31, "a whole number of 0 or more")
 NAME = Kind(lambda answer: isinstance(answer, str) and bool(answer), "a name")
 PAINT = Kind(_is_paint, "a mapping of planes to whole numbers from 0 to 255")
 GLYPH = Kind(lambda answer: isinstance(answer, str) and len(answer) == 2, "two characters")
@@ -69,7 +69,7 @@ SHOWN = Kind(
     "True, False or the names of planes",
 )
 
-#: Hooks that are asked about nothing, before any other.
+#: Hooks without arguments, called before all others.
 PARTS: Mapping[str, Kind] = MappingProxyType(
     {
         "near": _or_none(_a(Near)),
@@ -84,7 +84,7 @@ PARTS: Mapping[str, Kind] = MappingProxyType(
     }
 )
 
-#: The others, with the names of what they are asked about; those of rules are checked where they are closed.
+#: The others, with the names of their arguments; the hooks of rules are checked where they become tables.
 ANSWERS: Mapping[str, tuple[tuple[str, ...], Kind]] = MappingProxyType(
     {
         "aim": (("action",), _a(Aim)),
@@ -110,7 +110,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, ...], Kind]] = MappingProxyType(
 
 @functools.lru_cache(maxsize=256)
 def check_answers(spec: Spec) -> None:
-    """Raise a TypeError that names the hook, what it was asked about and what it answered."""
+    """Raise a TypeError that names the hook, its arguments and what it returned."""
     game, mine = spec.game, set(written(spec.game))
     if spec.observation not in ("lossless", "window"):
         mine -= {"paint", "paint_agent", "paint_away", "paint_slot", "shows"}
@@ -138,14 +138,14 @@ def _check(game: Game, hook: str, about: Mapping[str, Any], kind: Kind) -> None:
     answer = getattr(game, hook)(*about.values())
     if not kind.fits(answer):
         words = f" for {question(about)}" if about else ""
-        raise TypeError(f"{type(game).__name__}.{hook} answers {brief(answer)}{words}: return {kind.words}.")
+        raise TypeError(f"{type(game).__name__}.{hook} returned {brief(answer)}{words}: return {kind.words}.")
 
 
 def labelled(part: Any, table: Array) -> Array:
-    """(answers, labels) the numbers of a part of `features()`, which has a label for each of them."""
+    """The table (…, labels) of a part of `features()`; raises an error unless it fits the part's labels."""
     name, labels = type(part).__name__, part.labels
     if table.shape[1:] != (len(labels),):
-        given = "one number and no tuple" if table.ndim == 1 else f"{table.shape[1]} numbers"
+        given = "one number instead of a tuple" if table.ndim == 1 else f"{table.shape[1]} numbers"
         raise TypeError(f"{name} of features() has the labels {labels!r}, but its function returns {given}.")
     if (beyond := table[~(np.abs(table) <= 1)]).size:
         raise ValueError(f"{name} of features() returns {beyond[0]}: stay within -1 and 1.")
@@ -153,18 +153,18 @@ def labelled(part: Any, table: Array) -> Array:
 
 
 def _check_names(spec: Spec) -> None:
-    """Verbs that the game names are verbs of its rules, and no two terms of the reward have one name."""
+    """Check that the verbs the game names occur in its rules, and that reward terms have distinct names."""
     game = spec.game
     verbs = {line[2].verb for line in spec.symbols.lines} - {""}
     for hook in ("final_verbs", "timed"):
         named = getattr(game, hook)
         if isinstance(named, str):
             raise TypeError(
-                f"{type(game).__name__}.{hook} is the text {named!r}: write a tuple, also of one."
+                f"{type(game).__name__}.{hook} is the text {named!r}: write a tuple, even for one verb."
             )
         if unknown := [verb for verb in named if verb not in verbs]:
             raise ValueError(
-                f"{type(game).__name__}.{hook} has {unknown[0]!r}, which no rule says: the verbs are "
+                f"{type(game).__name__}.{hook} has {unknown[0]!r}, which no rule returns: the verbs are "
                 f"{', '.join(sorted(map(repr, verbs))) or 'none'}."
             )
     terms = [term.name for term in game.rewards()]
@@ -173,7 +173,7 @@ def _check_names(spec: Spec) -> None:
 
 
 def naming_author(build: Callable[..., Built]) -> Callable[..., Built]:
-    """A builder of a spec, or of rules, whose errors say what the game's own function was asked about."""
+    """Wraps a builder of specs or rules: errors get a note with the arguments of the author's function."""
 
     @functools.wraps(build)
     def run(of: Any, *others: Any) -> Built:
@@ -189,7 +189,7 @@ def naming_author(build: Callable[..., Built]) -> Callable[..., Built]:
 
 
 def _questions(game: Game, raised: TracebackType | None) -> list[str]:
-    """What was asked of the first of the author's own functions that the error came through."""
+    """The call of the first function of the author's in the error's traceback."""
     classes = type(game).__mro__[: type(game).__mro__.index(Game)]
     functions = [value for one in classes for value in vars(one).values() if isinstance(value, FunctionType)]
     files = {function.__code__.co_filename for function in functions if function.__name__[:2] != "__"}
@@ -198,12 +198,12 @@ def _questions(game: Game, raised: TracebackType | None) -> list[str]:
         if code.co_filename in files:
             names = [name for name in code.co_varnames[: code.co_argcount] if name != "self"]
             words = question({name: frame.f_locals[name] for name in names if name in frame.f_locals})
-            return [f"{_named(code, classes)} was asked" + (f" about {words}" if words else "")]
+            return [f"{_named(code, classes)} was called" + (f" with {words}" if words else "")]
     return []
 
 
 def _named(code: CodeType, classes: Iterable[type]) -> str:
-    """Class and function, and for a lambda the hook that it stands in."""
+    """Class and function; for a lambda, also the hook that contains it."""
     name = code.co_qualname.replace(".<locals>", "")
     found = (name[at:] for one in classes if (at := name.find(f"{one.__name__}.")) >= 0)
     return next(found, name)

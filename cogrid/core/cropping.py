@@ -1,4 +1,4 @@
-"""Cropping: the board with its agents, and the parts of it that each of them sees."""
+"""Cropping: the board with its agents, and the part of it that each agent sees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cogrid.core.rules import Rules
 
 
 def peopled(rules: Rules, board: Array, pos: Array, agent: Array, void: np.ndarray[Any, Any]) -> Array:
-    """(*B, spots) the board, in which agents (*B, n) are symbols too; `void` (n,) is off the board."""
+    """(*B, spots) the board with the agents (*B, n) as symbols; `void` (n,) fills places off the board."""
     if rules.leaves:
         board = rules.xp.concatenate((board, everywhere(rules, void, board)), axis=-1)
     return rules.put(board, pos, agent)
@@ -57,12 +57,12 @@ def cells_ahead(rules: Rules, view: View) -> np.ndarray[Any, Any]:
 
 
 def _with_parking(rules: Rules, cells: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """(cells, …) -> (places, …) the cells seen; from off the board nothing is."""
+    """(cells, …) -> (places, …) the cells seen; none from off the board."""
     away = np.full((rules.n_spots - rules.n_cells, *cells.shape[1:]), rules.n_spots)
     return np.concatenate((cells, away))
 
 
 def everywhere(rules: Rules, values: np.ndarray[Any, Any], board: Array) -> Array:
-    """(*B, k) equal constants, for every environment of the board."""
+    """(*B, k) the constants, repeated for every environment of the board."""
     batch = board.shape[:-1]
     return rules.xp.full((*batch, len(values)), values[0], board.dtype) if batch else values

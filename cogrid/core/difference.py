@@ -1,4 +1,4 @@
-"""Differences: all that two backends give for the same call, by names, and where they differ first."""
+"""Differences: the results of two backends for the same call, by name, and the first difference."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cogrid.core.rules import Rules
 Arrays = dict[str, np.ndarray[Any, Any]]
 #: The name of a result, or those of a tuple of results.
 Names = str | tuple[Any, ...]
-#: Stored fields that a user knows by another name.
+#: Stored fields that users know by another name.
 _ATTRIBUTE = MappingProxyType({"pos": "agent_pos", "words": "rng_key", "weight": "shaping_weight"})
 
 
 class Difference(NamedTuple):
-    """A number that is not the same: its field, the place in it in words, and both values in words."""
+    """A number that differs: its field, and readable descriptions of its place and of both values."""
 
     field: str
     place: tuple[str, ...]
@@ -29,34 +29,34 @@ class Difference(NamedTuple):
 
 
 def named(rules: Rules, names: Names, values: Any) -> Arrays:
-    """Everything by its name, on the host; a state by what it tells, infos one by one."""
+    """All results by name, on the host; a state by its attributes, infos one by one."""
     if isinstance(names, tuple):
         pairs = zip(names, values, strict=True)
         return {name: value for pair in pairs for name, value in named(rules, *pair).items()}
     if isinstance(values, EnvState):
-        told = _told(rules, values)
-        return told if names == "state" else {f"{names} {name}": value for name, value in told.items()}
+        fields = _comparable(rules, values)
+        return fields if names == "state" else {f"{names} {name}": value for name, value in fields.items()}
     if isinstance(values, Mapping):
         parts = (named(rules, f"{names} {name}", value) for name, value in values.items())
         return {name: value for part in parts for name, value in part.items()}
     return {names: np.asarray(values)}
 
 
-def _told(rules: Rules, state: EnvState) -> Arrays:
-    """A state in numbers that mean the same on every backend: indices lose the width that each has for them.
+def _comparable(rules: Rules, state: EnvState) -> Arrays:
+    """A state in numbers that mean the same on every backend: indices lose their backend's width.
 
-    An index of another type than its backend's own keeps it, and so differs.
+    An index that does not have its backend's type keeps its own, and so differs.
     """
     stored = {name: np.asarray(value) for name, value in state.stored().items()}
     own = {"cells": rules.cell_dtype, "pos": rules.pos_dtype, "pose": rules.agent_dtype}
     own["places"] = rules.pos_dtype
     if rules.slots is not None:
         own["slots"] = rules.slot_dtype
-    told = {name: v.astype(np.int64) if v.dtype == own.get(name) else v for name, v in stored.items()}
-    facing, held = np.divmod(told.pop("pose"), rules.n_items)
-    clock = told.pop("clock")
+    fields = {name: v.astype(np.int64) if v.dtype == own.get(name) else v for name, v in stored.items()}
+    facing, held = np.divmod(fields.pop("pose"), rules.n_items)
+    clock = fields.pop("clock")
     views = {"agent_dir": facing, "held": held, "time": clock ^ (clock >> 31), "state's done": clock < 0}
-    return {_ATTRIBUTE.get(name, name): value for name, value in told.items()} | views
+    return {_ATTRIBUTE.get(name, name): value for name, value in fields.items()} | views
 
 
 def differing(main: Arrays, shadow: Arrays, batch: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -71,10 +71,10 @@ def differing(main: Arrays, shadow: Arrays, batch: tuple[int, ...]) -> np.ndarra
 
 
 def _unequal(main: np.ndarray[Any, Any], shadow: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
-    """Where the bits differ, None if nowhere; an empty array if type or shape differ, so that all does."""
+    """Where the bits differ, None if nowhere; an empty array if the type or shape differs."""
     if main.dtype != shadow.dtype or main.shape != shadow.shape:
         return np.zeros(0, bool)
-    if main.dtype.kind == "f":  # 0 is not −0, and one NaN is another
+    if main.dtype.kind == "f":  # 0 differs from −0, and NaN equals NaN
         main, shadow = (value.view(f"u{value.dtype.itemsize}") for value in (main, shadow))
     found: np.ndarray[Any, Any] = np.asarray(main != shadow)
     return found if found.any() else None
@@ -83,7 +83,7 @@ def _unequal(main: np.ndarray[Any, Any], shadow: np.ndarray[Any, Any]) -> np.nda
 def first_difference(
     rules: Rules, main: Arrays, shadow: Arrays, batch: tuple[int, ...], environment: int
 ) -> Difference:
-    """The first field of this environment that differs: the state's go before what follows from it."""
+    """The first field of this environment that differs; the state's fields come before derived results."""
     for name in dict.fromkeys([*main, *shadow]):
         if name not in main or name not in shadow:
             there = ["there" if name in side else "not there" for side in (main, shadow)]
@@ -103,7 +103,7 @@ def first_difference(
 
 
 def _place(rules: Rules, field: str, index: tuple[int, ...]) -> tuple[str, ...]:
-    """An index in words: the cell, the agent, the name of a feature or plane."""
+    """A readable index: the cell, the agent, the name of a feature or plane."""
     if not index:
         return ()
     if field == "cells":

@@ -1,4 +1,4 @@
-"""Entering: what happens to those who have walked onto a thing."""
+"""Entering: what happens to agents that have walked onto a thing."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from cogrid.core.rules import Rules
 
 
 def enter(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Events]:
-    """Play the line of every agent that moved, with the thing it now stands on; no cell has two agents.
+    """Apply the rule row of every agent that moved and the thing it now stands on; no cell has two agents.
 
-    Who moved did nothing else, so that the line takes the place of an empty one.
+    An agent that moved did nothing else, so this row replaces an empty one.
     """
     xp, lookup, moved = rules.xp, rules.lookup, events.moved
     where = rules.on_board(state.pos)  # (*B, n)
@@ -31,6 +31,6 @@ def enter(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Even
 
 
 def _first_rows(rules: Rules) -> Array:
-    """(poses,) the row of entering with the pose's item, but for the thing."""
+    """(poses,) the row of entering with the pose's item; the thing is added later."""
     first = rules.spec.symbols.intents.index(ENTER) * rules.n_items
     return ((first + rules.held.astype(np.int64)) * rules.n_things).astype(rules.row_dtype)

@@ -21,7 +21,7 @@ Numbers = Sequence[float]
 
 
 class Feature(Protocol):
-    """A part of the flat observation: named numbers within [−1, 1], or as a `Bounded` part says."""
+    """A part of the flat observation: named numbers within [−1, 1], or within the bounds of a `Bounded`."""
 
     def names(self, rules: Rules) -> list[str]:
         """The name of each number."""
@@ -42,8 +42,8 @@ class Bounded(Protocol):
 class Agents:
     """Facing and held item of the agent itself, then offset, facing and held item of each of the others.
 
-    Other 1 is the next agent by number, and after the last comes the first. Where agents can leave the board,
-    a further number says who is away, and the offsets from and to those are 0.
+    Other 1 is the next agent by number, cyclically. If agents can leave the board, one more number says
+    whether an agent is away, and the offsets from and to it are 0.
     """
 
     labels: tuple[str, ...]
@@ -105,8 +105,8 @@ class Faced:
 class Place:
     """What follows from where the agent stands: position, free directions, offsets to fixed things.
 
-    `nearest` kinds give the offset to the closest one and whether there is any, `each` kinds the same for
-    every one of them. The free directions are those without a thing; others may still stand there.
+    `nearest` kinds give the offset to the closest one and whether there is any, `each` kinds give the same
+    for every one. A direction is free if it has no thing; another agent may still stand there.
     """
 
     nearest: tuple[str, ...] = ()
@@ -179,7 +179,7 @@ class Place:
         cells = np.arange(rules.n_cells)
         row, column = np.divmod(cells, rules.width)
         numbers = [scaled(row, rules.height), scaled(column, rules.width)]
-        open_ = np.zeros((rules.height + 2, rules.width + 2))  # nothing outside of the map is
+        open_ = np.zeros((rules.height + 2, rules.width + 2))  # nothing outside of the map is open
         open_[1:-1, 1:-1] = (rules.boards[layout] < rules.n_walkable).reshape(rules.height, rules.width)
         numbers += [open_[row + 1 + r, column + 1 + c] for r, c in STRIDES]
         for kind in self.nearest:
@@ -191,14 +191,14 @@ class Place:
 
 
 def _opens_or_closes(rules: Rules) -> bool:
-    """Whether a cell can become one where agents can stand, or the other way round, after its layout."""
+    """Whether a cell of a layout can later become walkable, or stop being so."""
     walkable, symbols = rules.spec.game.walkable, rules.spec.symbols
     changes = (len({*map(walkable, rules.reachable(symbol))}) > 1 for symbol in np.unique(rules.boards))
     return any(changes) or not all(map(walkable, symbols.placed_things))
 
 
 def _free(rules: Rules, state: EnvState) -> Array:
-    """(*B, n, 4) float32 the directions without a thing now; none off the board, beside its last row."""
+    """(*B, n, 4) float32 the directions without a thing now; none for agents off the board."""
     ahead = (state.pos[..., None] + lift(rules.ahead, state.pos.ndim + 1)).reshape(*state.pos.shape[:-1], -1)
     free = (rules.at(state.cells, rules.on_board(ahead)) < rules.n_walkable).astype(np.float32)
     return free.reshape(*state.pos.shape, 4)
@@ -269,7 +269,9 @@ class NearestLying:
         xp, label_of = rules.xp, functools.partial(self.label, rules.spec.game)
         cells = rules.cells_where(lambda thing: label_of(thing) >= 0)
         far = len(cells)
-        dtype = np.min_scalar_type(-1 - far)  # narrow on NumPy too: most of the bytes are here, and no index
+        dtype = np.min_scalar_type(
+            -1 - far
+        )  # narrow on NumPy too: most of the bytes are here, and it is not used as an index
         labels = rules.symbols(label_of, np.int8)
         rules.check_table("the observation 'features'", rules.n_cells * (far + 1) * 4)
         wanted = np.arange(len(self.labels), dtype=np.int8)[:, None]
@@ -280,7 +282,7 @@ class NearestLying:
             ranks[cell, order] = np.arange(far)
             offsets[cell, :far] = np.stack(offset_to(rules, cell, cells[order]), axis=-1)
         flat = offsets.reshape(-1, 3)
-        ranks = _with_parking(rules, ranks, far)  # from off the board, nothing lies anywhere
+        ranks = _with_parking(rules, ranks, far)  # an agent off the board sees nothing lying
         first = _with_parking(rules, np.arange(rules.n_cells) * (far + 1)).astype(np.int32)
 
         def nearest(state: EnvState) -> Array:

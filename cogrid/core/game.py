@@ -67,7 +67,7 @@ __all__ = (
 
 @dataclass(frozen=True)
 class Game:
-    """Rules of a world; its options are the fields of a frozen dataclass that derives from it."""
+    """The rules of a world; derive a frozen dataclass from it, whose fields are the world's options."""
 
     #: Letters of the ASCII layouts.
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType({FLOOR: "floor", WALL: "wall"})
@@ -75,7 +75,7 @@ class Game:
     layouts: ClassVar[Mapping[str, Layout]] = MappingProxyType({})
     #: Further actions of the game's own, numbered after the noop.
     actions: ClassVar[tuple[str, ...]] = ()
-    #: The one of these whose strengths add up, and where the sum is cut off.
+    #: The one of these whose strengths add up, and the limit of the sum.
     joint: ClassVar[str] = ""
     most_strength: ClassVar[int] = 1
     #: Whether agents move before they act, and whether two neighbours can change places.
@@ -83,7 +83,7 @@ class Game:
     swaps: ClassVar[bool] = False
     #: Actions of these verbs end the episode for the acting agent.
     final_verbs: ClassVar[frozenset[str]] = frozenset()
-    #: Verbs whose steps the counts of the infos add up, so that their mean is known.
+    #: Verbs whose time steps are summed in the infos' counts, so that the mean time is known.
     timed: ClassVar[tuple[str, ...]] = ()
     #: Names of the planes of grid observations, and the one that is all ones near the end, with its steps.
     planes: ClassVar[tuple[str, ...]] = ()
@@ -91,7 +91,7 @@ class Game:
     #: Adds the family's own views to the state.
     state_type: ClassVar[type[EnvState]] = EnvState
 
-    # Rules. Wherever one returns a value it may return a `Chance` of such values.
+    # Rules. Wherever a rule returns a value, it may return a `Chance` of such values.
 
     def interact(self, held: Item, thing: Thing) -> Outcome | Chance | None:
         """What the interact action does; None for nothing."""
@@ -110,24 +110,24 @@ class Game:
         return 1
 
     def join(self, held: Item, total: int, thing: Thing) -> Outcome | None:
-        """What joint work of this total strength does, for each who works: its own hand, event and value.
+        """What joint work of this total strength does, for each agent involved: its hand, event and value.
 
-        The thing that is left must be the same for all of them.
+        The resulting thing must be the same for all of them.
         """
         return None
 
     def meet(self, action: str, held: Item, other: Item) -> Meeting | Chance | None:
-        """What an action, by its name, does with another agent and what that one holds; None for nothing."""
+        """What the named action does with another agent, by what that agent holds; None for nothing."""
         return None
 
     def aim(self, action: str) -> Aim:
-        """Where an action looks for a thing or an agent that answers it; the first one found is acted on."""
+        """Where an action looks for a thing or agent that it works on; the first one found is the target."""
         return Aim()
 
     def enter(self, held: Item, thing: Thing) -> Outcome | Chance | None:
         """What happens to an agent that has just walked onto a thing; None for nothing.
 
-        A thing that appears under an agent is not entered; the thing that is left must be walkable.
+        A thing that appears under an agent is not entered; the resulting thing must be walkable.
         """
         return None
 
@@ -140,15 +140,15 @@ class Game:
         return None
 
     def tick_near(self, thing: Thing, count: int) -> Thing | Chance:
-        """What a thing becomes by itself, by the count of what is near it as all ticks begin."""
+        """What a thing becomes by itself, given the count of what is near it before any tick."""
         return self.tick(thing)
 
     def start(self, thing: Thing) -> Thing | Chance:
-        """What a letter's thing is when an episode begins; a cell with an agent in it keeps its own."""
+        """What a letter's thing is when an episode starts; a cell with an agent in it keeps its thing."""
         return thing
 
     def hand(self, agent: int) -> Item | Chance:
-        """What an agent holds when an episode begins: a role, a level, a tool."""
+        """What an agent holds when an episode starts: a role, a level, a tool."""
         return None
 
     def tick_hand(self, held: Item) -> Item | Chance:
@@ -160,35 +160,35 @@ class Game:
         return True
 
     def can_act(self, held: Item) -> bool:
-        """Whether an agent with this hand can do anything else."""
+        """Whether an agent with this hand can do anything other than turn and walk."""
         return True
 
     def away(self, held: Item) -> bool:
-        """Whether an agent with this hand is off the board; who is neither moves nor acts."""
+        """Whether an agent with this hand is off the board, where it neither moves nor acts."""
         return False
 
     def spawn(self, thing: Thing) -> bool:
-        """Whether an agent can come back to a cell with this thing: one of the free ones, by chance."""
+        """Whether an agent can come back to a cell with this thing; a free one is drawn at random."""
         return self.walkable(thing)
 
     def one_cell(self) -> tuple[OneCell, ...]:
-        """Changes of one cell among those that qualify, made in this order after the ticks."""
+        """Random changes of a single cell, made in this order after the ticks."""
         return ()
 
     def slots(self) -> Mapping[str, Thing | Chance | Counted]:
-        """Things without a place, by name, and what each is when an episode begins."""
+        """Things without a cell, by name, and what each is when an episode starts."""
         return {}
 
     def own_slots(self) -> Mapping[str, Thing | Chance]:
-        """Such things that every agent has for itself: "name" gives the slots "name 0", "name 1" …"""
+        """Slots that every agent has one of: "name" gives the slots "name 0", "name 1" …"""
         return {}
 
     def reply(self, slot: str, thing: Thing, event: Event) -> Reply | Chance | None:
-        """What a slot answers to an event; None leaves it to the next slot."""
+        """What a slot replies to an event; None passes it on to the next slot."""
         return None
 
     def rank(self, slot: str, thing: Thing) -> int:
-        """Of several slots that would answer an event, the one with the least rank does, or the first."""
+        """Of several slots that could reply to an event, the one with the lowest rank does, or the first."""
         return 0
 
     def tick_slot(self, slot: str, thing: Thing) -> Thing | Reply | Chance:
@@ -200,21 +200,21 @@ class Game:
         return False
 
     def remaining(self, thing: Thing) -> int:
-        """How much of a thing is still to be done: the episode ends for all when the board has none left."""
+        """How much work a thing still needs: the episode ends for all agents when the board needs none."""
         return 1
 
-    # Names, looks and what is seen
+    # Names, looks and observations
 
     def walkable(self, thing: Thing) -> bool:
         """Whether an agent can stand there."""
         return thing == "floor"
 
     def kind(self, thing: Thing) -> str:
-        """The name of the thing's type; "floor" is none."""
+        """The name of the thing's type; "floor" counts as no object."""
         return str(thing)
 
     def lying(self, thing: Thing) -> Item:
-        """The item that lies there for all to see, or None."""
+        """The item that visibly lies there, or None."""
         return None
 
     def item_name(self, item: Item) -> str:
@@ -222,26 +222,26 @@ class Game:
         return str(item)
 
     def glyph(self, thing: Thing) -> str:
-        """Two characters of text: the letter of the legend, or the first of the kind, and what lies there."""
+        """Two characters: the letter of the legend, or the initial of the kind, and what lies there."""
         kind, item = self.kind(thing), self.lying(thing)
         letter = next((c for c, t in self.legend.items() if self.kind(t) == kind), kind[:1] or "?")
         return letter + (" " if item is None else self.item_name(item)[0])
 
     def look(self, thing: Thing) -> Look:
-        """What a thing is drawn of; what lies there is drawn over it."""
+        """The drawing of a thing; what lies there is drawn over it."""
         kind, bare = self.kind(thing), {"floor": bare_floor, "wall": closed_wall}
         return bare[kind]() if kind in bare else plate(kind, self.glyph(thing)[0])
 
     def look_slot(self, thing: Thing, slot: str, inside: Thing) -> Look:
-        """What a slot adds to the look of a thing that `shows` it; clocks are best rounded to a few looks."""
+        """What a slot adds to the look of a thing that `shows` it; round clocks to a few looks."""
         return ()
 
     def look_item(self, item: Item) -> Look:
-        """What an item is drawn of, as large as a cell; hands and things hold it smaller."""
+        """The drawing of an item at the size of a cell; it is drawn smaller in hands and on things."""
         return token(self.item_name(item))
 
     def look_agent(self, agent: int) -> Look:
-        """What an agent is drawn of when it faces right; other facings are turned."""
+        """The drawing of an agent that faces right; it is rotated for other facings."""
         return figure(agent)
 
     def rewards(self) -> tuple[AnyReward, ...]:
@@ -277,7 +277,7 @@ class Game:
         return {}
 
     def sees(self, thing: Thing) -> Mapping[str, str]:
-        """Planes seen in the place of others, {place: plane}, by an agent with this in a slot of its own."""
+        """Planes that an agent with this in its own slot sees instead of others: {plane: plane seen}."""
         return {}
 
     def default_layouts(self) -> tuple[Layout, ...]:
@@ -291,7 +291,7 @@ class Game:
     def generate(self, sketch: Sketch) -> Array:
         """A board drawn by `reset`, (*B, H, W) codes of letters: the one hook that is written in arrays.
 
-        The layouts bound it: their size, their letters, and how many there are of what is counted one by one.
+        The layouts limit it: their size, their letters, and the number of each kind that is counted.
         """
         raise NotImplementedError
 

@@ -1,4 +1,4 @@
-"""Hooks: what a game may write, and errors for what looks like one and is none, or lacks its other half."""
+"""Hooks: what a game may define, and errors for misspelt hooks and hooks that need another one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cogrid.core.game import Game
 
 _SLOTS = ("slots", "own_slots")
 
-#: A hook that is never asked unless another one, or one of several, is written too.
+#: Hooks that are never called unless another one, or one of several, is written too.
 _NEEDS: Mapping[str, str | tuple[str, ...]] = MappingProxyType(
     {
         "tick_near": "near",
@@ -36,12 +36,12 @@ _NEEDS: Mapping[str, str | tuple[str, ...]] = MappingProxyType(
 
 
 def written(game: Game) -> tuple[str, ...]:
-    """The hooks that a game writes itself: methods and class variables that are not those of `Game`."""
+    """The hooks that a game writes itself: methods and class variables that differ from those of `Game`."""
     return tuple(name for name in _public(Game) if getattr(type(game), name) is not getattr(Game, name))
 
 
 def check_hooks(game: Game) -> None:
-    """Raise an error for a public name that resembles a hook, and for a hook that would never be asked."""
+    """Raise an error for a public name that resembles a hook, and for a hook that would never be called."""
     name_, own = type(game).__name__, type(game).__mro__[: type(game).__mro__.index(Game)]
     options = {field.name for field in dataclasses.fields(game)}
     for name in dict.fromkeys(name for one in own for name in _public(one)):
@@ -49,7 +49,7 @@ def check_hooks(game: Game) -> None:
             continue
         if meant := difflib.get_close_matches(name, _public(Game), 1, 0.85):
             raise TypeError(
-                f"{name_}.{name} is no hook of a game: call it {meant[0]!r} if you mean that one, "
+                f"{name_}.{name} is not a hook of a game: call it {meant[0]!r} if you mean that one, "
                 f"or {'_' + name!r} if it is a helper."
             )
     mine = written(game)
@@ -58,7 +58,7 @@ def check_hooks(game: Game) -> None:
         if hook in mine and not set(asking) & set(mine):
             lacking = " and no ".join(map(repr, asking))
             raise TypeError(
-                f"{name_}.{hook} is never asked, because {name_} has no {lacking}: write both or neither."
+                f"{name_}.{hook} is never called, because {name_} has no {lacking}: write both or neither."
             )
 
 

@@ -12,7 +12,7 @@ from cogrid.core.rules import Rules
 
 
 def interact(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[EnvState, Events]:
-    """Play every agent's line of the rule tables; all who face one cell end up writing the same symbol."""
+    """Apply every agent's row of the rule tables; all agents facing one cell write the same symbol."""
     if rules.aims:
         return _aimed(rules, state, choice, events)
     xp, lookup = rules.xp, rules.lookup
@@ -23,7 +23,7 @@ def interact(rules: Rules, state: EnvState, choice: Array, events: Events) -> tu
         choice = xp.where(rules.backend.any_other(_faces, faced, state.pos), idle, choice)
     seen = rules.at(state.cells, faced)  # (*B, n)
     pos, pose, faced, seen, choice = rules.backend.apart(state.pos, state.pose, faced, seen, choice)
-    hand = lookup(rules.hand, choice)  # (*B, n) the first row of what is asked, the held item's line in it
+    hand = lookup(rules.hand, choice)  # (*B, n) the first row for the intent and the held item
     seen = xp.asarray(seen, rules.row_dtype)
     if rules.backend.are_apart(faced):
         row = hand + seen
@@ -43,7 +43,7 @@ def interact(rules: Rules, state: EnvState, choice: Array, events: Events) -> tu
 
 
 def _drawn(rules: Rules, row: Array, events: Events, who: slice) -> Array:
-    """The rows of some of the agents with the branches that were drawn for them."""
+    """The rows of some of the agents, with the branches drawn for them."""
     return realised(rules.lookup, rules.spec.symbols.outcomes, row, events.drawn[..., who])
 
 
@@ -53,9 +53,9 @@ def _faces(mine: list[Array], theirs: list[Array]) -> Array:
 
 
 def _aimed(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[EnvState, Events]:
-    """The same where actions look for what they are about; hands change in order, as things do.
+    """The same where actions look for a target; hands change in order, as things do.
 
-    Targets are chosen on the board as the phase begins; what then happens is between the hands and the things
+    Targets are chosen on the board at the start of the phase; the actions then apply to the hands and things
     that earlier agents left.
     """
     xp, lookup, n = rules.xp, rules.lookup, rules.n_agents

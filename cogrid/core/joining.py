@@ -1,4 +1,4 @@
-"""Joining: agents that work on one cell in one step, with strengths that add up."""
+"""Joining: agents that work on the same cell in the same step, with strengths that add up."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from cogrid.core.rules import Rules
 
 
 def join(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[EnvState, Events]:
-    """Everybody who works on a cell plays the line of their joint strength; all leave the same thing there.
+    """Apply to all who work on a cell the rule row of their joint strength; all leave the same thing there.
 
-    They come after those who act alone, on what these left. Who works did nothing else, so the line takes the
-    place of an empty one.
+    They come after the agents that act alone, and find what those left. An agent that works did nothing else,
+    so this row replaces an empty one.
     """
     xp, lookup = rules.xp, rules.lookup
     now = choice
     if rules.acts:  # hands may have changed
         now = choice // rules.n_poses * rules.n_poses + xp.asarray(state.pose, rules.choice_dtype)
-    strength = lookup(rules.strength, now)  # (*B, n) int32, 0 of those who do something else
+    strength = lookup(rules.strength, now)  # (*B, n) int32, 0 for agents that do something else
     if (sought := _sought(rules)) is not None:
         cell, seen = _beside(rules, sought, state)
     elif rules.aims:
@@ -53,7 +53,7 @@ def join(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
 
 @functools.lru_cache(maxsize=256)
 def _sought(rules: Rules) -> np.ndarray[Any, Any] | None:
-    """(things,) what all who work beside a cell look for, where no agent can hide it; else None."""
+    """(things,) what workers look for in adjacent cells, if no agent can hide it; else None."""
     game, symbols = rules.spec.game, rules.spec.symbols
     if not game.aim(game.joint).adjacent or symbols.meet_rows or rules.leaves:
         return None
@@ -65,7 +65,7 @@ def _sought(rules: Rules) -> np.ndarray[Any, Any] | None:
 
 
 def _beside(rules: Rules, sought: np.ndarray[Any, Any], state: EnvState) -> tuple[Array, Array]:
-    """(*B, n) each: the first cell beside an agent that holds what is sought, or else the first."""
+    """(*B, n) each: the first cell adjacent to an agent with what is sought, or else the first."""
     xp, n = rules.xp, rules.n_agents
     cells = [state.pos + rules.pos_dtype.type(row * rules.width + column) for row, column in ADJACENT]
     things = rules.at(state.cells, xp.concatenate(cells, axis=-1))  # (*B, 4 n), by one read

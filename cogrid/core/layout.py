@@ -16,7 +16,7 @@ MAX_CELLS, MAX_ALL_CELLS = 2**15 - 1, 2**20
 
 
 def start_cells(layout: Layout, width: int, count: int) -> list[int]:
-    """The digits' cells on a board so wide; agents beyond them take the free floor cells in reading order."""
+    """The digits' cells on a board of this width; further agents take free floor cells in reading order."""
     marked = [r * width + c for r, c in layout.starts]
     floor = [
         (r, c) for r, row in enumerate(layout.letters) for c, letter in enumerate(row) if letter == FLOOR
@@ -26,13 +26,13 @@ def start_cells(layout: Layout, width: int, count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Layout:
-    """A named board: one letter a cell, digits 1 … where agents start, a closed border."""
+    """A named board: one letter per cell, digits 1 … where agents start, a closed border."""
 
     name: str
     text: str
 
     def __post_init__(self) -> None:
-        """Drop the indentation and the empty lines around the board, so that equal boards are equal."""
+        """Drop the indentation and the empty lines around the board, so that equal boards compare equal."""
         object.__setattr__(self, "text", textwrap.dedent(self.text.strip("\n")).rstrip())
 
     @functools.cached_property
@@ -89,7 +89,7 @@ class Layout:
             known = " ".join(sorted(letter for letter in legend if letter != FLOOR))
             raise ValueError(
                 f"layout {self.name!r} has the unknown character {letter!r} at row {r}, column {c}: "
-                f"known are {known}, digits from 1 for starts and blank for floor."
+                f"use {known}, digits from 1 for starts and blank for floor."
             )
         edge = r in (0, self.height - 1) or c in (0, self.width - 1)
         if edge and (letter in walkable or letter in DIGITS):
@@ -99,7 +99,7 @@ class Layout:
             )
 
     def check_size(self) -> None:
-        """Raise a ValueError if the board has too many cells; costs next to nothing."""
+        """Raise a ValueError if the board has too many cells; a cheap check."""
         if self.height * self.width > MAX_CELLS:
             raise ValueError(
                 f"layout {self.name!r} has {self.height} × {self.width} cells: "
@@ -107,13 +107,13 @@ class Layout:
             )
 
     def padded(self, height: int, width: int, digits: bool = False) -> tuple[str, ...]:
-        """The letters, filled up with walls to the right and below; with the digits of the starts or not."""
+        """The letters, padded with walls to the right and below; with or without the digits of the starts."""
         filled = tuple(row.ljust(width, WALL) for row in (self.rows if digits else self.letters))
         return filled + (WALL * width,) * (height - self.height)
 
 
 def check_border(height: int, width: int, opening: Iterable[int]) -> None:
-    """No cell of the outer edge may ever open: a step off the map would read another row."""
+    """Raise an error if a cell of the outer edge can ever open: a step off the map would read another row."""
     for row, column in (divmod(int(cell), width) for cell in opening):
         if row in (0, height - 1) or column in (0, width - 1):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Leaving: agents whose hand is off the board leave it, and come back to free cells by chance."""
+"""Leaving: agents whose hand is `away` leave the board, and come back to random free cells."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ class Tables(NamedTuple):
     """Who is away, and where agents come back."""
 
     away: np.ndarray[Any, Any]  # (poses,) bool
-    cells: np.ndarray[Any, Any]  # (k,) that can ever be a spawn point, as positions
+    cells: np.ndarray[Any, Any]  # (k,) cells that can ever be a spawn point, as positions
     numbers: np.ndarray[Any, Any]  # (k,) int32 the same
     parking: np.ndarray[Any, Any]  # (n,) every agent's own place off the board
     spawn: np.ndarray[Any, Any]  # (things,) uint32 1 where an agent can come back
 
 
 def leave(rules: Rules, state: EnvState, events: Events) -> EnvState:
-    """Whoever is away leaves; then those who are back take a free spawn point each, in their order.
+    """Agents that are away leave; then returning agents take a random free spawn point each, in order.
 
-    All free ones are as likely. Who finds none waits off the board, whatever it holds by then.
+    An agent that finds none waits off the board, whatever it holds by then.
     """
     xp, tables = rules.xp, _tables(rules)
     pos = parked(rules, state.pose, state.pos)
     back = (pos >= rules.n_cells) & ~rules.lookup(tables.away, state.pose)  # (*B, n)
     free = rules.lookup(tables.spawn, rules.pick(state.cells, tables.cells))  # (*B, k)
     free = xp.where(stood(tables.cells, pos), np.uint32(0), free)
-    ranks = free.cumsum(axis=-1, dtype=np.uint32) * free  # (*B, k) from 1 on, 0 of what is not free
+    ranks = free.cumsum(axis=-1, dtype=np.uint32) * free  # (*B, k) from 1, 0 where not free
     count = free.sum(axis=-1, keepdims=True, dtype=np.uint32)  # (*B, 1)
     drawn, cells = rules.draws.of("return", events.drawn), lift(tables.numbers, pos.ndim)
     taken = []
@@ -51,7 +51,7 @@ def leave(rules: Rules, state: EnvState, events: Events) -> EnvState:
 
 
 def parked(rules: Rules, pose: Array, pos: Array) -> Array:
-    """(*B, n) the places, where those whose hand is away have left the board."""
+    """(*B, n) the places, off the board for agents whose hand is away."""
     tables = _tables(rules)
     return rules.xp.where(rules.lookup(tables.away, pose), lift(tables.parking, pos.ndim), pos)
 
@@ -72,14 +72,14 @@ def _tables(rules: Rules) -> Tables:
     for thing in filter(game.spawn, rules.spec.symbols.things):
         if not game.walkable(thing):
             raise ValueError(
-                f"{type(game).__name__}.spawn answers True for {thing!r}, where no agent can stand: "
-                "spawn points are walkable."
+                f"{type(game).__name__}.spawn returned True for {thing!r}, where no agent can stand: "
+                "spawn points must be walkable."
             )
     for layout, board in zip(rules.spec.layout, rules.boards, strict=True):
         if not any(any(map(game.spawn, rules.reachable(symbol))) for symbol in np.unique(board)):
             raise ValueError(
-                f"layout {layout.name!r} has no cell to come back to: {type(game).__name__}.spawn answers "
-                "False for all that it can hold."
+                f"layout {layout.name!r} has no cell to come back to: {type(game).__name__}.spawn returned "
+                "False for everything that it can hold."
             )
     away, spawn = rules.items(game.away, bool)[rules.held], rules.symbols(game.spawn, np.uint32)
     places = np.arange(rules.n_cells, rules.n_spots).astype(rules.pos_dtype)

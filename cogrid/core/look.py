@@ -1,4 +1,4 @@
-"""Looks: what things, items and agents are drawn of, as plain data that any renderer can read."""
+"""Looks: the drawings of things, items and agents, as plain data that any renderer can read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cogrid.core.lettering import strokes
 
 Point = tuple[float, float]
 
-# The palette of Okabe and Ito, which stays apart for every kind of colour vision.
+# The palette of Okabe and Ito, which is distinguishable with every kind of colour vision.
 BLUE, VERMILLION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
 ORANGE, SKY, YELLOW, BLACK = "#e69f00", "#56b4e9", "#f0e442", "#000000"
 #: Of agents, in their order.
@@ -68,16 +68,16 @@ def pie(colour: str, x: float, y: float, radius: float, share: float) -> Shape:
 def arc(
     x: float, y: float, rx: float, ry: float, begin: float, end: float, steps: int | None = None
 ) -> Iterable[Point]:
-    """Points of an oval between two shares of the way round, clockwise from the top."""
+    """Points of an ellipse between two fractions of a turn, clockwise from the top."""
     steps = steps or max(2, math.ceil(32 * (end - begin)))
     for k in range(steps + 1):
         angle = 2 * math.pi * (begin + (end - begin) * k / steps)
-        # Rounded, so that the last bit of another machine's sine changes no picture.
+        # Rounded, so that pictures do not depend on the last bit of a machine's sine.
         yield round(x + rx * math.sin(angle), 5), round(y - ry * math.cos(angle), 5)
 
 
 def text(colour: str, words: str, x: float, y: float, height: float, weight: float = 0.16) -> Look:
-    """Words around (x, y), one character `height` high and five sevenths of it wide with its gap."""
+    """Text centred at (x, y); a character is `height` high and, with its gap, five sevenths of that wide."""
     unit = height / 6
     left = x - unit * (6 * len(words) - 2) / 2
     return tuple(
@@ -92,7 +92,7 @@ def text(colour: str, words: str, x: float, y: float, height: float, weight: flo
 
 
 def placed(look: Look, x: float, y: float, scale: float) -> Look:
-    """A look made smaller, its middle at (x, y)."""
+    """A scaled look, centred at (x, y)."""
     return tuple(
         shape._replace(
             points=tuple((x + (px - 0.5) * scale, y + (py - 0.5) * scale) for px, py in shape.points),
@@ -103,7 +103,7 @@ def placed(look: Look, x: float, y: float, scale: float) -> Look:
 
 
 def turned(look: Look, quarters: int) -> Look:
-    """A look turned clockwise around its middle."""
+    """A look rotated clockwise around its centre."""
     for _ in range(quarters):
         look = tuple(shape._replace(points=tuple((1 - y, x) for x, y in shape.points)) for shape in look)
     return look
@@ -120,7 +120,7 @@ def bare_floor() -> Look:
 
 
 def closed_wall() -> Look:
-    """A closed cell."""
+    """A wall."""
     return box(WALL, 0, 0, 1, 1), box(WALL_TOP, 0.02, 0.02, 0.98, 0.86, 0.05)
 
 

@@ -1,4 +1,4 @@
-"""Marks: which of some cells hold one of some things, by slices and comparisons where those do."""
+"""Marks: which of the given cells hold marked things, by slices and comparisons where possible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def marked(rules: Rules, marks: np.ndarray[Any, Any], cells: Array) -> Array:
 
 
 def rectangle(rules: Rules, cells: np.ndarray[Any, Any]) -> tuple[slice, slice] | None:
-    """The rows and columns whose cells these are, all of them; None if they are no rectangle."""
+    """The rows and columns of exactly these cells; None if they are not a rectangle."""
     rows, columns = np.divmod(cells, rules.width)
     if not cells.size or cells.size != (np.ptp(rows) + 1) * (np.ptp(columns) + 1):
         return None

@@ -1,4 +1,4 @@
-"""Movement: everybody turns; contested cells and swaps leave all involved in place."""
+"""Movement: every agent turns; contested cells and swaps leave all involved in place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cogrid.core.rules import Rules
 
 
 def move(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[EnvState, Events]:
-    """Turn, then walk to the cell ahead if it is free of things and, after all have chosen, of others."""
+    """Turn, then walk to the cell ahead unless a thing blocks it or another agent stays or competes there."""
     xp, pos = rules.xp, state.pos
     choice = choice if events.choice is None else events.choice
     stride = rules.lookup(rules.stride, choice)  # (*B, n)
@@ -26,15 +26,15 @@ def move(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
 
 
 def _contend(mine: list[Array], theirs: list[Array]) -> Array:
-    """Whether two agents want one cell; neighbours may change places."""
+    """Whether two agents want the same cell; neighbours may swap places."""
     return mine[1] == theirs[1]
 
 
 def _meet(mine: list[Array], theirs: list[Array]) -> Array:
-    """Whether two agents want one cell, or each other's; who stays where it is wants its own.
+    """Whether two agents want the same cell, or each other's; an agent that stays put wants its own.
 
-    Every pass that changes something stops one agent for good, and the first stops two or runs into one that
-    stands, so n − 1 passes settle all.
+    Every pass that changes something stops an agent for good, and the first pass stops two or involves one
+    that stands still, so n − 1 passes are enough.
     """
     (pos, want), (their_pos, their_want) = mine, theirs
     return (want == their_want) | ((want == their_pos) & (pos == their_want))

@@ -1,4 +1,4 @@
-"""Observation: which of the kinds a spec asks for, with its names, shape and function."""
+"""Observation: the kind that a spec asks for, with its names, shape and function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cogrid.core.rules import Rules
 
 
 class Observer(NamedTuple):
-    """How agents see: the names of the last axis, the shape for one agent, and the function."""
+    """A compiled observation: the names of the last axis, the shape for one agent, and the function."""
 
     names: tuple[str, ...]
     shape: tuple[int, ...]
@@ -43,12 +43,12 @@ def observer(rules: Rules) -> Observer:
 
 
 def observe(rules: Rules, state: EnvState) -> Array:
-    """(*B, n, …) what every agent sees."""
+    """(*B, n, …) the observations of all agents."""
     return observer(rules).see(state)
 
 
 def observe_each(rules: Rules, state: EnvState) -> list[Array]:
-    """What each of the agents sees, (*B, …): on a CPU much faster than parts cut out of what all see."""
+    """The observation of each agent, (*B, …): on a CPU much faster than slicing that of all agents."""
     see = observer(rules).see
     axis = state.pos.ndim - 1
     return [see(state, slice(k, k + 1)).squeeze(axis) for k in range(rules.n_agents)]

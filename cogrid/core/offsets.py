@@ -1,4 +1,4 @@
-"""Offsets: how far it is from cell to cell, as parts of the board."""
+"""Offsets: distances between cells, as fractions of the board."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cogrid.core.rules import Rules
 
 
 class Offsets:
-    """Offsets between any two cells, through one number for each pair of differences."""
+    """Offsets between any two cells, looked up by one number for each pair of differences."""
 
     def __init__(self, rules: Rules) -> None:
         self.lookup, self.pick, self.xp, self.rules = rules.lookup, rules.pick, rules.xp, rules
@@ -27,13 +27,15 @@ class Offsets:
         table[..., 1] = scaled(columns, width)
         self.table = table.reshape(-1, 2)
         self.exists = np.concatenate((np.ones((len(self.table), 1), np.float32), self.table), axis=-1)
-        self.exists = np.concatenate((self.exists, np.zeros((1, 3), np.float32)))  # the last: there is none
-        # The nearer is less, and of equally near cells the first, whose difference has the least number.
+        self.exists = np.concatenate(
+            (self.exists, np.zeros((1, 3), np.float32))
+        )  # the last row: no such cell
+        # Nearer cells rank lower; of equally near cells, the first, whose difference has the lowest number.
         steps = [*(abs(rows)[:, None] + abs(columns)).reshape(-1).tolist(), height + width]
         self.rank = (np.array(steps) * len(steps) + np.arange(len(steps))).astype(np.int32)
 
     def between(self, pos: Array, who: np.ndarray[Any, Any]) -> Array:
-        """(*B, n, k, 2) rows and columns from every agent to those in `who` (n, k), as parts of the board."""
+        """(*B, n, k, 2) rows and columns from every agent to those in `who` (n, k), as board fractions."""
         wide = self.lookup(self.wide, self.rules.on_board(pos) if self.rules.leaves else pos)  # (*B, n)
         offsets = self.lookup(self.table, self.pick(wide, who) - (wide - self.zero)[..., None])
         if self.rules.leaves:
@@ -45,7 +47,7 @@ class Offsets:
     def to(self, pos: Array, nearest: list[Array], each: Array) -> Array:
         """(*B, n, k, 3) exists, rows, columns: to the nearest of some cells (*B, any), and to each of others.
 
-        −1 is no cell. Of equally near ones it is the first.
+        −1 is no cell. Of equally near cells, the first one counts.
         """
         xp, count = self.xp, np.int32(len(self.exists))
         cells = xp.concatenate([*nearest, each], axis=-1)[..., None, :]  # (*B, 1, all)
@@ -61,7 +63,7 @@ class Offsets:
 
 
 def scaled(distance: Any, size: int) -> Any:
-    """A distance as a part of the board."""
+    """A distance as a fraction of the board."""
     return distance / max(1, size - 1)
 
 
@@ -72,13 +74,13 @@ def between_cells(rules: Rules, cell: Any, target: Any) -> tuple[Any, Any]:
 
 
 def distance(rules: Rules, cell: Any, target: Any) -> Any:
-    """Steps from cells to others, were there no walls."""
+    """Steps from cells to others, ignoring walls."""
     rows, columns = between_cells(rules, cell, target)
     return abs(rows) + abs(columns)
 
 
 def closest(rules: Rules, cells: np.ndarray[Any, Any], targets: np.ndarray[Any, Any]) -> Any:
-    """For each cell, the closest of the targets, of equal ones the first; −1 if there are none."""
+    """For each cell, the closest target, the first of equally close ones; −1 if there are none."""
     there = targets[targets >= 0]  # in reading order
     if not there.size:
         return np.full_like(cells, -1)

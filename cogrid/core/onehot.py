@@ -1,4 +1,4 @@
-"""One-hot planes for games that paint none of their own: kinds, states, agents, facings and hands."""
+"""One-hot planes for games that define none of their own: kinds, states, agents, facings and hands."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from cogrid.core.symbols import Symbols
 
 
 def painter(game: Game, symbols: Symbols) -> Any:
-    """The game itself where it names planes, else one-hot planes with all else that the game says."""
+    """The game itself if it names planes, else a wrapper of the game that adds one-hot planes."""
     return game if game.planes else OneHot(game, symbols)
 
 
 class OneHot:
-    """A plane for every kind but the floor, every item, and who stands where; a game in all other respects.
+    """A plane for every kind but the floor, every item, and agents; otherwise the game itself.
 
     A kind of several things, such as a pot in its states, has one more plane: the state's number, from 1.
     """
@@ -49,6 +49,6 @@ class OneHot:
         return painted if lying is None else painted | {f"{self._game.item_name(lying)} lies": 1}
 
     def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
-        """Who, where to, and with what."""
+        """The agent, its facing and its item."""
         painted = {"self" if own else "other": 1, f"facing {FACINGS[facing]}": 1}
         return painted if held is None else painted | {f"holds {self._game.item_name(held)}": 1}

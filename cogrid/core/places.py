@@ -9,13 +9,13 @@ from cogrid.core.game import Game
 
 
 def counted_kinds(game: Game) -> tuple[str, ...]:
-    """The kinds of things that the game's features and the views of its states tell one by one."""
+    """The kinds of things that the game's features and the views of its states list one by one."""
     by_features = (getattr(part, "kinds", ()) for part in game.features())
     return tuple(dict.fromkeys(itertools.chain(game.state_type.kinds, *by_features)))
 
 
 class Places:
-    """Slices of `EnvState.places`, by kind: as many cells as a board has things of that kind at most."""
+    """Slices of `EnvState.places`, by kind: one cell for each thing of that kind that a board can have."""
 
     def __init__(self, counts: Mapping[str, int]) -> None:
         self.counts = counts
@@ -24,7 +24,7 @@ class Places:
         self._slices = dict(zip(counts, itertools.starmap(slice, itertools.pairwise(ends)), strict=True))
 
     def of(self, kind: str) -> slice:
-        """Where the cells of a kind are."""
+        """The slice with the cells of a kind."""
         if kind not in self._slices:
             raise ValueError(
                 f"the cells of {kind!r} are not remembered: on open boards only those of "

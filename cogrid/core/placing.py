@@ -1,4 +1,4 @@
-"""Placing: things that reset puts on the floor, one after the other, where there is room for them."""
+"""Placing: things that reset puts on the floor, one after the other, where there is room."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def placing_draws(game: Game) -> np.ndarray[Any, Any]:
-    """The numbers of what is drawn: 2k for the cell of thing k, 2k + 1 for what it is."""
+    """The numbers of the draws: 2k for the cell of thing k, 2k + 1 for what it is."""
     return np.arange(2 * sum(placed.count for placed in game.placed()))
 
 
 @functools.lru_cache(maxsize=256)
 def placing_cells(spec: Spec) -> np.ndarray[Any, Any]:
-    """(layouts, cells) where things may be placed: bare floor, far enough from the edge for one of them."""
+    """(layouts, cells) where things may be placed: bare floor, far enough from the edge for any of them."""
     edge = min((placed.margin for placed in spec.game.placed()), default=spec.height)
     floor = [[letter == FLOOR for row in board for letter in row] for board in spec.boards]
     cells: np.ndarray[Any, Any] = _inside(spec.height, spec.width, edge) & np.array(floor)
@@ -33,16 +33,16 @@ def placing_cells(spec: Spec) -> np.ndarray[Any, Any]:
 
 
 def _inside(height: int, width: int, margin: int) -> np.ndarray[Any, Any]:
-    """(cells,) those that are so far from the edge."""
+    """(cells,) bool: at least `margin` away from the edge."""
     inside = np.zeros((height, width), bool)
     inside[margin : height - margin, margin : width - margin] = True
     return inside.reshape(-1)
 
 
 def place_things(rules: Rules, drawn: Array, cells: Array, free: Array, pose: Array) -> Array:
-    """Every draw, times the number of cells that are still `free` (*B, cells), is the rank of a cell."""
+    """Place things on cells that are still `free` (*B, cells): a scaled draw is the rank of a free cell."""
     xp, game, symbols = rules.xp, rules.spec.game, rules.spec.symbols
-    free = free & (cells == symbols.number[game.legend[FLOOR]])  # not where something was scattered
+    free = free & (cells == symbols.number[game.legend[FLOOR]])  # excludes scattered things
     strength = xp.sort(rules.lookup(rules.items(game.strength, np.int32)[rules.held], pose), axis=-1)
     mine, number, taken = rules.start_draws.of("placed", drawn), 0, xp.zeros_like(free)
     for placed, (least, cases) in zip(game.placed(), symbols.placed, strict=True):

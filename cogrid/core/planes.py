@@ -1,4 +1,4 @@
-"""Planes: the grid observation, rows of one table in which agents are symbols too."""
+"""Planes: the grid observation, as rows of one table in which agents are symbols too."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from cogrid.core.cropping import cells_ahead, cells_around, cropped, peopled
 from cogrid.core.onehot import painter
 from cogrid.core.rules import Rules
 
-#: Combinations of the slots' things for which those who show them have rows of their own in the table.
+#: Up to this many combinations of the slots' things get rows of their own in the table.
 MAX_SHOWN = 2**10
 EVERYBODY = slice(None)
-#: Rows of at most so many planes are read byte by byte: words would take more memory, and are not faster.
+#: Rows of at most this many planes are read byte by byte: words take more memory and are not faster.
 FEW_PLANES = 8
 
 
 def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[..., Array]]:
     """The shape for one agent, and the function.
 
-    Rows of the table: things, other agents, the own agent, nothing, things that show slots; once more for
-    the countdown.
+    Rows of the table: things, other agents, the agent itself, nothing, things that show slots; then all again
+    for the countdown.
     """
     game, xp = painter(rules.spec.game, rules.spec.symbols), rules.xp
     if rules.spec.observation == "window" and (view := game.view()) is not None:
@@ -60,13 +60,13 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[..., Array]]
             seen = board[..., None, : rules.n_cells]
         else:
             seen = cropped(rules, board, crop, state.pos, outside)  # (*B, n, window)
-            # Written, not chosen: a CPU would look the cells up again for each word.
+            # Written, not selected by `where`: a CPU would look the cells up again for each word.
             index = rules.backend.place(seen, own_cell, mine[..., None])  # (*B, n, window)
         index = index if way is None else index + way(state).astype(dtype)[..., None]
         rows = read(table, index[..., who, :])
         if added is not None:
             rows = rows + added(state, seen if crop is None else seen[..., who, :])
-        rows = rows if away is None else _told(rules, rows, away(state)[..., who, :, :])
+        rows = rows if away is None else _with_away(rules, rows, away(state)[..., who, :, :])
         return rows.reshape(*state.pos[..., who].shape, *shape)
 
     away = _away(rules)
@@ -76,7 +76,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[..., Array]]
 
 
 def paint_table(rules: Rules, turn: int) -> np.ndarray[Any, Any]:
-    """(rows, planes) what is painted; agents as they are seen by one who has turned so many quarters."""
+    """(rows, planes) what is painted; agents as seen by an agent that has made this many quarter turns."""
     game, symbols = painter(rules.spec.game, rules.spec.symbols), rules.spec.symbols
     agents = [((facing - turn) % 4, item) for facing in range(4) for item in symbols.items]
     painted = [game.paint(thing) for thing in symbols.things]
@@ -92,7 +92,7 @@ def paint_table(rules: Rules, turn: int) -> np.ndarray[Any, Any]:
 
 
 def _sights(rules: Rules) -> np.ndarray[Any, Any] | None:
-    """(slots' things, planes) the plane that is seen in the place of each; None where all see the same."""
+    """(slots' things, planes) the plane seen instead of each; None if all agents see the same."""
     game = painter(rules.spec.game, rules.spec.symbols)
     if rules.slots is None or not game.own_slots():
         return None
@@ -112,13 +112,13 @@ def _sights(rules: Rules) -> np.ndarray[Any, Any] | None:
 def _ways(
     rules: Rules, table: np.ndarray[Any, Any]
 ) -> tuple[np.ndarray[Any, Any], Callable[[EnvState], Array] | None]:
-    """The table once for each way of seeing, and where the agents' own begin in it, (*B, n) int32."""
+    """The table once for each way of seeing, and the offset of each agent's own part, (*B, n) int32."""
     sights = _sights(rules)
     if sights is None or rules.slots is None:
         return table, None
     ways, of_thing = np.unique(sights, axis=0, return_inverse=True)
     names, planes = rules.spec.game.own_slots(), [np.arange(table.shape[1])]
-    for _ in names:  # a slot's sight is of what those before it let through
+    for _ in names:  # each slot maps the planes that the slots before it leave
         planes = [before[way] for before in planes for way in ways]
     rules.check_table("the planes with a sight for each agent", len(planes) * table.size)
     sizes = [len(table) * len(ways) ** k for k in reversed(range(len(names)))]
@@ -146,7 +146,7 @@ def _urgent(rules: Rules, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[..., Array]]:
-    """A window that turns: the table has a part for each facing, with the others' facings relative to it."""
+    """A window that turns: the table has a part per facing, in which other agents' facings are relative."""
     game, xp = painter(rules.spec.game, rules.spec.symbols), rules.xp
     quarters = [paint_table(rules, facing - UP) for facing in range(4)]
     size = len(quarters[0])
@@ -179,7 +179,7 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[..., A
         planes = read(table, index[..., who, :])
         if added is not None:
             planes = planes + added(state, seen[..., who, :])
-        planes = planes if away is None else _told(rules, planes, away(state)[..., who, :, :])
+        planes = planes if away is None else _with_away(rules, planes, away(state)[..., who, :, :])
         return planes.reshape(*state.pos[..., who].shape, *shape)
 
     shape = (rows, columns, len(game.planes))
@@ -187,7 +187,7 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[..., A
 
 
 def _masks(rules: Rules) -> np.ndarray[Any, Any]:
-    """(things, planes) 1 for the planes in which slots are painted where a thing is."""
+    """(things, planes) 1 for the planes in which slots are painted on a thing."""
     game = painter(rules.spec.game, rules.spec.symbols)
 
     def planes(thing: Thing) -> list[bool]:
@@ -198,7 +198,7 @@ def _masks(rules: Rules) -> np.ndarray[Any, Any]:
 
 
 def _sums(rules: Rules) -> np.ndarray[Any, Any]:
-    """(combinations, planes) what the slots paint together, whatever they are; the last varies first."""
+    """(combinations, planes) what the slots paint together, for all they can be; the last varies fastest."""
     total = np.zeros((1, len(painter(rules.spec.game, rules.spec.symbols).planes)), np.uint8)
     for each in _painted(rules)[_painters(rules)]:
         total = (total[:, None] + each).reshape(-1, total.shape[1])
@@ -221,12 +221,12 @@ def _painters(rules: Rules) -> np.ndarray[Any, Any]:
 
 
 def _are_few(rules: Rules) -> bool:
-    """Whether the slots can be so few things together that those who show them have rows of their own."""
+    """Whether the slots have few enough combinations for rows of their own in the table."""
     return rules.slots is not None and len(rules.slots.things) ** len(_painters(rules)) <= MAX_SHOWN
 
 
 def _things(rules: Rules, dtype: np.dtype[Any]) -> Callable[[EnvState], Array]:
-    """(*B, cells) the rows of the things: their symbols, or those by what the slots are that they show."""
+    """(*B, cells) the rows of the things: their symbols, or rows that also depend on the slots they show."""
     xp = rules.xp
     which = np.flatnonzero(_masks(rules).any(axis=1)) if _are_few(rules) else ()
     if rules.slots is None or not len(which):
@@ -248,13 +248,13 @@ def _things(rules: Rules, dtype: np.dtype[Any]) -> Callable[[EnvState], Array]:
 
 
 def _added(rules: Rules, size: int) -> Callable[[EnvState, Array], Array] | None:
-    """What many slots add to the planes, in the cells that show them; where agents stand, none does."""
+    """What slots with many combinations add to the planes of cells that show them and have no agent."""
     if rules.slots is None or _are_few(rules):
         return None
     if _sights(rules) is not None:
         raise ValueError(
-            f"{type(rules.spec.game).__name__} paints slots in more than {MAX_SHOWN:,} ways, which agents "
-            "with a sight of their own cannot see: paint fewer slots."
+            f"{type(rules.spec.game).__name__} paints slots in more than {MAX_SHOWN:,} ways, which does not "
+            "work together with sees(): paint fewer slots."
         )
     table, masks = _painted(rules), _masks(rules)
     n_things, n_planes = len(rules.slots.things), table.shape[-1]
@@ -272,14 +272,14 @@ def _added(rules: Rules, size: int) -> Callable[[EnvState, Array], Array] | None
 
 
 def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
-    """What agents off the board add to all that each agent sees, (*B, n, 1, planes); None for nothing."""
+    """What agents off the board add to each agent's planes, (*B, n, 1, planes); None for nothing."""
     game, items = rules.spec.game, rules.spec.symbols.items
     painted = [game.paint_away(own, item) for own in (False, True) for item in items] if rules.leaves else []
     table = np.array([[one.get(plane, 0) for plane in game.planes] for one in painted], np.uint8)
     if not table.any():
         return None
     theirs, mine = np.split(table, 2)
-    # One row for all who are there, then by item for the others and for the agent itself.
+    # One row for agents on the board, then one per item for others and for the agent itself.
     table = np.concatenate((np.zeros_like(table[:1]), theirs, mine))
     numbers = (1 + rules.held).astype(np.int32)  # (poses,)
     itself = np.eye(rules.n_agents, dtype=np.int32) * rules.n_items
@@ -292,10 +292,10 @@ def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
     return added
 
 
-def _told(rules: Rules, planes: Array, gone: Array) -> Array:
-    """With what those off the board add, if anybody is: apart, as a CPU would add inside of a slow gather."""
+def _with_away(rules: Rules, planes: Array, gone: Array) -> Array:
+    """Adds the agents off the board, if any: under a condition, or a CPU would fuse it into a slow gather."""
 
-    def told(planes: Array, gone: Array) -> Array:
+    def with_away(planes: Array, gone: Array) -> Array:
         return rules.backend.when(gone.any(), lambda: planes + gone, lambda: planes, cheap=True)
 
-    return rules.backend.at_once(told, planes, gone)
+    return rules.backend.at_once(with_away, planes, gone)

@@ -1,4 +1,4 @@
-"""Pools: what episodes can be told to begin from, boards or states, checked."""
+"""Pools: the boards or states that episodes can start from, and their checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cogrid.core.validity import check
 
 
 def checked_board(rules: Rules, key: Array, board: Any) -> Array:
-    """The board of a reset, or None; raises an error for one that does not fit the keys or cannot be."""
+    """The board of a reset, or None; raises an error for one that is invalid or does not fit the keys."""
     if board is None:
         return None
     codes = _codes(rules, "board", board)
@@ -30,7 +30,7 @@ def checked_board(rules: Rules, key: Array, board: Any) -> Array:
 
 
 def checked_pool(rules: Rules, pool: Any) -> Any:
-    """What episodes draw their beginning from, or None: boards (k, H, W), or states, a batch of k."""
+    """What episodes draw their start from, or None: boards (k, H, W), or a batch of k states."""
     if pool is None:
         return None
     if isinstance(pool, EnvState):
@@ -45,7 +45,7 @@ def checked_pool(rules: Rules, pool: Any) -> Any:
 
 
 def starts(rules: Rules, key: Array, options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The board or the pool among the options of a reset, checked; nothing else of them."""
+    """The checked board or pool of a reset's options; other options are ignored."""
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options must be a dict, not {type(options).__name__}.")
     board, pool = (options.get(name) if options else None for name in ("board", "pool"))
@@ -57,7 +57,7 @@ def starts(rules: Rules, key: Array, options: Mapping[str, Any] | None) -> dict[
 
 
 def _codes(rules: Rules, name: str, board: Any) -> Array:
-    """Codes as they are, or of ASCII text."""
+    """Codes unchanged, or the codes of ASCII text."""
     first = board[0] if isinstance(board, Sequence) and len(board) else board
     if isinstance(first, (str, Layout)):
         board = encode(rules.spec, board)

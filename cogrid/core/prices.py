@@ -1,4 +1,4 @@
-"""Prices, tallies and replies: terms of the reward that listen to more than the event of an agent."""
+"""Prices, tallies and replies: reward terms that depend on more than an agent's event."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.game import BySlot, Event, Price, Replies, Tally
 from cogrid.core.rules import Rules
 
-#: The state as the step began, the state now, choices and events -> points (*B, n), or (*B, 1) for all.
+#: The state before the step, the state now, choices and events -> points (*B, n), or (*B, 1) for all.
 Pay = Callable[[EnvState, EnvState, Array, Events], Array]
 
 
 class Paid(NamedTuple):
-    """A term that is no event's: all points that it can pay, and the function that pays."""
+    """A term that is not for events: all points that it can pay, and the function that pays them."""
 
     points: np.ndarray[Any, Any]  # float32
     pay: Pay
 
 
 def price(rules: Rules, term: Price) -> Paid:
-    """A table over actions and poses; agents that have ended pay nothing."""
+    """A table over actions and poses; agents that have ended get nothing."""
     items, names = rules.spec.symbols.items, [action.name for action in rules.spec.actions]
     if rules.out_of_range == rules.n_actions:
         names.append(names[rules.noop])
@@ -38,7 +38,7 @@ def price(rules: Rules, term: Price) -> Paid:
 
 
 def tally(rules: Rules, term: Tally) -> Paid:
-    """A sum over the cells that can count, cut off at `most`, and a table over it: all in whole numbers."""
+    """A sum over the cells that can count, at most `most`, and a table over it: all in integers."""
     counts = rules.symbols(term.count, np.int32)
     where = rules.cells_where(lambda thing: term.count(thing) != 0)
     table = np.array([term.points(total) for total in range(term.most + 1)], np.float32)
@@ -52,7 +52,7 @@ def tally(rules: Rules, term: Tally) -> Paid:
 
 
 def replies(rules: Rules, term: Replies) -> Paid:
-    """What slots have answered; the values of ticks are added by `rewards`, once for all."""
+    """The values of slots' replies; those of ticks are added by `rewards`, once for all agents."""
     if rules.slots is None:
         raise ValueError(
             f"the term {term.name!r} pays replies, but {type(rules.spec.game).__name__} has no slots."

@@ -1,4 +1,4 @@
-"""Profiling: the step with something else in place of its phases, such as the same phases on a clock."""
+"""Profiling: the step with its phases replaced, for example by the same phases with a timer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PHASES = types.MappingProxyType(
     }
 )
 
-#: Phases that only some games have; they are told where they run.
+#: Phases that only some games have; they are listed only if they run.
 SOME = types.MappingProxyType(
     {"draw": "draw", "join": "join", "enter": "enter", "reply": "reply", "leave": "leave"}
 )
@@ -43,7 +43,7 @@ def wanted() -> bool:
 
 
 def read(asked: bool, timing: dict[str, int] | None) -> dict[str, int] | None:
-    """What `step_timing` tells: a copy, or None where nobody asked; raises where no phase can be timed."""
+    """The value of `step_timing`: a copy, or None unless asked for; raises if no phase can be timed."""
     if asked and timing is None:
         raise ValueError(
             "step_timing is for NumPy: a compiled JAX step has no phases to time from outside; "
@@ -55,8 +55,8 @@ def read(asked: bool, timing: dict[str, int] | None) -> dict[str, int] | None:
 def woven(wrap: Callable[[str, Phase], Phase]) -> Step:
     """The step with `wrap(phase, function)` in place of each phase.
 
-    It is the code of `step` itself with other globals: there is no second text of the step that could
-    drift from the first, and the first has no hooks to pay for.
+    It is the code of `step` itself with other globals: there is no second copy of the step that could get
+    out of sync, and the original pays for no hooks.
     """
     phases = {name: wrap(phase, step.__globals__[name]) for phase, name in (PHASES | SOME).items()}
     code = step.__code__.replace()  # a copy: the interpreter's caches in it are for one set of globals
@@ -66,7 +66,7 @@ def woven(wrap: Callable[[str, Phase], Phase]) -> Step:
 
 
 def timed_step() -> tuple[Step, dict[str, int]]:
-    """A step on a clock, and the nanoseconds of each phase of its last call; 0 before the first."""
+    """A timed step, and the nanoseconds of each phase of its last call; 0 before the first."""
     timing = dict.fromkeys(PHASES, 0)
 
     def timed(phase: str, function: Phase) -> Phase:

@@ -14,7 +14,7 @@ from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
 from cogrid.core.validity import check, check_range
 
-#: Attributes that are given as they are read.
+#: Attributes that are stored as they are read.
 _STORED = ("agent_dir", "cells", "done", "ended", "held", "layout", "pos", "slots", "time")
 #: Attributes that are stored in another form, and where.
 _HOMES = MappingProxyType(
@@ -25,9 +25,9 @@ _MAPS = ("object_type_map", "object_state_map", "wall_map")
 
 
 def replace(rules: Rules, state: EnvState, **changes: Any) -> EnvState:
-    """The state with attributes changed; checked wherever the values are there to be looked at.
+    """The state with attributes changed; concrete values are checked.
 
-    Works on batches, and inside `jit` for all but the maps and the family's own views.
+    Works on batches, and inside `jit` for all attributes but the maps and the family's own views.
     """
     family = rules.spec.game.state_type.writers
     known = sorted((*_STORED, *_HOMES, *_MAPS, *family))
@@ -79,13 +79,13 @@ def _stored(rules: Rules, state: EnvState, name: str, value: Any) -> Array:
 
 
 def _view(rules: Rules, state: EnvState, name: str, value: Any) -> np.ndarray[Any, Any]:
-    """A view's new value on the host, in the shape in which it is read."""
+    """A view's new value on the host, in the shape of the view."""
     shape = np.shape(getattr(state, name))
     return np.array(_fitted(rules, name, _array(rules, name, value, "iub"), shape))
 
 
 def _array(rules: Rules, name: str, value: Any, kinds: str) -> Array:
-    """The value as an array: NumPy's if it is there to be looked at, else still traced."""
+    """The value as an array: a NumPy array if it is concrete, else still traced."""
     if rules.backend.is_concrete(value):
         try:
             value = np.asarray(value)
@@ -133,8 +133,8 @@ def _items(rules: Rules, ids: Array) -> Array:
         if wrong.size:
             items = [f"{id} {name}" for name, id in rules.type_ids.items() if id in rules.item_types]
             raise ValueError(
-                f"agent_inv holds type id {wrong.flat[0]}, which is no item: "
-                f"they are −1 for nothing, {', '.join(items)}."
+                f"agent_inv has type id {wrong.flat[0]}, which is not an item: "
+                f"use −1 for nothing, {', '.join(items)}."
             )
         return numbers.take(ids + 1)
     return rules.lookup(numbers, (ids + 1).astype(np.int32))

@@ -1,4 +1,4 @@
-"""Replying: slots answer the events of a step, in the agents' order, and then tick."""
+"""Replying: slots reply to the events of a step, in the agents' order, and then tick."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from cogrid.core.rules import Rules
 
 
 class Tables(NamedTuple):
-    """The answers of slots, over branches and cases."""
+    """The replies of slots, over branches and cases."""
 
     odds: Odds
-    after: np.ndarray[Any, Any]  # the number of the thing; −1 where a slot does not answer
+    after: np.ndarray[Any, Any]  # the number of the thing; −1 where a slot does not reply
     value: np.ndarray[Any, Any]  # float32
 
 
 @functools.lru_cache(maxsize=256)
 def _tables(rules: Rules) -> tuple[Tables, Tables]:
-    """Of replies to events, and of ticks."""
+    """The tables of replies to events, and of ticks."""
     assert rules.slots is not None
     found = []
     for odds in (rules.slots.replies, rules.slots.ticks):
@@ -34,7 +34,7 @@ def _tables(rules: Rules) -> tuple[Tables, Tables]:
 
 
 def reply(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Events]:
-    """Every event is put to the slots, and the first that answers, by rank, takes it. Then all slots tick."""
+    """Every event goes to the first slot, by rank, that replies to it. Then all slots tick."""
     assert rules.slots is not None
     xp, n_slots = rules.xp, len(rules.slots.names)
     replies, ticks = _tables(rules)
@@ -66,7 +66,7 @@ def reply(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Even
 
 
 def _first(rules: Rules, slots: list[Array], answers: list[Array]) -> list[Array]:
-    """Of the slots that answer, (*B, 1) each, the one with the least rank; of equal ones the first."""
+    """Of the slots that reply, (*B, 1) each, the one with the lowest rank, the first of equal ones."""
     assert rules.slots is not None
     ranks, size, found = rules.slots.ranks, len(rules.slots.things), []
     if ranks is None:

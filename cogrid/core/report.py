@@ -1,4 +1,4 @@
-"""Reports: the optional infos of a step, for people who count events or mask actions."""
+"""Reports: the optional infos of a step, for counting events and masking actions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from cogrid.core.aiming import aimer
 from cogrid.core.rewards import components
 from cogrid.core.rules import Rules
 
-#: What is counted in every game, beside its verbs.
+#: What is counted in every game, in addition to its verbs.
 ALWAYS = ("moves", "contests", "idle steps")
 
 
 def counters(rules: Rules) -> tuple[str, ...]:
-    """Names of the last axis of the counts: every verb of the game, what every game has, and timed verbs."""
+    """Names of the last axis of the counts: every verb of the game, the common counters, and timed verbs."""
     away = ("steps away",) if rules.leaves else ()
     return (*rules.verbs[1:], *ALWAYS, *away, *(f"step of {verb}" for verb in rules.spec.game.timed))
 
@@ -32,7 +32,7 @@ def _timed(rules: Rules) -> np.ndarray[Any, Any]:
 
 @functools.lru_cache(maxsize=256)
 def _numbers(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The numbers of the verbs, but for nothing, and of the actions."""
+    """The numbers of the verbs, without 0 for nothing, and of the actions."""
     verbs = np.arange(1, len(rules.verbs), dtype=np.int16)
     return verbs, np.arange(rules.n_actions, dtype=rules.choice_dtype)
 
@@ -68,9 +68,9 @@ def report(rules: Rules, before: EnvState, state: EnvState, choice: Array, event
 def counts(rules: Rules, before: EnvState, state: EnvState, events: Events, verb: Array) -> Array:
     """(*B, n, counters) int32 how often each happened in this step, to be summed over steps; 0 after the end.
 
-    A contest is a walk to a free cell that another agent prevented; idle is who did nothing that shows: no
-    verb, no move, no turn, no contest. Who began the step off the board was away, and not idle. A timed verb
-    counts the steps before it.
+    A contest is a move to a free cell that another agent prevented. An agent is idle if it did nothing
+    visible: no verb, no move, no turn, no contest. An agent that was off the board before the step is away,
+    not idle. A timed verb counts the steps before it.
     """
     awake = ~before.done[..., None]
     if before.ended is not None:
@@ -90,7 +90,7 @@ def counts(rules: Rules, before: EnvState, state: EnvState, events: Events, verb
 
 
 def action_mask(rules: Rules, state: EnvState) -> Array:
-    """(*B, n, actions) whether the action would change anything, were the agent alone; always the noop."""
+    """(*B, n, actions) whether the action would change anything if the agent were alone; True for noop."""
     lookup = rules.lookup
     every = lift(_numbers(rules)[1], state.pos.ndim + 1)
     choice = every * rules.n_poses + state.pose.astype(rules.choice_dtype)[..., None]  # (*B, n, actions)

@@ -1,4 +1,4 @@
-"""Reset: a key, perhaps with a board or a pool to draw from, becomes the first state of an episode."""
+"""Reset: makes the first state of an episode from a key, and optionally a board or a pool to draw from."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from cogrid.core.sketch import Sketch
 
 
 def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> EnvState:
-    """A fresh state for a key, or for a batch of keys; its own key is the one for the next episode.
+    """The first state for a key, or for a batch of keys; the state's own key is for the next episode.
 
-    `board` is (*B, H, W) or (H, W) codes of letters; of a `pool`, boards (k, H, W) or a batch of k states,
+    `board` is (*B, H, W) or (H, W) codes of letters. From a `pool`, boards (k, H, W) or a batch of k states,
     every key draws one.
     """
     xp, spec = rules.xp, rules.spec
@@ -82,14 +82,14 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
 
 
 def is_random(rules: Rules) -> bool:
-    """Whether reset draws anything; if not, every episode begins alike and the key is passed on as it is."""
+    """Whether reset draws anything; if not, every episode starts alike and the key is passed on unchanged."""
     spec = rules.spec
     drawn = rules.chance or rules.start_draws.numbers.size > 0 or spec.game.scattered() is not None
     return drawn or rules.generates or spec.random_start or len(rules.boards) > 1
 
 
 def boards_of(rules: Rules, key: Array) -> Array:
-    """(*B, H, W) codes of the boards that a game draws for keys."""
+    """(*B, H, W) codes of the boards that a game generates from keys."""
     return _generated(rules, rng.split_words(rules.xp, rules.backend.words(key), 2)[..., 1, :])
 
 
@@ -99,14 +99,14 @@ def _generated(rules: Rules, words: Array) -> Array:
 
 
 def _choices(rules: Rules, pool: Any) -> int:
-    """How many boards or states there are to draw from."""
+    """The number of boards or states to draw from."""
     if pool is None:
         return len(rules.boards)
     return len(pool.clock if isinstance(pool, EnvState) else pool)
 
 
 def _begun_as(rules: Rules, pool: EnvState, index: Array, words: Array) -> EnvState:
-    """One state of the pool, with chance of its own, and the shaping weight that episodes begin with."""
+    """One state of the pool, with a key of its own and the initial shaping weight."""
     state = pool.evolve(**{name: rules.lookup(value, index) for name, value in pool.stored().items()})
     weight = exact_weight(rules.spec.shaping)
     fresh = rules.xp.full(index.shape, weight, np.float32) if rules.spec.shaping else None
@@ -133,7 +133,7 @@ def _places(rules: Rules) -> np.ndarray[Any, Any]:
 
 
 def _random_starts(rules: Rules, words: Array, free: Array) -> tuple[Array, Array]:
-    """Agents in order take the free cell of their room with the smallest draw (of equal ones the first)."""
+    """Each agent in order takes the free cell of its room with the smallest draw, the first of equal ones."""
     xp, n, cells = rules.xp, rules.n_agents, rules.n_cells
     draws = rng.bits(words, cells + n)  # (*B, cells + n)
     facing = (draws[..., cells:] % np.uint32(4)).astype(rules.agent_dtype)
@@ -160,7 +160,7 @@ def _rooms(rules: Rules) -> np.ndarray[Any, Any]:
 
 
 def _room(rules: Rules, letters: str, start: int) -> np.ndarray[Any, Any]:
-    """(cells,) the floor cells that can be walked to."""
+    """(cells,) the floor cells that can be reached."""
     room, todo = np.zeros(rules.n_cells, bool), [start]
     while todo:
         cell = todo.pop()
@@ -193,7 +193,7 @@ def _begun(rules: Rules, drawn: Array, cells: Array, pos: Array) -> Array:
 
 
 def _first_hands(rules: Rules, drawn: Array, batch: tuple[int, ...]) -> Array:
-    """(*B, n) the item that every agent begins with."""
+    """(*B, n) the item that every agent starts with."""
     hands, xp = rules.first_hands, rules.xp
     items = hands.table(rules.spec.symbols.item_number.__getitem__, rules.agent_dtype)
     agents = np.arange(rules.n_agents, dtype=rules.backend.index_dtype(len(items)))
@@ -204,7 +204,7 @@ def _first_hands(rules: Rules, drawn: Array, batch: tuple[int, ...]) -> Array:
 
 
 def _first_slots(rules: Rules, drawn: Array, cells: Array) -> Array:
-    """(*B, slots) what every slot is as the episode begins."""
+    """(*B, slots) what every slot is when the episode starts."""
     assert rules.slots is not None
     starts = odds(rules.slots.starts)
     numbers = starts.table(rules.slots.number.__getitem__, rules.slot_dtype)

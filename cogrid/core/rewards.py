@@ -1,4 +1,4 @@
-"""Rewards: terms that listen to events; they never work out again what happened."""
+"""Rewards: terms that listen to events, and never re-derive what happened."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ MAX_SHAPING = 255
 class Scarcity(NamedTuple):
     """Tables of a term that is paid while supply < demand."""
 
-    balance: np.ndarray[Any, Any]  # (things,) supply − demand of a thing, as the step begins
+    balance: np.ndarray[Any, Any]  # (things,) supply − demand of a thing, before the step
     in_hand: np.ndarray[Any, Any]  # (poses,) supply of a held item
-    change: np.ndarray[Any, Any]  # (rows,) what an interaction adds to what later agents find
+    change: np.ndarray[Any, Any]  # (rows,) how an interaction changes the balance for later agents
     cells: np.ndarray[Any, Any]  # the cells whose balance can differ from 0
 
 
@@ -33,13 +33,13 @@ class Term(NamedTuple):
     reward: AnyReward
     points: np.ndarray[Any, Any]  # float32, of events (rows,)
     scarcity: Scarcity | None
-    pay: Pay | None  # of terms that are no event's
+    pay: Pay | None  # for terms that are not for events
 
 
 @functools.lru_cache(maxsize=256)
 @naming_author
 def terms(rules: Rules) -> tuple[Term, ...]:
-    """The terms that can ever pay; shaping terms only where the spec turns shaping on."""
+    """The terms that can ever pay; shaping terms only if the spec turns shaping on."""
     wanted = [r for r in rules.spec.game.rewards() if rules.spec.shaping or not r.shaping]
     compiled = tuple(term for reward in wanted if (term := _compile(rules, reward)).points.any())
     shaping = [term for term in compiled if term.reward.shaping]
@@ -47,7 +47,7 @@ def terms(rules: Rules) -> tuple[Term, ...]:
     if most > MAX_SHAPING:
         names = ", ".join(repr(term.reward.name) for term in shaping)
         raise ValueError(
-            f"the shaping terms {names} can pay {most:g} points in a step: at most {MAX_SHAPING} are exact; "
+            f"the shaping terms {names} can pay {most:g} points in a step, but only {MAX_SHAPING} are exact: "
             "pay fewer points and raise the weight."
         )
     return compiled
@@ -55,7 +55,7 @@ def terms(rules: Rules) -> tuple[Term, ...]:
 
 @functools.lru_cache(maxsize=256)
 def never_paid(rules: Rules) -> tuple[str, ...]:
-    """The terms that nothing that can happen on these layouts pays."""
+    """The terms that can never pay on these layouts."""
     paid = {term.reward.name for term in terms(rules)}
     wanted = (reward for reward in rules.spec.game.rewards() if rules.spec.shaping or not reward.shaping)
     return tuple(reward.name for reward in wanted if reward.name not in paid)
@@ -75,13 +75,13 @@ def _compile(rules: Rules, reward: AnyReward) -> Term:
         points, pay = by_slot(rules, reward)
     if not np.isfinite(points).all():
         raise ValueError(
-            f"the term {reward.name!r} pays {points[~np.isfinite(points)][0]}: points are finite."
+            f"the term {reward.name!r} pays {points[~np.isfinite(points)][0]}: points must be finite."
         )
     if reward.shaping and (points != np.rint(points)).any():
         paid = sorted(set(points[points != 0].tolist()))
         raise ValueError(
-            f"shaping term {reward.name!r} pays {paid}: shaping points must be whole numbers; "
-            "scale them by the weight."
+            f"shaping term {reward.name!r} pays {paid}, but shaping points must be whole numbers: "
+            "scale them with the weight."
         )
     return Term(reward, points, scarcity, pay)
 
@@ -118,7 +118,7 @@ def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
 
 
 def score(rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events) -> Array:
-    """(*B, n) float32: every term's points, team terms to all, shaping by its weight; 0 after the end."""
+    """(*B, n) float32: the sum of all terms, team terms to all, shaping times its weight; 0 after the end."""
     plain: Array = None
     shaped: Array = None
     for term in terms(rules):
@@ -137,7 +137,7 @@ def score(rules: Rules, before: EnvState, state: EnvState, choice: Array, events
 def components(
     rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events
 ) -> dict[str, Array]:
-    """Term by term, before the shaping weight: name -> (*B, n); what can never pay is 0."""
+    """Every term without the shaping weight, name -> (*B, n); 0 for terms that can never pay."""
     over, zero = before.done[..., None], lift(rules.nothing, before.pos.ndim)
     never = never_paid(rules)
     none = (before.pos - before.pos).astype(np.float32) if never else zero  # (*B, n)
@@ -180,9 +180,9 @@ def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> A
 
 
 def exact_weight(weight: float | Array) -> Array:
-    """A shaping weight rounded to 16 significant bits: its product with up to 8-bit points is exact.
+    """A shaping weight rounded to 16 significant bits: its product with 8-bit points is exact.
 
-    Numbers too small for a full exponent become 0, as XLA takes them.
+    Subnormal numbers become 0, as XLA treats them.
     """
     if isinstance(weight, (int, float)):
         weight = np.asarray(weight)

@@ -28,7 +28,7 @@ MAX_TABLE = 2**25  # numbers
 class Rules:
     """Immutable; two of the same spec and backend are equal, and usually the same object.
 
-    The tables are NumPy constants on every backend. A *row* is one line of the rule tables: the number
+    The tables are NumPy constants on every backend. A *row* of the rule tables is the number
     `((branch · intents + intent) · items + item) · things + thing`, where only chance has several branches.
     """
 
@@ -64,7 +64,7 @@ class Rules:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle names the spec and the backend; the tables are compiled again where it is read."""
+        """A pickle contains the spec and the backend; the tables are recompiled when it is loaded."""
         return compile_rules, (self.spec, self.backend.name)
 
     def _compile_actions(self) -> None:
@@ -83,7 +83,7 @@ class Rules:
         self.n_poses = 4 * self.n_items
         self.agent_dtype = self.backend.index_dtype(self.n_poses)
         self.choice_dtype = self.backend.index_dtype(len(actions) * self.n_poses)
-        #: Numbers as arrays, which NumPy takes in half of the time; the last action by the bytes of a number.
+        #: Numbers as arrays, which take NumPy half the time; the last action by the item size of its type.
         self.last_actions = {size: np.array(self.out_of_range, f"u{size}") for size in (1, 2, 4, 8)}
         self.pose_count = np.array(self.n_poses, self.choice_dtype)
         self.first_solid = np.array(self.n_walkable, self.cell_dtype)
@@ -101,7 +101,7 @@ class Rules:
         intents, block = self.spec.symbols.intents, self.n_items * self.n_things
         rows = np.array([intents.index(a.intent) * block if a.intent in intents else 0 for a in actions])
         hand = np.where(can_act, rows[:, None], 0) + held * self.n_things
-        self.hand = hand.astype(self.row_dtype).reshape(-1)  # (choices,) the row, but for the thing
+        self.hand = hand.astype(self.row_dtype).reshape(-1)  # (choices,) the row; the thing is added later
         self.nothing = np.zeros(self.n_agents, np.float32)  # (n,) what all are paid after the end
         self.agents = np.arange(self.n_agents, dtype=np.int32)  # (n,)
 
@@ -112,7 +112,7 @@ class Rules:
         self.left = np.array([symbols.number[o.thing] for _, _, o in rows], self.row_dtype)  # (rows,)
         number = symbols.item_number
         swap = [number[o.held] - number[held] for held, _, o in lines]
-        self.swap = np.array(swap, self.agent_dtype)  # (rows,) what changes in the hand, and so in the pose
+        self.swap = np.array(swap, self.agent_dtype)  # (rows,) the change of the hand, and so of the pose
         self.verb = np.array([self.verbs.index(o.verb) for _, _, o in lines], np.int16)  # (rows,)
         happens = self.verb[: len(rows)].reshape(symbols.outcomes.n_branches, -1) > 0
         self.useful: Array = happens.any(axis=0)  # (rows of one branch,) whether anything can happen
@@ -120,7 +120,7 @@ class Rules:
         self._compile_joints()
         game = self.spec.game
         self.enters = ENTER in symbols.intents
-        #: Agents can end for other reasons than a final verb; and for any reason.
+        #: Agents can end for reasons other than a final verb; agents can end at all.
         self.conditions = (
             type(game).finished is not Game.finished or type(game).remaining is not Game.remaining
         )
@@ -135,7 +135,7 @@ class Rules:
         """Tables of games in which agents act on each other, or look further than one cell."""
         game, symbols = self.spec.game, self.spec.symbols
         met, number, block = symbols.meet_rows, symbols.item_number, self.n_items**2
-        #: Actions look for what they are about.
+        #: Actions look for a target.
         self.aims = bool(met) or any(game.aim(action.name) != Aim() for action in self.table_actions)
         self.first_meeting = len(symbols.rows) + len(symbols.joint_rows)
         if not met:
@@ -151,7 +151,7 @@ class Rules:
         """Tables of games in which the strengths of several agents add up."""
         game, symbols, rows = self.spec.game, self.spec.symbols, self.spec.symbols.joint_rows
         self.joins, self.first_joint, self.most_strength = bool(rows), len(symbols.rows), game.most_strength
-        #: Agents can do something alone; in games without joint work that is not asked.
+        #: Agents can act alone; always true in games without joint work.
         self.acts = not rows or bool(self.verb[: self.first_joint].any() or symbols.meet_rows)
         if not rows:
             return
@@ -171,7 +171,7 @@ class Rules:
         self.lying = np.array([0 if i is None else ids[game.item_name(i)] for i in lying], np.int16)
         self.item_types = np.array([-1, *(ids[game.item_name(i)] for i in symbols.items[1:])], np.int16)
         self.type_ids = ids
-        after = symbols.ticks.values[: self.n_things]  # those of the first branch, and mostly the only one
+        after = symbols.ticks.values[: self.n_things]  # of the first branch, which is usually the only one
         self.ticked = np.array([symbols.number[thing] for thing in after], self.cell_dtype)
 
     def _compile_boards(self) -> None:
@@ -179,7 +179,7 @@ class Rules:
         boards = [[number[game.legend[c]] for row in board for c in row] for board in self.spec.boards]
         self.boards = np.array(boards, self.cell_dtype)  # (layouts, cells)
         check_border(self.height, self.width, self._holding(game.walkable))
-        #: Boards are data: any cell can hold what any letter can become, and states remember what is where.
+        #: Boards are data: any cell can hold what any letter can become, and states store where things are.
         self.open, self.generates = self.spec.open, type(game).generate is not Game.generate
         kinds = counted_kinds(game) if self.open else ()
         self.places = Places({kind: self.cells_of(kind).shape[1] for kind in kinds})
@@ -188,9 +188,9 @@ class Rules:
         self.starts = np.array(starts, self.pos_dtype)  # (layouts, n)
 
     def _compile_chance(self) -> None:
-        """What is drawn in a step, and what at its start."""
+        """The random draws of a step, and of a reset."""
         game, symbols, n = self.spec.game, self.spec.symbols, self.n_agents
-        #: (k,) the cells whose tick is not the same whatever is drawn and near.
+        #: (k,) the cells whose tick depends on a draw or on what is near.
         self.chancy = self.cells_where(lambda thing: len({*itertools.chain(*ticks_of(game, thing))}) > 1)
         self.picks = len(game.one_cell())
         meetings = 1 if symbols.meetings is None else symbols.meetings.n_branches
@@ -198,7 +198,7 @@ class Rules:
         ticking = symbols.hand_ticks
         self.live_hands = ticking.values != symbols.items
         self.slots = slots_of(self.spec)
-        #: Slots answer, pay or change; if not, they only begin.
+        #: Slots reply, pay or change; if not, they keep their first value.
         self.replies = self.slots is not None and self.slots.changes
         n_slots, replies, ticks = 0, 0, 0
         if self.slots is not None:
@@ -218,7 +218,7 @@ class Rules:
             }
         )
         self.chance = bool(self.draws.numbers.size)
-        #: More happens at the end of a step than that some things become others.
+        #: More happens at the end of a step than plain ticks.
         self.lively = bool(self.chancy.size or self.picks or self.live_hands)
         self.drawn_outcomes = bool(acts.size)
         begins = [symbols.number[t] for t in symbols.begins if starts_of(game, t) != branches(t)]
@@ -231,7 +231,7 @@ class Rules:
         self.start_draws = Draws(begun | {"placed": placing_draws(game)})
 
     def on_board(self, places: Array) -> Array:
-        """Cells to read: for places off the board the last one, a closed corner that nobody can reach."""
+        """Cells to read: for places off the board, the last cell, a closed corner that nobody can reach."""
         return self.xp.minimum(places, self.pos_dtype.type(self.n_cells - 1)) if self.leaves else places
 
     def symbols(self, function: Callable[[Thing], Any], dtype: Any = None) -> Array:
@@ -252,7 +252,7 @@ class Rules:
         if numbers > MAX_TABLE:
             raise ValueError(
                 f"{what} of a board of {self.height} × {self.width} cells takes a table of {numbers:,} "
-                f"numbers: at most {MAX_TABLE:,} fit, so draw a smaller board or choose another observation."
+                f"numbers, but at most {MAX_TABLE:,} fit: use a smaller board or another observation."
             )
 
     def cells_where(self, test: Callable[[Thing], bool]) -> np.ndarray[Any, Any]:
@@ -270,7 +270,7 @@ class Rules:
         return np.flatnonzero(found)
 
     def reachable(self, symbol: int) -> frozenset[Thing]:
-        """Everything that a cell can become when its layout begins with this symbol and nothing is placed."""
+        """Everything that a cell can become if its layout has this symbol there and nothing is placed."""
         symbols, game = self.spec.symbols, self.spec.game
         thing = symbols.things[symbol]
         begins = [thing]
@@ -290,7 +290,7 @@ class Rules:
 
 
 def compile_rules(spec: Spec, backend: str) -> Rules:
-    """The rules of a spec on a backend; the same object for the same question."""
+    """The rules of a spec on a backend; the same object for the same arguments."""
     return _compiled(spec, get_backend(backend).name)
 
 

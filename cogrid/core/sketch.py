@@ -1,4 +1,4 @@
-"""Sketch: what a game's `generate` draws a board with, the same bits on both backends."""
+"""Sketch: the tools with which a game's `generate` draws a board, the same bits on both backends."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from cogrid.core.rules import Rules
 class Sketch:
     """Draws, letters and masks for one board or a batch of them: *B leads every shape.
 
-    Boards are flat, (*B, cells) in reading order. Every draw is one block of the engine's generator, numbered
-    in the order of the calls, so that equal keys give equal boards on both backends, in a batch and alone.
+    Boards are flat, (*B, cells) in reading order. Draws are numbered in the order of the calls, so equal keys
+    give equal boards on both backends, in a batch and alone.
     """
 
     def __init__(self, rules: Rules, words: Array) -> None:
@@ -53,21 +53,21 @@ class Sketch:
         return rng.draws(self._words, self.xp.zeros(self.batch, np.uint32), numbers)
 
     def below(self, limit: int | Array, count: int = 1) -> Array:
-        """(*B, count) int32, numbers below a limit of at most 2¹⁵, a number or (*B, 1), each as likely."""
+        """(*B, count) int32, uniform below a limit of at most 2¹⁵, which is a number or (*B, 1)."""
         limit = self.xp.asarray(limit, np.uint32)
         return one_of(self.draws(count), limit).astype(np.int32)
 
     def pick(self, mask: Array, drawn: Array = None) -> Array:
-        """(*B, cells) bool: one of the cells of the mask, each as likely; none where the mask is empty.
+        """(*B, cells) bool: a random cell of the mask; none where the mask is empty.
 
-        `drawn` is (*B, 1) of `draws`; without it there is one more.
+        `drawn` is (*B, 1) from `draws`; by default a new draw is made.
         """
         ranks = mask.cumsum(axis=-1, dtype=np.int32)  # from 1 on
         drawn = self.draws(1) if drawn is None else drawn
         return mask & (ranks == one_of(drawn, ranks[..., -1:].astype(np.uint32)).astype(np.int32) + 1)
 
     def repeat(self, times: int, change: Callable[[Array, Array, Any], Any], value: Any) -> Any:
-        """`change(number, drawn, value)` so often, with a draw (*B, 1) each; compiled once for all."""
+        """Apply `change(number, drawn, value)` repeatedly, each time with a draw (*B, 1); compiled once."""
         drawn = self.draws(times)
         if not times:
             return value
@@ -78,7 +78,7 @@ class Sketch:
         return self._rules.backend.repeat(times, one, value)
 
     def settle(self, change: Callable[[Array], Array], value: Array) -> Array:
-        """Apply `change` until nothing changes any more, at most as often as there are cells."""
+        """Apply `change` until a fixed point, at most as many times as there are cells."""
         return self._rules.backend.settle(change, value, self.height * self.width)
 
     def beside(self, mask: Array) -> Array:
@@ -86,7 +86,7 @@ class Sketch:
         return self._around(mask, ((-1, 0), (1, 0), (0, -1), (0, 1)))
 
     def shifted(self, mask: Array, rows: int, columns: int) -> Array:
-        """(*B, cells) bool: the cells from which so many rows down and columns to the right the mask is."""
+        """(*B, cells) bool: the cells with a mask cell this many rows down and columns to the right."""
         return self._around(mask, ((rows, columns),))
 
     def _around(self, mask: Array, offsets: tuple[tuple[int, int], ...]) -> Array:

@@ -1,4 +1,4 @@
-"""Slots: things without a place, numbered, with the game's rules about them closed into tables."""
+"""Slots: things without a cell, numbered, with the game's rules for them compiled into tables."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ class Slots:
 
     names: tuple[str, ...]
     things: tuple[Thing, ...]
-    starts: tuple[tuple[Branch, ...], ...]  # of every slot, what it is when an episode begins
-    counted: tuple[tuple[int, Counted], ...]  # the slots that instead begin as a count of the board
+    starts: tuple[tuple[Branch, ...], ...]  # for every slot, what it is when an episode starts
+    counted: tuple[tuple[int, Counted], ...]  # the slots that instead start as a count over the board
     ticks: Odds  # of replies, ordered by slot and thing
     replies: Odds  # of replies or None, ordered by kind of event, slot and thing
-    kinds: np.ndarray[Any, Any]  # (rows,) int32 the kind of a row's event; 0 is none that anybody answers
+    kinds: np.ndarray[Any, Any]  # (rows,) int32 the kind of a row's event; 0 if no slot replies to it
     ranks: np.ndarray[Any, Any] | None  # (slots · things,) int32; None where all have the same
-    can_be: frozenset[tuple[str, Thing]]  # the pairs of a slot and a thing; the game is asked about no others
+    can_be: frozenset[
+        tuple[str, Thing]
+    ]  # the pairs of a slot and a thing; the hooks are called with no others
 
     @functools.cached_property
     def number(self) -> dict[Thing, int]:
@@ -46,7 +48,7 @@ class Slots:
 
     @functools.cached_property
     def changes(self) -> bool:
-        """Whether any slot ever answers, pays or becomes something else."""
+        """Whether any slot ever replies, pays or changes."""
         pairs = zip(self.ticks.values, itertools.cycle(self.things), strict=False)  # in the ticks' order
         return bool(self.kinds.any()) or any(reply != Reply(thing) for reply, thing in pairs)
 
@@ -65,18 +67,18 @@ def slots_of(spec: Spec) -> Slots | None:
     firsts = [[thing for thing, _ in start] for start in starts]
     for k, slot in counted:
         firsts[k] = list(range(slot.most + 1))
-    is_empty = None in itertools.chain(*firsts)  # then None is a thing as any other
+    is_empty = None in itertools.chain(*firsts)  # then None is a thing like any other
     ticks: dict[tuple[str, Thing], tuple[Branch, ...]] = {}
     replies: dict[tuple[str, Thing], dict[int, tuple[Branch, ...]]] = {}  # by the row of the event
     for name, todo in zip(named, firsts, strict=True):  # every slot has things of its own
-        for thing in todo:  # grows while it is walked
+        for thing in todo:  # grows during the loop
             if (name, thing) in ticks:
                 continue
             ticks[name, thing] = ticks_of(game, name, thing)
             if not is_empty and any(reply.thing is None for reply, _ in ticks[name, thing]):
                 raise TypeError(
-                    f"{type(game).__name__}.tick_slot answers None for slot {name!r} and thing {thing!r}: "
-                    "return a thing, the same one where nothing changes."
+                    f"{type(game).__name__}.tick_slot returned None for slot {name!r} and thing {thing!r}: "
+                    "return a thing, the same one if nothing changes."
                 )
             asked_rows = ((row, event) for row, event in enumerate(events) if event is not None)
             replies[name, thing] = {row: _replies_of(game, name, thing, event) for row, event in asked_rows}
@@ -116,7 +118,7 @@ def _rank_of(game: Game, slot: str, thing: Thing) -> int:
     rank = game.rank(slot, thing)
     if not isinstance(rank, int) or abs(rank) >= 2**31:
         raise TypeError(
-            f"{type(game).__name__}.rank answers {brief(rank)} for slot {slot!r} and thing {thing!r}: "
+            f"{type(game).__name__}.rank returned {brief(rank)} for slot {slot!r} and thing {thing!r}: "
             "return a whole number below 2³¹."
         )
     return rank
@@ -139,8 +141,8 @@ def _replies_of(game: Game, slot: str, thing: Thing, event: Event) -> tuple[Bran
     for answer, _ in found:
         if answer is not None and not (isinstance(answer, Reply) and math.isfinite(answer.value)):
             raise TypeError(
-                f"{type(game).__name__}.reply answers {answer!r} for slot {slot!r}, {thing!r} and {event!r}: "
-                "return None or a Reply with a finite value."
+                f"{type(game).__name__}.reply returned {answer!r} for slot {slot!r}, {thing!r} and "
+                f"{event!r}: return None or a Reply with a finite value."
             )
     return found
 

@@ -17,21 +17,21 @@ VERSION = 1
 
 
 def fingerprint(rules: Rules) -> str:
-    """Names the spec: equal specs have equal fingerprints, in every process."""
+    """A hash of the spec: equal specs have equal fingerprints, in every process."""
     text = repr(rules.spec) + (" of any board" if rules.spec.any_board else "")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def to_plain(rules: Any, state: EnvState) -> dict[str, Any]:
-    """Everything that the state tells, as lists and numbers."""
+    """The whole state, as lists and numbers."""
     plain = {name: value.tolist() for name, value in state.plain().items()}
     return {"version": VERSION, "spec": fingerprint(rules), "state": plain}
 
 
 def from_plain(rules: Rules, snapshot: Mapping[str, Any]) -> EnvState:
-    """The state of a snapshot; refuses one of another version or spec."""
+    """The state of a snapshot; raises an error for another version or spec."""
     if not isinstance(snapshot, Mapping) or not {"version", "spec", "state"} <= set(snapshot):
-        raise ValueError("this is no snapshot: take one with get_state().")
+        raise ValueError("this is not a snapshot: take one with get_state().")
     if snapshot["version"] != VERSION:
         raise ValueError(
             f"the snapshot has version {reprlib.repr(snapshot['version'])}, "
@@ -48,7 +48,7 @@ def from_plain(rules: Rules, snapshot: Mapping[str, Any]) -> EnvState:
 
 
 def _shapes(rules: Rules) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-    """Shape and type of all that a single state of this spec tells; the key by its words."""
+    """Shape and type of every attribute of a single state of this spec; the key as its words."""
     one, each = (), (rules.n_agents,)
     shapes: dict[str, tuple[tuple[int, ...], Any]] = {
         "cells": ((rules.n_cells,), rules.cell_dtype),
@@ -72,15 +72,15 @@ def _shapes(rules: Rules) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
 
 
 def _stored(rules: Rules, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The stored fields, in the backend's arrays; refuses what is missing, strange or misshapen."""
+    """The stored fields, as the backend's arrays; raises an error for missing, unknown or misshapen ones."""
     shapes = _shapes(rules)
     if not isinstance(values, Mapping) or set(values) != set(shapes):
         raise ValueError(f"the snapshot is damaged: its fields are not {', '.join(shapes)}.")
     arrays: dict[str, Any] = {"layout": None, "ended": None, "slots": None, "places": None}
     for name, (shape, dtype) in shapes.items():
         try:
-            exact = not shape or len(values[name]) == shape[0]  # before it is copied, however long it is
-            with np.errstate(over="ignore"):  # what does not fit is not equal below
+            exact = not shape or len(values[name]) == shape[0]  # before it is copied: it may be long
+            with np.errstate(over="ignore"):  # a value that does not fit differs below
                 value = np.array(values[name] if exact else 0, dtype)
             exact = value.shape == shape and bool(np.equal(value, np.array(values[name])).all())
         except (TypeError, ValueError, OverflowError, RecursionError):

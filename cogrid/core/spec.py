@@ -1,4 +1,4 @@
-"""The spec: what an environment is; frozen, hashable, free of any backend."""
+"""The spec: what an environment is; frozen, hashable, independent of any backend."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MAX_ACTIONS = 36  # a replay has one letter or digit for each
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """A game on one or several layouts, with its limits and what the agents see."""
+    """A game on one or several layouts, with its limits and its observation."""
 
     game: Game
-    layout: tuple[Layout, ...] = ()  # reset draws one of them by the key
+    layout: tuple[Layout, ...] = ()  # reset draws one of them
     num_agents: int = 2  # at most 127
     max_steps: int = 400  # then the episode is truncated
     action_set: str = "cardinal"  # "cardinal", "rotation" or "moves"
@@ -36,11 +36,11 @@ class Spec:
     window: int = 5  # side of the window observation, odd
     shaping: float = 0.0  # weight of the shaping terms at reset; 0 leaves them out
     random_start: bool = False  # any floor cell of the agent's own room, any facing
-    # Left out of the text, and so of the fingerprint, of specs that exist.
+    # Not in the repr, and so not in the fingerprint, of existing specs.
     any_board: bool = dataclasses.field(default=False, repr=False)  # reset takes boards; layouts bound them
 
     def __post_init__(self) -> None:
-        """Check every field, so that a spec that exists is a valid one."""
+        """Check every field, so that every spec is valid."""
         game: Any = self.game  # whatever was given
         if not isinstance(game, Game):
             what = f"the class {game.__name__}" if isinstance(game, type) else brief(game)
@@ -54,7 +54,7 @@ class Spec:
                 raise TypeError(f"{name}={brief(getattr(self, name))} is neither True nor False.")
         if self.window % 2 == 0:
             raise ValueError(
-                f"window={self.window} is even: the side of a window is odd, the agent in its middle."
+                f"window={self.window} is even: use an odd side, so that the agent is in the middle."
             )
         _check_choice("action_set", self.action_set, ACTION_SETS)
         check_hooks(self.game)
@@ -78,18 +78,18 @@ class Spec:
         own: Any = self.game.actions  # a comma may be missing
         if isinstance(own, str):
             raise TypeError(
-                f"{type(self.game).__name__}.actions is the text {own!r}: write a tuple, also of one."
+                f"{type(self.game).__name__}.actions is the text {own!r}: write a tuple, even for one action."
             )
         names = [action.name for action in self.actions]
         for name in self.game.actions:
             if not isinstance(name, str) or not name or names.count(name) > 1:
                 raise ValueError(
-                    f"{type(self.game).__name__} has the action {name!r}, which is no name or taken: "
+                    f"{type(self.game).__name__} has the action {name!r}, which is not a name or is taken: "
                     f"the actions are {', '.join(map(repr, names))}."
                 )
         if self.game.joint and self.game.joint not in self.game.actions:
             raise ValueError(
-                f"the joint action {self.game.joint!r} is none of the {len(self.game.actions)} actions of "
+                f"the joint action {self.game.joint!r} is not one of the {len(self.game.actions)} actions of "
                 f"{type(self.game).__name__}: name it in `actions`."
             )
         checked_integer("most_strength", self.game.most_strength, 1, 2**10)
@@ -109,18 +109,18 @@ class Spec:
         answer: Any = self.game.walkable(thing)
         if not isinstance(answer, (bool, np.bool_, int)):
             raise TypeError(
-                f"{name}.walkable answers {brief(answer)} for thing {brief(thing)}: return True or False."
+                f"{name}.walkable returned {brief(answer)} for thing {brief(thing)}: return True or False."
             )
         return bool(answer)
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """What each action number means: the action set, whose last is the noop, then the game's own."""
+        """The actions by number: the action set, which ends with the noop, then the game's own."""
         own = (Action(name, intent=FURTHER + k) for k, name in enumerate(self.game.actions))
         return (*ACTION_SETS[self.action_set], *own)
 
     def _check_sizes(self) -> None:
-        """Before anything is done cell by cell."""
+        """Check the sizes, before any work per cell."""
         for layout in self.layout:
             layout.check_size()
         cells = len(self.layout) * self.height * self.width
@@ -138,7 +138,7 @@ class Spec:
                 f"{self.num_agents} agents, {floor} floor cells."
             )
         placed = self.game.placed()
-        known = placed if isinstance(placed, tuple) else ()  # what it answers is checked with all the others
+        known = placed if isinstance(placed, tuple) else ()  # its type is checked later, with all other hooks
         edge = max((one.margin for one in known if one.count), default=0)
         inside = (row[edge : layout.width - edge] for row in layout.letters[edge : layout.height - edge])
         if edge and not self.open and not any(FLOOR in row for row in inside):
@@ -164,7 +164,7 @@ class Spec:
 
     @property
     def letters(self) -> frozenset[str]:
-        """The letters that boards of this spec have."""
+        """The letters that boards of this spec may have."""
         found = frozenset("".join(row for board in self.boards for row in board))
         return found | {FLOOR, WALL} if self.open else found
 
@@ -190,7 +190,7 @@ class Spec:
 
 
 def override(spec: Spec, changes: Mapping[str, Any], name: str, also: tuple[str, ...] = ()) -> Spec:
-    """The spec, called `name`, with some fields changed; `also` are further keywords of the caller."""
+    """The spec with some fields changed; errors call it `name` and list the caller's keywords in `also`."""
     games = {f.name for f in dataclasses.fields(spec.game)}
     owns = {f.name for f in dataclasses.fields(Spec)} - {"game"}
     for key in changes:
@@ -213,7 +213,7 @@ def override(spec: Spec, changes: Mapping[str, Any], name: str, also: tuple[str,
 
 
 def differences(base: Spec, spec: Spec) -> dict[str, Any]:
-    """What `override` needs to make `spec` of `base`, a spec of the same game; layouts by name or as text."""
+    """The changes by which `override` turns `base` into `spec`, of the same game; layouts by name or text."""
     changes = _changed(base, spec) | _changed(base.game, spec.game)
     changes.pop("game", None)
     if spec.layout == spec.game.default_layouts():
@@ -252,10 +252,10 @@ def _layout(game: Game, given: str | Layout, number: int) -> Layout:
     if given not in game.layouts:
         close = difflib.get_close_matches(given[:80], game.layouts, 3, 0.5)
         known = sorted(game.layouts)
-        told = f"known are {_some(known)}; " if known else ""
-        told = f"did you mean {' or '.join(map(repr, close))}; " if close else told
+        hint = f"choose one of {_some(known)}; " if known else ""
+        hint = f"did you mean {' or '.join(map(repr, close))}; " if close else hint
         raise ValueError(
-            f"unknown layout {brief(given)}: {told}a board of your own is one text with line breaks."
+            f"unknown layout {brief(given)}: {hint}a board of your own is one text with line breaks."
         )
     return game.layouts[given]
 

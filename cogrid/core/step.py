@@ -27,29 +27,29 @@ from cogrid.core.rules import Rules
 from cogrid.core.termination import awake, finish
 from cogrid.core.ticks import tick
 
-QUIET = Events()  # before anything has happened
+QUIET = Events()  # nothing has happened
 StepResult = tuple[EnvState, Array, Array, Array, dict[str, Any]]
 
 
 def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> StepResult:
-    """One step of the world: new state, what every agent sees, rewards, whether all is over, infos."""
+    """One step of the world: new state, observations, rewards, whether the episode is over, infos."""
     before, choice = state, chosen(rules, state, awake(rules, state, known(rules, state, actions)))
-    events = draw(rules, state) if rules.chance else QUIET  # all the chance of this step
+    events = draw(rules, state) if rules.chance else QUIET  # all random draws of this step
     acts = compress((interact, join), (rules.acts, rules.joins))  # agent by agent; together
     for phase in (move, *acts) if rules.moves_first else (*acts, move):  # all at once
         state, events = phase(rules, state, choice, events)
     state, events = enter(rules, state, events) if rules.enters else (state, events)  # what is walked onto
-    state, events = reply(rules, state, events) if rules.replies else (state, events)  # what has no place
+    state, events = reply(rules, state, events) if rules.replies else (state, events)  # things without a cell
     state = tick(rules, state, events)  # cooking, clocks, growth
     state = leave(rules, state, events) if rules.leaves else state  # off the board, and back
     rewards = score(rules, before, state, choice, events)
     state, done = finish(rules, state, events)
-    told = report(rules, before, state, choice, events) if infos else {}
-    return state, observe(rules, state), rewards, done, told
+    reported = report(rules, before, state, choice, events) if infos else {}
+    return state, observe(rules, state), rewards, done, reported
 
 
 def known(rules: Rules, state: EnvState, actions: Array) -> Array:
-    """The actions as table indices; what is out of range does nothing, as the noop."""
+    """The actions as table indices; out-of-range actions do nothing, like the noop."""
     if state.rules is not rules and state.rules != rules:
         raise ValueError("this state belongs to another environment: step it with the one that made it.")
     actions = as_array("actions", actions)
@@ -62,17 +62,17 @@ def known(rules: Rules, state: EnvState, actions: Array) -> Array:
         )
     last = rules.last_actions[actions.dtype.itemsize]
     unsigned = actions.astype(last.dtype)  # a negative action becomes a large one
-    xp = np if isinstance(actions, np.ndarray) else rules.xp  # JAX would cut 64 bits of a NumPy array
+    xp = np if isinstance(actions, np.ndarray) else rules.xp  # JAX would truncate a 64-bit NumPy array
     return rules.xp.asarray(xp.minimum(unsigned, last), rules.choice_dtype)
 
 
 def chosen(rules: Rules, state: EnvState, actions: Array) -> Array:
-    """(*B, n) action and pose in one number, which the tables over agents take."""
+    """(*B, n) action and pose as one number, the index of the tables over choices."""
     return actions * rules.pose_count + rules.xp.asarray(state.pose, rules.choice_dtype)
 
 
 def draw(rules: Rules, state: EnvState) -> Events:
-    """What this step draws for its rules: a function of the state's key and time alone."""
+    """The random draws of this step: a function of the state's key and time alone."""
     return Events(drawn=rng.draws(state.words, state.clock.astype(np.uint32), rules.draws.numbers))
 
 
@@ -90,24 +90,24 @@ def functions(rules: Rules, infos: bool = False) -> Functions:
     """`reset_fn` and `step_fn`; the same objects for the same rules, so that compiled code is shared."""
 
     def reset_fn(key: Array, board: Array = None, pool: Any = None) -> tuple[EnvState, Array]:
-        """A key, or a batch of keys, becomes the first state and observation of an episode.
+        """The first state and observation of an episode, from a key or a batch of keys.
 
-        `board` is codes of letters, one board for each key or one for all; of a `pool` of boards (k, H, W)
-        or of states, a batch of k, every key draws one.
+        `board` is codes of letters, one board for each key or one for all. From a `pool` of boards (k, H, W),
+        or a batch of k states, every key draws one.
         """
         state = reset(rules, key, checked_board(rules, key, board), checked_pool(rules, pool))
         return state, observe(rules, state)
 
     def step_fn(state: EnvState, actions: Array) -> StepResult:
-        """State and actions become state, observations, rewards, done and infos."""
+        """State, observations, rewards, done and infos after one step."""
         return step(rules, state, actions, infos)
 
     def observe_fn(state: EnvState) -> Array:
-        """What every agent sees of a state."""
+        """The observations of all agents in a state."""
         return observe(rules, state)
 
     def report_fn(state: EnvState) -> dict[str, Array]:
-        """The infos of a state that no step led to."""
+        """The infos of a state that is not the result of a step."""
         return first_report(rules, state) if infos else {}
 
     return Functions(reset_fn, step_fn, observe_fn, report_fn)

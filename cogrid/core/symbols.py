@@ -1,4 +1,4 @@
-"""The closure: every thing and item that can ever occur, numbered, and the game's rules over them."""
+"""Symbols: numbers for every thing and item that can ever occur, and the game's rules over them."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from cogrid.core.game import Game, Item, Meeting, Outcome, Thing
 
 MAX_SYMBOLS = 2**15 - 1
 MAX_ROWS = 2**24
-MAX_ITEMS, MAX_ITEMS_MEETING = 2**13 - 1, 2**9  # where agents meet, every pair of items is asked about
+MAX_ITEMS, MAX_ITEMS_MEETING = 2**13 - 1, 2**9  # where agents meet, every pair of items is tried
 
 
 @dataclass(frozen=True, eq=False)
 class Symbols:
-    """Numbers for all that can occur. Walkable things come first; item 0 is the empty hand."""
+    """Numbers for everything that can occur. Walkable things come first; item 0 is the empty hand."""
 
     game: Game
     begins: tuple[Thing, ...]  # the letters' things
     things: tuple[Thing, ...]
     items: tuple[Item, ...]
-    hands: tuple[tuple[Branch, ...], ...]  # of every agent, what it holds when an episode begins
+    hands: tuple[tuple[Branch, ...], ...]  # for every agent, what it holds when an episode starts
     placed: tuple[tuple[int, list[tuple[Branch, ...]]], ...]  # what reset places: see `placed_of`
     intents: tuple[int, ...]  # the intents that can do something, NOTHING first
     n_walkable: int
@@ -75,7 +75,7 @@ class Symbols:
 
     @functools.cached_property
     def rows(self) -> tuple[tuple[Item, Thing, Outcome], ...]:
-        """Every line of the rule tables, ordered by branch, intent, item and thing."""
+        """Every row of the rule tables, ordered by branch, intent, item and thing."""
         pairs = [(held, thing) for held in self.items for thing in self.things]
         blocks = len(self.outcomes.values) // len(pairs)
         return tuple(
@@ -93,7 +93,7 @@ class Symbols:
 
     @functools.cached_property
     def meet_rows(self) -> tuple[tuple[Item, Item, Meeting], ...]:
-        """The lines of the rule tables for meetings, ordered by branch, intent, item and the other's item."""
+        """The rows of the rule tables for meetings, ordered by branch, intent, item and the other's item."""
         if self.meetings is None:
             return ()
         pairs = [(mine, theirs) for mine in self.items for theirs in self.items]
@@ -105,7 +105,7 @@ class Symbols:
 
     @functools.cached_property
     def joint_rows(self) -> tuple[tuple[Item, Thing, Outcome], ...]:
-        """The lines of the rule tables for joint work, ordered by total strength, item and thing."""
+        """The rows of the rule tables for joint work, ordered by total strength, item and thing."""
         if not self.game.joint:
             return ()
         totals = range(self.game.most_strength + 1)
@@ -122,13 +122,13 @@ class Symbols:
             if works and left.setdefault((total, thing), outcome.thing) != outcome.thing:
                 raise ValueError(
                     f"{type(self.game).__name__}.join leaves {outcome.thing!r} for hand {held!r} and "
-                    f"{left[total, thing]!r} for another, of {thing!r} by strength {total}: leave one thing."
+                    f"{left[total, thing]!r} for another, of {thing!r} by strength {total}: leave the same."
                 )
         return rows
 
     @functools.cached_property
     def lines(self) -> tuple[tuple[Item, Any, Outcome | Meeting], ...]:
-        """All lines: of single agents and things, of joint work, of meetings."""
+        """All rows: of single agents and things, of joint work, of meetings."""
         return (*self.rows, *self.joint_rows, *self.meet_rows)
 
     @functools.cached_property
@@ -144,17 +144,17 @@ class Symbols:
 
     @functools.cached_property
     def starts(self) -> Odds:
-        """What every letter's thing is when an episode begins; other things stay what they are."""
+        """What every letter's thing is when an episode starts; other things stay what they are."""
         return odds([starts_of(self.game, t) if t in self.begins else branches(t) for t in self.things])
 
     @functools.cached_property
     def placed_things(self) -> frozenset[Thing]:
-        """Everything that a thing which reset places can become."""
+        """Everything that the things placed by reset can become."""
         first = {thing for _, cases in self.placed for case in cases for thing, _ in case}
         return frozenset().union(*map(self.reachable, first))
 
     def reachable(self, thing: Thing) -> frozenset[Thing]:
-        """Everything that a cell can become when it begins as this thing."""
+        """Everything that a cell can become if it starts as this thing."""
         found, todo = {thing}, [thing]
         while todo:
             new = self._next[todo.pop()] - found
@@ -178,16 +178,16 @@ class Symbols:
 
 @functools.lru_cache(maxsize=256)
 def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
-    """The closure of the game's rules over the letters' things, the agents' first hands and an empty hand."""
+    """All that the rules can reach from the letters' things, the agents' first hands and an empty hand."""
     intents, meets = intents_of(game), type(game).meet is not Game.meet
     scattered, begins = game.scattered(), tuple(game.legend[letter] for letter in sorted(letters))
-    # A dict keeps the order in which they were found.
+    # A dict keeps the order of discovery.
     things: dict[Thing, None] = dict.fromkeys([*begins, *([scattered[0]] if scattered else [])])
     hands = tuple(asked(game, game.hand, agent=agent) for agent in range(n_agents))
     placed = tuple(placed_of(game, one, hands) for one in game.placed())
     things |= dict.fromkeys(thing for _, cases in placed for case in cases for thing, _ in case)
     items: dict[Item, None] = dict.fromkeys([None, *(item for hand in hands for item, _ in hand)])
-    met_things: list[Thing] = []  # every pair is tried once: when the later of the two is met
+    met_things: list[Thing] = []  # every pair is tried once: when the later of the two is found
     met_items: list[Item] = []
 
     def meet(held: Item, thing: Thing) -> None:
@@ -206,11 +206,13 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
             todo.append((found is items, new))
             made[found is items] = (hook, about, new)
 
-    made: dict[bool, tuple[str, tuple[Any, ...], Any]] = {}  # whether it is an item -> who made the last one
+    made: dict[
+        bool, tuple[str, tuple[Any, ...], Any]
+    ] = {}  # whether it is an item -> the call that made the last one
 
     most_items = MAX_ITEMS_MEETING if meets else MAX_ITEMS
     todo = [*((True, item) for item in items), *((False, thing) for thing in things)]
-    for is_item, new in todo:  # grows while it is walked
+    for is_item, new in todo:  # grows during the loop
         pairs = len(things) * len(items)
         if len(things) > MAX_SYMBOLS or len(items) > most_items or pairs > MAX_ROWS:
             grew = made.get(len(items) > len(things)) or next(iter(made.values()))
@@ -253,10 +255,10 @@ def _too_large(
 ) -> str:
     most = ", ".join(f"{n} of {kind}" for kind, n in Counter(map(game.kind, things)).most_common(3))
     return (
-        f"{type(game).__name__} has more than {len(things):,} things ({most}) and {n_items} items: at most "
+        f"{type(game).__name__} has more than {len(things):,} things ({most}) and {n_items} items, but only "
         f"{MAX_SYMBOLS:,} things, {most_items:,} items and {MAX_ROWS:,} pairs fit, and "
-        f"{type(game).__name__}.{hook} goes on with {brief(new)} for {' and '.join(map(brief, about))}, "
-        "so shorten a clock or drop a recipe."
+        f"{type(game).__name__}.{hook} adds {brief(new)} for {' and '.join(map(brief, about))}: "
+        "shorten a clock or drop a recipe."
     )
 
 

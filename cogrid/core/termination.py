@@ -1,4 +1,4 @@
-"""Termination: time, the agents' own ends, and when the episode is over."""
+"""Termination: the clock, the ends of single agents, and the end of the episode."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def awake(rules: Rules, state: EnvState, actions: Array) -> Array:
 
 
 def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Array]:
-    """Advance the clock (it stops at the end) and say whether the episode is over."""
-    time = state.clock + 1 + (state.clock >> 31)  # a clock that has stopped is below zero, and stays
+    """Advance the clock, which stops at the end, and return whether the episode is over."""
+    time = state.clock + 1 + (state.clock >> 31)  # a stopped clock is negative and stays as it is
     over = time >= rules.spec.max_steps
     ended = state.ended
     if ended is not None:
@@ -40,12 +40,12 @@ def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Arr
 
 @functools.lru_cache(maxsize=256)
 def conditions(rules: Rules) -> tuple[Callable[[EnvState], Array], ...]:
-    """What ends an agent beside its verbs, (*B, n): its hand; or all of them, (*B, 1): an empty board."""
+    """What ends agents in addition to verbs: (*B, n) their hands, or (*B, 1) for all, nothing remaining."""
     game = rules.spec.game
     hands = rules.items(game.finished, bool)[rules.held]  # (poses,)
     counts = rules.symbols(game.remaining, np.int32)
     where = rules.cells_where(lambda thing: game.remaining(thing) != 0)
-    signed = bool((counts < 0).any())  # some can make up for others, so that all must be added up
+    signed = bool((counts < 0).any())  # some may cancel others, so all must be added up
 
     def finished(state: EnvState) -> Array:
         return rules.lookup(hands, state.pose)

@@ -15,12 +15,12 @@ from cogrid.core.chance import SCALE, odds, one_of, realised
 from cogrid.core.marks import marked
 from cogrid.core.rules import Rules
 
-#: The state so far, the state as the phase began, the draws -> the state.
+#: The state so far, the state before the phase, the draws -> the state.
 Change = Callable[[EnvState, EnvState, Array], EnvState]
 
 
 def tick(rules: Rules, state: EnvState, events: Events) -> EnvState:
-    """Every thing becomes what its tick makes of it; some cells can never hold one that ticks."""
+    """Apply every thing's tick; cells that can never hold a ticking thing are skipped."""
     before = state
     if rules.ticking.size:
         state = state.evolve(cells=rules.backend.lookup_at(rules.ticked, state.cells, rules.ticking))
@@ -31,7 +31,7 @@ def tick(rules: Rules, state: EnvState, events: Events) -> EnvState:
 
 @functools.lru_cache(maxsize=256)
 def changes(rules: Rules) -> tuple[tuple[str, Change], ...]:
-    """What else happens, by hook and in its order: things and hands whose ticks are drawn, single cells."""
+    """Further changes, by hook and in order: things and hands with random ticks, single cells."""
     found = [("tick", _case_by_case(rules))] if rules.chancy.size else []
     found += [("tick_hand", _hands(rules))] if rules.live_hands else []
     ones = enumerate(rules.spec.game.one_cell())
@@ -58,14 +58,15 @@ def _case_by_case(rules: Rules) -> Change:
 
 
 def _counter(rules: Rules, near: Near) -> Callable[[Array], Array]:
-    """(*B, cells) -> (*B, k) the marks near every one of the cells that need them, cut off at `most`."""
+    """(*B, cells) -> (*B, k) the marks near each of the cells that need them, at most `most`."""
     most, offsets = np.int32(near.most), near.offsets
     marks = rules.symbols(near.mark, np.int32)
     if (marks < 0).any():
         raise ValueError(
-            f"Near's mark of {rules.spec.symbols.things[marks.argmin()]!r} is {marks.min()}, below 0."
+            f"Near's mark of {rules.spec.symbols.things[marks.argmin()]!r} is {marks.min()}: "
+            "return 0 or more."
         )
-    marks = np.minimum(marks, most)  # more changes no sum that is cut off there, and this one fits
+    marks = np.minimum(marks, most)  # the sum is cut off there anyway, and this fits its type
     largest = max(int(marks.max()) * max(1, len(offsets)), near.most)
     marks = marks.astype(next(t for t in (np.int8, np.int16, np.int32) if largest <= np.iinfo(t).max))
 
@@ -87,7 +88,7 @@ def _counter(rules: Rules, near: Near) -> Callable[[Array], Array]:
 
 
 def _hands(rules: Rules) -> Change:
-    """Every hand becomes what its tick makes of it; a table over branches and poses tells the change."""
+    """Apply every hand's tick, by a table over branches and poses of the change in the pose."""
     symbols = rules.spec.symbols
     by_pose = odds([hand_ticks_of(rules.spec.game, symbols.items[item]) for item in rules.held])
     held = np.tile(rules.held, by_pose.n_branches)
@@ -104,7 +105,7 @@ def _hands(rules: Rules) -> Change:
 
 
 def _one_cell(rules: Rules, number: int, one: OneCell) -> Change:
-    """One of the cells that qualify, each as likely, changes: the draw, times their number, is its rank."""
+    """A random one of the cells that qualify changes: the draw times their number is its rank."""
     xp, symbols = rules.xp, rules.spec.symbols
     where = rules.cells_where(one.qualifies)  # (k,)
     qualifies = rules.symbols(one.qualifies, np.uint32)

@@ -1,4 +1,4 @@
-"""Validity: whether a state is one of an episode, whoever brings it: `replace`, a snapshot, a pool."""
+"""Validity: whether a state given by `replace`, a snapshot or a pool can occur in an episode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cogrid.core.termination import conditions
 
 
 def check(rules: Rules, state: EnvState) -> None:
-    """Raise a ValueError if this is no state of an episode; looks at what is there to be looked at."""
+    """Raise a ValueError if this state cannot occur in an episode; traced values are not checked."""
     concrete = rules.backend.is_concrete
     if all(map(concrete, (state.cells, state.pos, state.layout, state.places))):
         _check_places(rules, state)
@@ -34,7 +34,7 @@ def check(rules: Rules, state: EnvState) -> None:
 
 
 def check_range(rules: Rules, name: str, value: Array) -> None:
-    """Raise a ValueError if a number that can be looked at is out of its range."""
+    """Raise a ValueError if a concrete number is out of range."""
     if not rules.backend.is_concrete(value):
         return
     seen = np.asarray(value)
@@ -55,20 +55,20 @@ def check_range(rules: Rules, name: str, value: Array) -> None:
 
 
 def _check_weight(rules: Rules, state: EnvState) -> None:
-    """A weight whose product with the points is exact, and so the same on both backends."""
+    """Check that the weight's product with points is exact, and so the same on both backends."""
     if state.weight is None:
         return
     weight = np.asarray(state.weight)
     check_range(rules, "shaping_weight", weight)
     if (inexact := weight[weight != exact_weight(weight)]).size:
         raise ValueError(
-            f"shaping_weight {inexact.flat[0]!s} has more than 16 significant bits: set it by "
+            f"shaping_weight {inexact.flat[0]!s} has more than 16 significant bits: set it with "
             f"env.replace, which rounds it to {exact_weight(inexact).flat[0]!s}."
         )
 
 
 def _check_clock(rules: Rules, state: EnvState) -> None:
-    """An episode whose time is up, or whose agents have all ended, is over."""
+    """Check that an episode is over if its time is up or all its agents have ended."""
     clock, limit = np.asarray(state.clock), rules.spec.max_steps
     check_range(rules, "time", clock ^ (clock >> 31))
     if (clock == limit).any():
@@ -78,7 +78,7 @@ def _check_clock(rules: Rules, state: EnvState) -> None:
 
 
 def _check_ends(rules: Rules, state: EnvState) -> None:
-    """Who meets a condition to end has ended; not at time 0, since no step has looked at it yet."""
+    """Check that agents that meet an end condition have ended; not at time 0, before any step checked it."""
     going = (np.asarray(state.clock)[..., None] > 0) & ~np.asarray(state.ended)
     for condition in conditions(rules):
         if (late := going & np.asarray(condition(state))).any():
@@ -89,7 +89,7 @@ def _check_ends(rules: Rules, state: EnvState) -> None:
 
 
 def _check_slots(rules: Rules, state: EnvState) -> None:
-    """Every slot holds something that it can hold."""
+    """Check that every slot holds something that it can hold."""
     assert rules.slots is not None
     known, held = rules.slots, np.asarray(state.slots)
     fits = np.array([[(name, thing) in known.can_be for thing in known.things] for name in known.names])
@@ -100,7 +100,7 @@ def _check_slots(rules: Rules, state: EnvState) -> None:
 
 @functools.lru_cache(maxsize=256)
 def _possible(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """(layouts, cells) the row of each cell, in (rows, things) what such cells can ever hold."""
+    """(layouts, cells) the row of each cell in a table (rows, things) of what such cells can ever hold."""
     symbols, floor = rules.spec.symbols, rules.spec.game.legend[FLOOR]
     begins, which = np.unique(rules.boards, return_inverse=True)
     reach = np.zeros((len(begins), rules.n_things), bool)
@@ -111,7 +111,7 @@ def _possible(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
 
 def _check_things(rules: Rules, state: EnvState, cells: np.ndarray[Any, Any]) -> None:
-    """Every thing where its layout can have it."""
+    """Check that every thing can occur in its cell of the layout."""
     layout = np.zeros(len(cells), int) if state.layout is None else np.asarray(state.layout).reshape(-1)
     which, reach = _possible(rules)
     impossible = ~reach[which[layout], cells]
@@ -120,13 +120,13 @@ def _check_things(rules: Rules, state: EnvState, cells: np.ndarray[Any, Any]) ->
         things, began = rules.spec.symbols.things, rules.boards[layout[batch], cell]
         row, column = divmod(int(cell), rules.width)
         raise ValueError(
-            f"row {row}, column {column} begins as {things[began]!r} "
+            f"row {row}, column {column} starts as {things[began]!r} "
             f"and can never become {things[cells[batch, cell]]!r}."
         )
 
 
 def _check_places(rules: Rules, state: EnvState) -> None:
-    """Every thing where it can be, every agent on a cell of its own."""
+    """Check that every thing is where it can be, and every agent on a cell of its own."""
     cells, pos = (np.asarray(x).reshape(-1, np.shape(x)[-1]) for x in (state.cells, state.pos))
     if rules.open:
         check_things(rules, cells, np.asarray(state.places).reshape(len(cells), -1))
@@ -142,4 +142,4 @@ def _check_places(rules: Rules, state: EnvState) -> None:
         raise ValueError(f"agent {agent} cannot stand at row {row}, column {column}.")
     ordered = np.sort(pos, axis=-1)
     if (ordered[:, 1:] == ordered[:, :-1]).any():
-        raise ValueError("two agents stand in one cell: give every agent a cell of its own.")
+        raise ValueError("two agents stand in the same cell: give every agent a cell of its own.")

@@ -14,8 +14,8 @@ from cogrid.core.rules import Rules
 def varying(rules: Rules) -> Array:
     """(*shape) bool: False for the numbers of the whole grid that are the same in all states.
 
-    It follows from what each cell can become and from where agents can stand. Of other observations, and of
-    games that paint more than things and agents, nothing is said: all is True.
+    This follows from what each cell can become and where agents can stand. For other observations, and for
+    games that paint more than things and agents, everything is True.
     """
     shape, symbols = observer(rules).shape, rules.spec.symbols
     if rules.spec.observation != "lossless" or rules.slots is not None or rules.leaves:

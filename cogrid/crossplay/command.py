@@ -13,10 +13,10 @@ from cogrid.policies import GREEDY, NAMED
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command to a parser."""
+    """Add the command's arguments to a parser."""
     parser.description = (
-        "Play every pair of policies, in both seats, and print the mean returns with the figures of the "
-        "field: self-play, cross-play, their gap and the worst pair."
+        "Play every pair of policies, in both seats, and print the mean returns with the usual figures: "
+        "self-play, cross-play, their gap and the worst pair."
     )
     parser.epilog = (
         "example: python -m cogrid crossplay Overcooked-CrampedRoom-V0 --players zoo scripted "
@@ -32,9 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]POLICY",
         help=f"{NAMED}; zoo stands for all of the zoo",
     )
-    parser.add_argument("--episodes", type=int, default=20, metavar="N", help="a pair (20)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the first episode (0)")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="for crossplay.json and crossplay.png")
+    parser.add_argument("--episodes", type=int, default=20, metavar="N", help="episodes per pair (20)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the first episode (0)")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="save crossplay.json and crossplay.png here"
+    )
     parser.set_defaults(run=run)
 
 
@@ -43,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
     players: dict[str, str] = {}
     for name, policy in (named for text in options.players for named in _named(text, options.id)):
         if not name.isprintable():
-            raise ValueError(f"a player cannot be called {name!r}: write NAME=POLICY with letters.")
+            raise ValueError(f"a player cannot be called {name!r}: write NAME=POLICY with letters in NAME.")
         if name in players:
             raise ValueError(f"two players are called {name!r}: write NAME=POLICY for one of them.")
         players[name] = policy

@@ -37,7 +37,7 @@ class CrossPlay(NamedTuple):
         return self.points.mean(axis=-1)
 
     def figures(self) -> dict[str, Any]:
-        """The figures of the field: self-play, cross-play, their gap, and the worst pair."""
+        """The usual figures: self-play, cross-play, their gap, and the worst pair."""
         table, same = self.table, np.eye(len(self.names), dtype=bool)
         found: dict[str, Any] = {"self-play": float(table[same].mean())}
         if len(self.names) > 1:
@@ -56,10 +56,10 @@ class CrossPlay(NamedTuple):
             for name, row in zip(self.names, self.table, strict=True)
         ]
         for name, value in self.figures().items():
-            told = (
+            shown = (
                 f"{value:.1f}" if isinstance(value, float) else f"{value[0]} with {value[1]}: {value[2]:.1f}"
             )
-            lines.append(f"{name}: {told}")
+            lines.append(f"{name}: {shown}")
         return "\n".join(lines)
 
     def save(self, folder: Path) -> None:
@@ -86,7 +86,7 @@ def crossplay(
 ) -> CrossPlay:
     """Play `episodes` games of every ordered pair; a player is named as in `policy_of`.
 
-    Game i of every pair begins with seed + i. `progress` is called with the step and their number.
+    Game i of every pair starts with seed + i. `progress` is called with the step and the number of steps.
     """
     if env.backend != "numpy" or env.spec.num_agents < 2:
         raise ValueError("cross-play takes a NumPy environment of at least two agents.")
@@ -116,7 +116,7 @@ def crossplay(
 
 
 def _batch_policy(kind: str, rules: Rules, seed: int, number: int) -> BatchPolicy:
-    """A policy for many environments at once, with draws of its own."""
+    """A policy for many environments at once, with its own random stream."""
     draw = np.random.default_rng([rng.seed(seed) % 2**64, number])
     if kind == "random":
         return lambda state, seats: draw.integers(rules.n_actions, size=seats.shape)
@@ -133,7 +133,7 @@ def _batch_policy(kind: str, rules: Rules, seed: int, number: int) -> BatchPolic
 
 
 class _Each:
-    """A policy of single states, one for each environment in which it has seats."""
+    """A policy for single states, one instance for each environment in which it has seats."""
 
     def __init__(self, kind: str, rules: Rules, seed: int) -> None:
         self._policy = functools.cache(lambda game, agents: policy_of(kind, rules, agents, seed=seed + game))
@@ -149,7 +149,7 @@ class _Each:
 
 def _write_heat_map(path: Path, result: CrossPlay) -> None:
     try:
-        from matplotlib.figure import Figure  # optional: it needs the extra `train`
+        from matplotlib.figure import Figure  # optional: needs the extra `train`
     except ModuleNotFoundError:
         return
     table, count = result.table, len(result.names)

@@ -17,7 +17,7 @@ from cogrid.core.rules import Rules
 
 @dataclass(frozen=True)
 class Around:
-    """Numbers of the things in the four cells around the agent, whatever it faces."""
+    """Numbers of the things in the four cells around the agent, whichever way it faces."""
 
     labels: tuple[str, ...]
     of_thing: Callable[[Thing], Sequence[float]]

@@ -1,4 +1,4 @@
-"""The registry: ids, and the functions that make environments of them."""
+"""The registry: ids, and the functions that make environments from them."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ _SPECS: dict[str, Spec] = {id: spec for family in _FAMILIES for id, spec in fami
 
 
 def register(id: str, spec: Spec) -> None:
-    """Give a spec an id, once."""
+    """Register a spec under an id that is not taken."""
     if not isinstance(spec, Spec):
         raise TypeError(f"register takes a cogrid Spec, not {type(spec).__name__}.")
     if not isinstance(id, str):
         raise TypeError(f"an environment id is text, not {brief(id)}.")
     if id in _SPECS:
-        raise ValueError(f"id {id!r} is registered already: choose another id, or raise its version.")
+        raise ValueError(f"id {id!r} is already registered: choose another id, or raise its version.")
     _SPECS[id] = spec
 
 
 def registered() -> list[str]:
-    """Every id that is listed, sorted; `make` knows the other fields of `lbforaging` by name as well."""
+    """Every registered id, sorted; `make` also accepts all other ids of `lbforaging`."""
     return sorted(_SPECS)
 
 
 def family_of(id: str) -> str:
-    """The folder of its game in `cogrid.envs`; of a game from elsewhere the first word of the id."""
+    """The folder of its game in `cogrid.envs`; for a game from elsewhere, the first word of the id."""
     place = type(_SPECS[id].game).__module__.split(".")
     return place[2] if place[:2] == ["cogrid", "envs"] else id.split("-")[0]
 
 
 def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...] = ()) -> Spec:
-    """The spec of an id with overrides; `adapter` are the keywords that the caller takes for itself."""
+    """The spec of an id with overrides; `adapter` are the caller's own keywords."""
     if not isinstance(id, str):
         raise TypeError(f"an environment id is text, not {brief(id)}.")
     spec = _SPECS.get(id) or foraging.named(id)
@@ -71,13 +71,13 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...] = ()) -
             else f"`python -m cogrid list` and cogrid.registered() list the ids of {', '.join(families)}."
         )
         if is_own(id):
-            hint = "cogrid.make imports a world of your own; render and play open its replays with --world."
+            hint = "cogrid.make imports your own worlds; render and play open replays of them with --world."
         raise ValueError(f"unknown environment id {brief(id)}: {hint}")
     return override(spec, overrides, id, adapter)
 
 
 def is_own(name: str) -> bool:
-    """Whether a name leads to a world of the user's own: `module:Name`, `file.py:Name` or `file.py`."""
+    """Whether a name refers to a world of the user's own: `module:Name`, `file.py:Name` or `file.py`."""
     return ":" in name or name.endswith(".py")
 
 
@@ -88,7 +88,7 @@ def find(name: str) -> str:
     that has only one. A spec without an id gets the name as its id.
     """
     if not isinstance(name, str) or name in _SPECS or not is_own(name):
-        return name  # what is no id, `spec_of` explains
+        return name  # `spec_of` explains unknown ids
     place, what = (name, "") if name.endswith(".py") else name.rsplit(":", 1)
     before = {*_SPECS}
     module = _imported(place)
@@ -106,13 +106,14 @@ def find(name: str) -> str:
         if known is None:
             register(name, specs[what])
         return _checked(known or name)
-    there = ", ".join(sorted({*ids, *specs})) or "none: make a cogrid.Spec in it, or register one"
-    asked = f"{what!r} is no world of {place}" if what else f"{place} does not have exactly one world"
-    raise ValueError(f"{asked}; there are {there}.")
+    there = ", ".join(sorted({*ids, *specs}))
+    problem = f"{place} has no world {what!r}" if what else f"{place} does not have exactly one world"
+    remedy = f"choose one of {there}" if there else "make a cogrid.Spec in it, or register one"
+    raise ValueError(f"{problem}: {remedy}.")
 
 
 def adopt(name: str) -> str:
-    """Import what a name leads to, as `find` does, and make the name itself an id of this process."""
+    """Import what a name refers to, as `find` does, and register the name itself as an id."""
     spec = spec_of(find(name), {})
     if name not in _SPECS:
         register(name, spec)
@@ -120,12 +121,12 @@ def adopt(name: str) -> str:
 
 
 def _checked(id: str) -> str:
-    """The id of a world of one's own; warns of reward terms that its author cannot have meant."""
+    """The id of a user's own world; warns about reward terms that can never be paid."""
     own = type(_SPECS[id].game).rewards is not Game.rewards
     for term in never_paid(compile_rules(_SPECS[id], "numpy")) if own else ():
         warnings.warn(
             f"the reward term {term!r} of {id} can never be paid: nothing that can happen on its layouts "
-            "gives it points.",
+            "earns it.",
             stacklevel=4,
         )
     return id
@@ -158,7 +159,7 @@ def _imported(place: str) -> ModuleType:
 
 
 def options(id: str) -> dict[str, Any]:
-    """What `make(id, …)` can change, and what it is now; layouts by name."""
+    """The options of `make(id, …)` with their current values; layouts by name."""
     spec = spec_of(find(id), {})
     own = {f.name: getattr(spec, f.name) for f in dataclasses.fields(spec) if f.name != "game"}
     own["layout"] = [layout.name for layout in spec.layout]
@@ -168,15 +169,17 @@ def options(id: str) -> dict[str, Any]:
 
 
 def recipe(spec: Spec) -> tuple[str, dict[str, Any]] | None:
-    """An id and the fewest overrides, plain JSON values, that make this spec; None where there are none."""
+    """An id and the fewest overrides, as plain JSON values, that make this spec; None if there are none."""
     found = []
     for id in registered():
         if type(_SPECS[id].game) is type(spec.game):
             changes = differences(_SPECS[id], spec)
-            with contextlib.suppress(TypeError, ValueError):  # no JSON, or no valid override: not by this id
+            with contextlib.suppress(TypeError, ValueError):  # not JSON, or not a valid override: not this id
                 plain = json.loads(json.dumps(changes))
                 if override(_SPECS[id], plain, id) == spec:
-                    strange = not set(_SPECS[id].layout) & set(spec.layout)  # another board gave it its name
+                    strange = not set(_SPECS[id].layout) & set(
+                        spec.layout
+                    )  # the id is named after another board
                     found.append((len(plain), strange, id, plain))
     return min(found)[2:] if found else None
 
@@ -200,10 +203,10 @@ def make(
     `cook_time` and `orders` in kitchens. `cogrid.options(id)` and `python -m cogrid info ID` list them with
     their values.
 
-    `backend` is "numpy" or "jax". `render_mode` is "ansi", "rgb_array" or "human", with `tile_size` pixels a
-    cell. `infos` counts what each agent did. `shadow` plays on the other backend too and compares.
-    `agent_names` replaces the agents' numbers: "agent_0" names the first and the others count on, a list
-    names each.
+    `backend` is "numpy" or "jax". `render_mode` is "ansi", "rgb_array" or "human", with `tile_size` pixels
+    per cell. `infos` reports and counts what each agent did. `shadow` runs the other backend too and compares
+    the results. `agent_names` replaces the agents' numbers: "agent_0" names the first, from which the others
+    are numbered; a list names each.
     """
     spec = _asked(id, overrides, make)
     return CoGridEnv(
@@ -230,7 +233,7 @@ def make_vec(
     pool: Any = None,
     **overrides: Any,
 ) -> VectorEnv:
-    """A batch of environments that reset themselves, from a pool if given; ids and overrides as in `make`.
+    """A batch of environments with automatic reset, from a pool if given; ids and overrides as in `make`.
 
     A finished environment is reset in the step that ends it, or with `autoreset="next-step"` in the next one.
     """
@@ -249,7 +252,7 @@ def make_vec(
 
 
 def _asked(id: str, overrides: dict[str, Any], function: Callable[..., Any]) -> Spec:
-    """The spec of an id with overrides; raises for a window that nobody would see."""
+    """The spec of an id with overrides; raises an error for a window that would have no effect."""
     spec = spec_of(find(id), overrides, _keywords(function))
     if "window" in overrides and "observation" not in overrides and spec.observation != "window":
         raise ValueError(
@@ -260,5 +263,5 @@ def _asked(id: str, overrides: dict[str, Any], function: Callable[..., Any]) -> 
 
 
 def _keywords(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The keywords that `make` and `make_vec` take for themselves."""
+    """The own keywords of `make` and `make_vec`."""
     return tuple(name for name in inspect.signature(function).parameters if name not in ("id", "overrides"))

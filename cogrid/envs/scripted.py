@@ -20,7 +20,7 @@ WALKS = ("right", "down", "left", "up")  # by facing
 
 @dataclass
 class Scene:
-    """A single state in the words of the game."""
+    """A single state as the game's plain values."""
 
     game: Game
     width: int
@@ -31,7 +31,7 @@ class Scene:
     ended: list[bool]
 
     def beside(self, cell: int) -> list[int]:
-        """The four cells around one, by the facing that leads there."""
+        """The four neighbours of a cell, by facing."""
         return [cell + row * self.width + column for row, column in STRIDES]
 
     def open(self, cell: int) -> bool:
@@ -39,7 +39,7 @@ class Scene:
         return self.game.walkable(self.things[cell])
 
     def distances(self, goals: Iterable[int], blocked: Collection[int] = ()) -> dict[int, int]:
-        """Steps to the closest goal from every cell that one can walk there from."""
+        """Steps to the closest goal from every cell that can reach one."""
         found = dict.fromkeys((goal for goal in goals if self.open(goal) and goal not in blocked), 0)
         todo = deque(found)
         while todo:
@@ -51,9 +51,9 @@ class Scene:
         return found
 
     def step_towards(self, agent: int, goals: Collection[int], blocked: Collection[int]) -> int | None:
-        """The next cell of a shortest way around what is blocked, or else through it; None without a way.
+        """The next cell of a shortest path around blocked cells, or else through them; None without a path.
 
-        An agent that has arrived gets the cell where it stands.
+        For an agent that has arrived, it is the cell where it stands.
         """
         here = self.pos[agent]
         for others in (blocked, ()):
@@ -67,7 +67,7 @@ class Scene:
 class Scripted:
     """Plays some of the agents, all by default: `env.step(script.act(env.env_state))`."""
 
-    game: ClassVar[type[Game]]  # that the script is for
+    game: ClassVar[type[Game]]  # the game of this script
 
     def __init__(
         self, rules: Rules, agents: Iterable[int] | None = None, *, seed: int = 0, noise: float = 0.0
@@ -82,7 +82,7 @@ class Scripted:
         self.agents = tuple(range(n) if agents is None else agents)
         for agent in self.agents:
             if agent not in range(n):
-                raise ValueError(f"agent {agent!r} is none of this game's: they are 0 to {n - 1}.")
+                raise ValueError(f"agent {agent!r} is not in this game: its agents are 0 to {n - 1}.")
         self.noise = checked_number("noise", noise, 0.0, 1.0)  # share of random actions
         self._draws = {a: np.random.default_rng([rng.seed(seed) % 2**64, a]) for a in self.agents}
 
@@ -107,7 +107,7 @@ class Scripted:
         if state.rules is not self.rules and state.rules.spec != self.rules.spec:
             raise ValueError("this state belongs to another environment: make the script from its rules.")
         if state.pos.ndim != 1:
-            raise ValueError(f"scripts act in a single state, and this is a batch of {state.time.shape}.")
+            raise ValueError(f"scripts act in a single state, not in a batch of shape {state.time.shape}.")
 
     def plan(self, scene: Scene) -> list[str]:
         """The names of all agents' actions."""
@@ -121,6 +121,6 @@ class Scripted:
 
 
 def walk(scene: Scene, agent: int, cell: int | None) -> str:
-    """The action that walks to a cell beside the agent; the noop to where it stands."""
+    """The action that walks to an adjacent cell; the noop for the agent's own cell."""
     around = scene.beside(scene.pos[agent])
     return WALKS[around.index(cell)] if cell in around else "noop"

@@ -1,1 +1,1 @@
-"""Human games: recordings that overcooked_ai published, checked against the engine, as replays and arrays."""
+"""Human games: overcooked_ai's published recordings, checked against the engine, as replays and arrays."""

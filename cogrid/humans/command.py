@@ -15,12 +15,12 @@ MISMATCH = 22  # the exit code when something differs from the engine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command to a parser."""
+    """Add the command's arguments to a parser."""
     parser.description = (
-        "Read games that people played: those that overcooked_ai published in 2019, or replays that the page "
-        "of `play` saved. Check every transition against the engine, and write replays and, for "
-        "each environment, a dataset to learn from. The files of overcooked_ai are pickles: read as data, "
-        "and nothing in them is run."
+        "Read games that people played: those that overcooked_ai published in 2019, or replays saved by the "
+        "page of `play`. Check every transition against the engine, and write replays and, for each "
+        "environment, a training dataset. The files of overcooked_ai are pickles: they are parsed as data, "
+        "and no code in them is run."
     )
     parser.epilog = (
         "example: pip download --no-deps --no-binary :all: overcooked-ai==1.1.0, unpack it, then "
@@ -31,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         nargs="+",
         type=Path,
-        help=f"such as clean_train_trials.pickle; a file that ends in {SUFFIXES[0]}[.gz]; a folder of those",
+        help=f"such as clean_train_trials.pickle; a file that ends in {SUFFIXES[0]}[.gz]; a folder of these",
     )
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="for ID.npz and replays/ (none)")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="write ID.npz and replays/ here (none)")
     parser.add_argument(
         "--observation", default="features", metavar="KIND", help="of the dataset: features, lossless, window"
     )
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Checked(NamedTuple):
-    """A game of people after it was compared with the engine."""
+    """A human game after comparison with the engine."""
 
     id: str
     transitions: int
@@ -51,7 +51,7 @@ class Checked(NamedTuple):
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check all games and write what was asked for; the exit code."""
+    """Check all games, write the requested files, and return the exit code."""
     by_id: dict[str, list[Checked]] = {}
     for file in options.files:
         for game in _games(file):
@@ -90,7 +90,7 @@ def _games(path: Path) -> Iterator[Checked]:
 def _checked(path: Path, replay: Replay) -> Checked:
     """A replay, played again."""
     if replay.id is None:
-        raise ValueError(f"{path} is of a world without an id, which this command cannot make again.")
+        raise ValueError(f"{path} is of a world without an id: this command can only replay registered ids.")
     try:
         replay.verify()
     except Mismatch as error:

@@ -1,4 +1,4 @@
-"""Datasets to learn from: recorded games of one environment as arrays in one file."""
+"""Training datasets: recorded games of one environment as arrays in one file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from cogrid.replay import Replay
 
 
 def write_dataset(path: Path, id: str, replays: Sequence[Replay], observation: str) -> int:
-    """Write one file of an environment's games; the number of its steps.
+    """Write one file of an environment's games; returns the number of steps.
 
-    id and observation, and for N steps in all: obs (N, n, …), actions (N, n), rewards (N,) mean over the
-    agents, returns (N,) of the rest of the game, game (N,), people (N, n) which agents were people.
+    It has id and observation, and for N steps in total: obs (N, n, …), actions (N, n), rewards (N,) averaged
+    over the agents, returns (N,) of the rest of the game, game (N,), people (N, n) which agents were people.
     """
     names = ("obs", "actions", "rewards", "returns", "game", "people")
     parts: dict[str, list[Any]] = {name: [] for name in names}
@@ -31,9 +31,7 @@ def write_dataset(path: Path, id: str, replays: Sequence[Replay], observation: s
         parts["game"].append(np.full(length, number, np.int32))
         parts["people"].append(np.tile(people, (length, 1)))
     if len({array.shape[1:] for array in parts["obs"]}) > 1:
-        raise ValueError(
-            f"agents see boards of several sizes in these games of {id}: give those of one layout."
-        )
+        raise ValueError(f"these games of {id} have boards of several sizes: give games of one layout.")
     content = {name: np.concatenate(arrays) for name, arrays in parts.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     with files.replacing(path) as file:
@@ -42,6 +40,6 @@ def write_dataset(path: Path, id: str, replays: Sequence[Replay], observation: s
 
 
 def _people(replay: Replay, agents: int) -> list[bool]:
-    """Which agents were people; all of them where the replay does not say."""
+    """Which agents were people; all of them if the replay does not say."""
     named = replay.metadata.get("people")
     return [not isinstance(named, list) or agent in named for agent in range(agents)]

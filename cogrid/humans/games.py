@@ -1,4 +1,4 @@
-"""Games of overcooked_ai's human recordings: read, checked transition by transition, and made replays."""
+"""Games of overcooked_ai's human recordings: read, checked transition by transition, made into replays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cogrid.replay import Replay, record
 # Their directions are (x, y), x to the right and y downwards.
 ACTIONS = MappingProxyType({(0, -1): 0, (0, 1): 1, (-1, 0): 2, (1, 0): 3, "INTERACT": 4, (0, 0): 6})
 FACINGS = MappingProxyType({(1, 0): 0, (0, 1): 1, (-1, 0): 2, (0, -1): 3})
-# The names of their layouts, where ours differ.
+# Their layout names, where ours differ.
 KITCHENS = MappingProxyType(
     {
         "cramped_room": "CrampedRoom",
@@ -34,15 +34,15 @@ KITCHENS = MappingProxyType(
 )
 SOUP = "soup:onion,onion,onion"
 COOK_TIME = 20
-WORTH = 4  # the people were shown 5 points for a soup, where we have 20
-FIELDS = ("cells", "pos", "pose")  # all of a state that a step can change, but the time
+WORTH = 4  # the people were shown 5 points for a soup; we have 20
+FIELDS = ("cells", "pos", "pose")  # everything in a state that a step can change, except the time
 MAX_TEXT = 10_000  # characters of a state
 
 
 class Game(NamedTuple):
     """One episode of two people: T joint actions, and the states before and after each."""
 
-    kitchen: str  # our name of the layout
+    kitchen: str  # our name for the layout
     rows: tuple[str, ...]
     pair: int  # the number of the pair of people
     actions: Array  # (T, 2) ours
@@ -56,12 +56,12 @@ class Game(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Of our environment."""
+        """The id of our environment."""
         return f"Overcooked-{self.kitchen}-V0"
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """What its spec differs in: this game's starts, for as long as they played."""
+        """The overrides of its spec: this game's starts, and its length."""
         return {"layout": "\n".join(self.rows), "max_steps": len(self), "observation": "lossless"}
 
     def env(self) -> CoGridEnv:
@@ -78,18 +78,18 @@ class Check(NamedTuple):
 
 
 def read_games(path: Path) -> list[Game]:
-    """All games of a recording; what is none is a ValueError of one sentence."""
+    """All games of a recording; raises a ValueError of one sentence for anything else."""
     columns = read_table(path)
     try:
         games = list(_games(columns))
-        for game in games:  # what the states hold is looked at here, where an error can name the file
+        for game in games:  # states are parsed here, where an error can name the file
             env = game.env()
             for states in (game.states, game.next_states):
                 _arrays(env, states)
         return games
     except (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError) as error:
-        told = f"a row lacks or misuses {str(error)[:60]!r}"
-        raise ValueError(f"{path} holds a table, but not of overcooked_ai's human games: {told}.") from None
+        reason = f"a row lacks or misuses {str(error)[:60]!r}"
+        raise ValueError(f"{path} holds a table, but not of overcooked_ai's human games: {reason}.") from None
 
 
 def _games(columns: dict[str, list[Any]]) -> Iterator[Game]:
@@ -97,7 +97,7 @@ def _games(columns: dict[str, list[Any]]) -> Iterator[Game]:
     groups: dict[tuple[Any, ...], list[int]] = {}
     for row, key in enumerate(zip(*(columns[name] for name in fields[:3]), strict=True)):
         groups.setdefault(key, []).append(row)
-    parse = functools.lru_cache(maxsize=4)(_plain)  # a state is that of the row and after the row before
+    parse = functools.lru_cache(maxsize=4)(_plain)  # a row's state is also the state after the row before it
     for (pair, _, name), rows in groups.items():
         rows.sort(key=lambda row: columns["cur_gameloop"][row])
         layout = parse(columns["layout"][rows[0]])
@@ -121,12 +121,12 @@ def _plain(text: str) -> Any:
     return strict_json(names.replace("'", '"'))
 
 
-def _action(told: Any) -> int:
-    return ACTIONS[told if isinstance(told, str) else tuple(told)]
+def _action(recorded: Any) -> int:
+    return ACTIONS[recorded if isinstance(recorded, str) else tuple(recorded)]
 
 
 def check(game: Game) -> Check:
-    """Put every recorded state into the engine, take the recorded actions, and compare what comes next.
+    """Put every recorded state into the engine, take the recorded actions, and compare the next states.
 
     All transitions are one batch. Positions, facings, hands, counters, pots and points are compared.
     """
@@ -193,5 +193,5 @@ def replay_of(game: Game) -> Replay:
     same = all(np.array_equal(getattr(start, name), getattr(usual, name)) for name in FIELDS)
     about = {"people": [0, 1], "pair": game.pair, "source": "overcooked_ai, 2019"}
     replay = record(env, game.actions, 0 if same else start, metadata=about)
-    # Several ids make this board; the game's own says where it was played.
+    # Several ids make this board; the game's own id says where it was played.
     return dataclasses.replace(replay, id=game.id, overrides=game.overrides)

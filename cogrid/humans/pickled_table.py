@@ -1,4 +1,4 @@
-"""Reading a pickled pandas table as data: the opcodes are interpreted here, and nothing in them is run."""
+"""Reading a pickled pandas table as data: the opcodes are interpreted here, and no pickled code is run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 MAX_BYTES = 2**28
-# What such a table is made of. Naming anything else ends the reading.
+# What such a table is made of. Any other name is an error.
 NAMES = frozenset(
     {
         "pandas.core.frame.DataFrame",
@@ -38,7 +38,7 @@ TUPLES = MappingProxyType({"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3})
 
 
 class Stored:
-    """An object that the pickle would have built: what was called, with what, and the state it was given."""
+    """An object that the pickle would have built: the callable, its arguments, and the object's state."""
 
     def __init__(self, name: str, arguments: Any) -> None:
         self.name, self.arguments, self.state = name, arguments, None
@@ -53,27 +53,27 @@ class _Name(str):
 
 
 def read_table(path: Path) -> dict[str, list[Any]]:
-    """The columns of a pandas table by name; anything else is a ValueError of one sentence."""
+    """The columns of a pandas table by name; raises a ValueError of one sentence for anything else."""
     if path.exists() and not path.is_file():  # reading a pipe or a device may never end
-        raise ValueError(f"{path} is no regular file.")
+        raise ValueError(f"{path} is not a regular file.")
     with path.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise ValueError(f"{path} has more than {MAX_BYTES:,} bytes, which is the limit.")
+        raise ValueError(f"{path} has more than the limit of {MAX_BYTES:,} bytes.")
     try:
         return _columns(_interpreted(data))
     except _Refused as error:
-        raise ValueError(f"{path} is refused: {error}") from None
+        raise ValueError(f"{path} is rejected: {error}") from None
     except Exception:  # a damaged pickle can fail anywhere
         raise ValueError(f"{path} is not a pickled pandas table, or it is damaged.") from None
 
 
 class _Refused(Exception):
-    """What a table of plain columns has no use for."""
+    """Something that a table of plain columns does not need."""
 
 
 def _interpreted(data: bytes) -> Any:
-    """What the pickle says, with `Stored` in the place of objects."""
+    """The value of the pickle, with `Stored` instead of objects."""
     stack: list[Any] = []
     marks: list[int] = []
     memo: list[Any] = []
@@ -130,7 +130,7 @@ def _interpreted(data: bytes) -> Any:
 
 def _named(name: str) -> _Name:
     if name not in NAMES:
-        raise _Refused(f"it names {name[:80]!r}, which is no part of a pandas table.")
+        raise _Refused(f"it names {name[:80]!r}, which is not part of a pandas table.")
     return _Name(name)
 
 

@@ -1,4 +1,4 @@
-"""The server of a session: one page on this machine, behind a secret address."""
+"""The server of a session: one page on this machine, at a secret address."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from cogrid.play.session import Message, Session
 
 HOST = "127.0.0.1"
 MAX_MESSAGE = 2**20  # bytes; a replay of an episode has about ten thousand
-#: The page works without any outside resource, and may load none.
+#: The page needs no outside resources, and may load none.
 POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; "
     "connect-src 'self' ws://{host}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-REPLACED = 4001  # the page was opened once more
-CLOSING = 0.5  # seconds that a page has for its goodbye; one that is frozen says none
+REPLACED = 4001  # the page was opened again
+CLOSING = 0.5  # seconds that a page has to close its connection; a frozen page never does
 
 log = logging.getLogger(__name__)
 
 
 class Server:
-    """Serves the page, its connection and the replay; only who knows the token finds them."""
+    """Serves the page, its connection and the replay, at addresses that contain a secret token."""
 
     def __init__(self, session: Session, port: int = 0) -> None:
         self._websockets = _library()
@@ -48,7 +48,7 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return f"http://{self._hosts[0]}/{self._token}/"
 
     async def run(self, ready: Callable[[], None] = lambda: None) -> None:
@@ -83,12 +83,12 @@ class Server:
     # Requests
 
     def _answer(self, connection: Any, request: Any) -> Any:
-        """Everything but the websocket; None goes on with that one."""
+        """Answer everything but the websocket; None continues with the websocket."""
         names = request.headers.get_all("Host")
         if len(names) != 1:
-            return self._response(400, b"A request has one Host.\n")
+            return self._response(400, b"A request must have one Host.\n")
         if names[0] not in self._hosts:  # another name for this machine: an attack
-            return self._response(403, b"This page is on this machine only.\n")
+            return self._response(403, b"This page is only available on this machine.\n")
         token, slash, rest = request.path.removeprefix("/").partition("/")
         known = secrets.compare_digest(token.encode(), self._token.encode())
         if not known or not slash or rest not in ("", "ws", "replay.json"):
@@ -96,7 +96,7 @@ class Server:
         if rest == "ws":
             return None
         if rest == "replay.json":
-            plain = re.sub(r"[^\w.-]+", "-", self.session.id)  # of a world of one's own it may be a path
+            plain = re.sub(r"[^\w.-]+", "-", self.session.id)  # for a user's own world it may be a path
             name = f'attachment; filename="{plain}.replay.json"'
             data = self.session.replay().text().encode()
             return self._response(200, data, "application/json", {"Content-Disposition": name})
@@ -125,7 +125,7 @@ class Server:
     # The page
 
     async def _talk(self, connection: Any) -> None:
-        """One page at a time; the newest is the one."""
+        """Serve one page at a time: the newest."""
         old, self._connection = self._connection, connection  # before any await: there is one newest page
         if old is not None:
             self.session.drop()
@@ -134,7 +134,7 @@ class Server:
         try:
             await self._send(connection, self.session.greet())
             async for text in connection:
-                if self._connection is not connection:  # it was sent before the page heard of its end
+                if self._connection is not connection:  # sent before the page knew that it was replaced
                     break
                 await self._send(connection, self._obey(text))
         except self._websockets.exceptions.ConnectionClosed:
@@ -146,7 +146,7 @@ class Server:
                 self.session.drop()
 
     def _close(self, connection: Any) -> None:
-        """Meanwhile: a page that was reloaded, or is frozen, may never answer."""
+        """Close it in the background: a page that was reloaded, or is frozen, may never answer."""
         task = asyncio.create_task(connection.close(REPLACED, "the page was opened once more"))
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
@@ -158,7 +158,7 @@ class Server:
             return [{"kind": "error", "words": str(error)}]
 
     async def _tick(self, connection: Any) -> None:
-        """Step by the clock; looks at it often, since a page may change it at any time."""
+        """Step by the clock, polled often, since a page may change the speed at any time."""
         loop = asyncio.get_running_loop()
         due = loop.time()
         with contextlib.suppress(self._websockets.exceptions.ConnectionClosed):
@@ -172,12 +172,12 @@ class Server:
                 await asyncio.sleep(0.01)
 
     def _step(self) -> list[Message]:
-        """A step; a fault in it pauses the game and is told, since nobody awaits the clock."""
+        """A step; an error in it pauses the game and is sent to the page, since nobody awaits the clock."""
         try:
             return self.session.step()
         except Exception as error:
             log.exception("a step failed")
-            words = f"the game cannot go on: {error or type(error).__name__}"
+            words = f"the game cannot continue: {error or type(error).__name__}"
             return [*self.session.do({"do": "pause"}), {"kind": "error", "words": words}]
 
     async def _send(self, connection: Any, messages: list[Message]) -> None:
@@ -186,7 +186,7 @@ class Server:
 
 
 def hosts(port: int) -> list[str]:
-    """What browsers call this machine; they leave out HTTP's own port."""
+    """The host names that browsers use for this machine; they omit HTTP's default port."""
     return [name if port == 80 else f"{name}:{port}" for name in (HOST, "localhost")]
 
 
@@ -195,9 +195,7 @@ def _listening(port: int) -> socket.socket:
         return socket.create_server((HOST, port))
     except OSError as error:
         why = os.strerror(error.errno or 0)
-        raise ValueError(
-            f"port {port} cannot be used: {why}: leave it out, and a free one is found."
-        ) from None
+        raise ValueError(f"port {port} cannot be used ({why}): leave it out to use a free one.") from None
 
 
 def _library() -> Any:

@@ -1,4 +1,4 @@
-"""A session: a game that people and policies play, or a replay, as plain messages; knows no network."""
+"""A session: a game that people and policies play, or a replay, as plain messages; network-independent."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from cogrid.replay import Recorder, Replay
 
 Message = dict[str, Any]
 
-#: Steps a second; 0 waits until every person has chosen.
+#: Steps per second; 0 waits until every person has chosen.
 SPEEDS = (0, 1, 2, 3, 5, 8, 12)
 USUAL_SPEED = 5
-# What a page can hold of a replay.
+# The largest replay that a page can show.
 MOST_STEPS, MOST_VIEWS = 5_000, 2_000_000
 
 
 class Session:
-    """What a page asks for comes in as commands, and what it shows goes out as messages."""
+    """A page's requests come in as commands, and what it shows goes out as messages."""
 
     def __init__(
         self,
@@ -51,12 +51,12 @@ class Session:
         overrides: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.participant = participant
-        self._made = (id, overrides)  # other games that the page asks for are as registered
+        self._made = (id, overrides)  # other games that the page chooses have no overrides
         self._checkpoint = None if partner in (None, *POLICIES, *zoo.names()) else partner
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
         self.speed, self.paused = speed, True
         self._resumes = False  # when the page is back
-        self._known: set[int] = set()  # views whose sprites the page has
+        self._known: set[int] = set()  # views whose sprites were sent
         self._film: Message | None = None
         asked = "trained" if self._checkpoint else partner
         self._open(id, asked, people)
@@ -65,17 +65,17 @@ class Session:
             raise ValueError(f"{id} has no partner {asked!r}: choose {possible}, or a policy file.")
 
     def _open(self, id: str, partner: str | None, people: Sequence[int]) -> None:
-        """Another episode, also of another game; nothing changes if there is something wrong with it.
+        """Start an episode, perhaps of another game; nothing changes if that raises an error.
 
-        A partner that this game does not have gives way to the usual one.
+        A partner that this game does not have is replaced by the usual one.
         """
-        spec_of(id, {})  # registered: what a page names is never imported
+        spec_of(id, {})  # must be registered: a page can never cause an import
         overrides = self._made[1] if id == self._made[0] else {}
         env = make(id, infos=True, **overrides)
         if unknown := [person for person in people if person not in env.possible_agents]:
-            raise ValueError(f"agent {unknown[0]!r} is none of {id}: they are {env.possible_agents}.")
+            raise ValueError(f"{id} has no agent {unknown[0]!r}: its agents are {env.possible_agents}.")
         if len(set(people)) < len(people):
-            raise ValueError(f"people={list(people)} has an agent twice.")
+            raise ValueError(f"people={list(people)} names an agent twice.")
         if partner is None or partner not in self._partners(id, env.rules):
             partner = usual_policy(env.rules)
         others = [agent for agent in env.possible_agents if agent not in people]
@@ -86,7 +86,7 @@ class Session:
         self._recorder = Recorder(env)
         self._recorder.reset(seed=self._seed)
         self._score: Array = np.zeros(env.spec.num_agents)
-        self._chosen: dict[int, int] = {}  # what people chose for the coming step
+        self._chosen: dict[int, int] = {}  # people's actions for the next step
         self._times: list[float] = []  # seconds from the start to every step
         self._date, self._begun = datetime.datetime.now(datetime.UTC), time.monotonic()
         self.paused, self._film = True, None
@@ -97,13 +97,13 @@ class Session:
 
     @property
     def env(self) -> CoGridEnv:
-        """The environment that is played."""
+        """The environment that is being played."""
         env: CoGridEnv = self._recorder.env
         return env
 
     @property
     def interval(self) -> float | None:
-        """Seconds until the next step, None while nothing happens by itself."""
+        """Seconds until the next step, None if there is no automatic step."""
         waits = self.paused or self._film is not None or (self.speed == 0 and self.people)
         if waits or not self.env.agents:
             return None
@@ -114,7 +114,7 @@ class Session:
         self._resumes, self.paused = self._resumes or not self.paused, True
 
     def greet(self) -> list[Message]:
-        """All that a page needs that has just been opened; a game that was dropped goes on."""
+        """Everything that a newly opened page needs; a game that was dropped continues."""
         if self._resumes:
             self._resumes = self.paused = False
         self._known.clear()
@@ -127,14 +127,14 @@ class Session:
         return [self._game(), film]
 
     def do(self, command: Any) -> list[Message]:
-        """What a page asks for; a mistake raises a ValueError or TypeError and changes nothing."""
+        """Run a page's command; a mistake raises a ValueError or TypeError and changes nothing."""
         name = command.get("do") if isinstance(command, Mapping) else None
         if not isinstance(name, str) or name not in _COMMANDS:
             raise ValueError(f"the command {command!s:.60} is unknown.")
         return _COMMANDS[name](self, command)
 
     def step(self) -> list[Message]:
-        """One step: what people chose, or noops, and what the partner does."""
+        """One step with people's chosen actions, or noops, and the partner's."""
         env = self.env
         if not env.agents:
             return []
@@ -148,7 +148,7 @@ class Session:
         return [self._frame(_events(infos))]
 
     def replay(self) -> Replay:
-        """The episode as far as it was played."""
+        """The episode so far."""
         return self._recorder.replay(
             {
                 "people": list(self.people),
@@ -157,7 +157,7 @@ class Session:
                 "score": self._score.tolist(),
                 "participant": self.participant,
                 "date": self._date.isoformat(timespec="seconds"),
-                "speed": self.speed,  # steps a second; 0 waits for everybody
+                "speed": self.speed,  # steps per second; 0 waits for everybody
                 "times": self._times,
             }
         )
@@ -167,7 +167,7 @@ class Session:
     def _act(self, command: Message) -> list[Message]:
         agent, name = command.get("agent"), command.get("action")
         if agent not in self.people or name not in self.env.action_names:
-            raise ValueError(f"nobody here can have agent {brief(agent)} do {brief(name)}.")
+            raise ValueError(f"agent {brief(agent)} cannot be made to do {brief(name)} here.")
         if self._film is not None:
             return []
         self._chosen[agent] = self.env.action_names.index(name)
@@ -182,12 +182,12 @@ class Session:
     def _set_speed(self, command: Message) -> list[Message]:
         speed = command.get("speed")
         if type(speed) is not int or speed not in SPEEDS:
-            raise ValueError(f"the speed {speed!r} is none of {', '.join(map(str, SPEEDS))}.")
+            raise ValueError(f"the speed {speed!r} is not one of {', '.join(map(str, SPEEDS))}.")
         self.speed = speed
         return [self._game()]
 
     def _choose(self, command: Message) -> list[Message]:
-        """Another game, partner or share of the agents; the same again is a restart."""
+        """Choose another game, partner or set of people's agents; the same choice again is a restart."""
         people = command.get("people", list(self.people))
         if not isinstance(people, list) or not all(type(person) is int for person in people):
             raise TypeError(f"people={people!r:.60} is not a list of agents.")
@@ -202,7 +202,7 @@ class Session:
     def _show(self, command: Message) -> list[Message]:
         text = command.get("text")
         if not isinstance(text, str):
-            raise TypeError("a replay comes as the text of its file.")
+            raise TypeError("a replay must be sent as the text of its file.")
         return self.show(Replay.parse(text, "this file"))
 
     def _leave(self, command: Message) -> list[Message]:
@@ -258,7 +258,7 @@ _COMMANDS: Mapping[str, Callable[[Session, Message], list[Message]]] = MappingPr
 
 
 def _identity(name: str) -> Message:
-    """Which policy plays: the name of its file, a digest of what is in it, and whether it is greedy."""
+    """Which policy plays: the name of its file, a digest of its content, and whether it is greedy."""
     path, greedy = file_of(name), {"greedy": True} if name.startswith(GREEDY) else {}
     return {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), **greedy}
 
@@ -275,7 +275,7 @@ def _board(rules: Rules) -> Message:
 
 
 def _legend(rules: Rules) -> list[Message]:
-    """What each kind of thing looks like that can be on the board, but for floor and walls."""
+    """The looks of all kinds of things that can be on the board, except floor and walls."""
     kinds: dict[str, int] = {}
     for view, thing in enumerate(rules.spec.symbols.things):
         kinds.setdefault(rules.spec.game.kind(thing), view)
@@ -290,7 +290,7 @@ def _away(state: EnvState) -> list[int]:
 
 
 def _of_use(rules: Rules, action: int) -> bool:
-    """Whether the game has a use for an action: of interact and toggle it may have none."""
+    """Whether the game uses an action: it may not use interact or toggle."""
     if rules.table_actions[action].intent not in (INTERACT, TOGGLE):
         return True
     choices = slice(action * rules.n_poses, (action + 1) * rules.n_poses)
@@ -306,9 +306,9 @@ def _sprites(rules: Rules, views: Iterable[int]) -> dict[int, str]:
 
 
 def _events(infos: Mapping[int, Mapping[str, Any]]) -> list[Message]:
-    """What the agents did in a step, in words."""
-    told = ((agent, info["event"]["verb"], info["event"]["item"]) for agent, info in infos.items())
-    return [{"agent": agent, "words": _words(verb, item)} for agent, verb, item in told if verb]
+    """What the agents did in a step, as text."""
+    events = ((agent, info["event"]["verb"], info["event"]["item"]) for agent, info in infos.items())
+    return [{"agent": agent, "words": _words(verb, item)} for agent, verb, item in events if verb]
 
 
 def _words(verb: str, item: str | None) -> str:
@@ -318,7 +318,9 @@ def _words(verb: str, item: str | None) -> str:
 def film_of(replay: Replay) -> Message:
     """All moments of a replay in one message."""
     cells = replay.start["state"].get("cells")
-    size = len(cells) if isinstance(cells, list) else 0  # what is no list is refused when it is played
+    size = (
+        len(cells) if isinstance(cells, list) else 0
+    )  # anything but a list raises an error when it is played
     if len(replay) > MOST_STEPS or (len(replay) + 1) * size > MOST_VIEWS:
         raise ValueError(f"a replay of {len(replay)} steps and {size} cells is too long for a page.")
     episode = replayed(replay)
@@ -339,7 +341,7 @@ def film_of(replay: Replay) -> Message:
 
 
 def _film_events(rules: Rules, states: Sequence[EnvState], actions: Array) -> Iterator[Message]:
-    """What the agents did, and at which moment it was done."""
+    """What the agents did, and in which frame."""
     step, kinds = functions(rules, infos=True).step, rules.spec.symbols.kinds
     for moment, (state, joint) in enumerate(zip(states, actions, strict=False), 1):
         infos = step(state, joint)[4]

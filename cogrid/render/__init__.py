@@ -1,1 +1,1 @@
-"""Drawing: reads a state, never touches it."""
+"""Drawing: reads states, never changes them."""

@@ -1,4 +1,4 @@
-"""Text pictures of a state, two characters a cell."""
+"""Text pictures of a state, two characters per cell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ARROWS = ">v<^"
 def text(rules: Rules, state: EnvState) -> str:
     """The board of a single state: things by their letters, agents as arrows, items by their initials.
 
-    A line for each agent that is off the board follows.
+    Below it, there is a line for each agent off the board.
     """
     if np.ndim(state.time):
         raise ValueError(f"text draws one environment, not a batch of shape {np.shape(state.time)}.")

@@ -1,4 +1,4 @@
-"""Films: the pictures of an episode, drawn when they are looked at, and the files that they are kept in."""
+"""Films: the pictures of an episode, drawn lazily, and saved as files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from cogrid.render.picture import TILE, checked_tile, picture, sheet, strip_heig
 from cogrid.render.raster import Pixels
 
 SUFFIXES = (".gif", ".apng", ".png")
-LEAST_FPS, MOST_FPS = 0.02, 100.0  # a file keeps the time of a picture in 16 bits
+LEAST_FPS, MOST_FPS = 0.02, 100.0  # files store the duration of a picture in 16 bits
 MAX_PIXELS = 2**26  # of a picture
-_SAMPLES = 12  # pictures that the colours of a GIF are chosen from
+_SAMPLES = 12  # pictures from which the colours of a GIF are chosen
 
 
 class Film(Sequence[Pixels]):
@@ -52,17 +52,17 @@ class Film(Sequence[Pixels]):
         return image if image.ndim == 3 else sheet(image.reshape(-1, *image.shape[-3:]))
 
     def save(self, path: str | os.PathLike[str], fps: float = 8.0) -> None:
-        """Write a moving .gif or .apng that starts over at its end, or the last picture as a .png.
+        """Write an animated .gif or .apng that loops, or the last picture as a .png.
 
-        An old file stays until all is written.
+        An old file is replaced only when the new one is complete.
         """
         suffix = Path(path).suffix.lower()
         if suffix not in SUFFIXES:
-            raise ValueError(f"{str(path)!r} is no picture file: choose a name in {', '.join(SUFFIXES)}.")
+            raise ValueError(f"{str(path)!r} is not a picture file: choose a name in {', '.join(SUFFIXES)}.")
         checked_number("fps", fps, LEAST_FPS, MOST_FPS)
         images = _images()
         with files.replacing(path) as file:
-            whole = io.BytesIO()  # given the file itself, Pillow would not say that the disk is full
+            whole = io.BytesIO()  # writing to the file itself, Pillow would not report a full disk
             if suffix == ".png":
                 images.fromarray(self[-1]).save(whole, "PNG", optimize=True)
             else:
@@ -77,26 +77,26 @@ class Film(Sequence[Pixels]):
         )
 
     def _limit(self, images: Any) -> Callable[[Pixels], Any]:
-        """Turns pictures into images of the 256 colours that a GIF can have, the same for all."""
+        """A function that reduces pictures to the 256 colours of a GIF, the same for all."""
         samples = [self[k] for k in sorted({*np.linspace(0, len(self) - 1, _SAMPLES, dtype=int).tolist()})]
         palette = images.fromarray(np.concatenate(samples)).quantize(256, method=images.Quantize.MEDIANCUT)
         return lambda image: images.fromarray(image).quantize(palette=palette, dither=images.Dither.NONE)
 
 
 def check_pixels(rules: Rules, batch: int, tile: int) -> None:
-    """Raise a ValueError if a picture of so many environments would be too large."""
+    """Raise a ValueError if a picture of this many environments would be too large."""
     pixels = batch * (strip_height(tile) + rules.height * tile) * rules.width * tile
     if pixels > MAX_PIXELS:
         boards = "one board" if batch == 1 else f"{batch:,} boards"
         raise ValueError(
-            f"a picture of {boards} of {rules.height} × {rules.width} cells, {tile} pixels a side each, has "
-            f"{pixels:,} pixels: at most {MAX_PIXELS:,} fit, so choose a smaller tile or fewer environments."
+            f"a picture of {boards} of {rules.height} × {rules.width} cells, {tile} pixels wide each, has "
+            f"{pixels:,} pixels, but at most {MAX_PIXELS:,} fit: choose a smaller tile or fewer environments."
         )
 
 
 @dataclasses.dataclass(frozen=True)
 class _Frames:
-    """All but the first picture, made one by one; Pillow walks through them twice."""
+    """All but the first picture, made one by one; Pillow iterates over them twice."""
 
     film: Film
     convert: Callable[[Pixels], Any]

@@ -1,4 +1,4 @@
-"""Pictures: states become images, a whole batch in one call."""
+"""Pictures: turns states into images, a whole batch in one call."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from cogrid.core.rules import Rules
 from cogrid.render.raster import Pixels, colour, draw
 from cogrid.render.tiles import MAX_TILE, tiles_of, views_of
 
-TILE = 32  # pixels a side, unless told otherwise
-RENDER_FPS = 8  # steps a second, unless told otherwise
+TILE = 32  # default size of a cell in pixels
+RENDER_FPS = 8  # default steps per second
 
 
 def picture(rules: Rules, state: EnvState, tile_size: int = TILE, score: Any = None) -> Pixels:
-    """(*B, height, width, 3) uint8: the boards, with a strip of score and time above them if one is given.
+    """(*B, height, width, 3) uint8: the boards, with a strip of score and time above them if given a score.
 
-    `score` is one number an environment, (*B,), or one an agent, (*B, n).
+    `score` is one number per environment, (*B,), or one per agent, (*B, n).
     """
     tile = checked_tile(tile_size)
     if state.rules is not rules and state.rules.spec != rules.spec:
         raise ValueError("this state belongs to another environment: draw it with the rules that made it.")
     drawn = ("cells", "pos", "pose", "clock", *(("slots",) if state.slots is not None else ()))
-    state = state.evolve(**{name: np.asarray(getattr(state, name)) for name in drawn})  # off the device, once
+    state = state.evolve(
+        **{name: np.asarray(getattr(state, name)) for name in drawn}
+    )  # one transfer to the host
     time = state.time
     batch, tiles = time.shape, tiles_of(rules, tile)
     if score is not None and np.shape(score) not in (batch, (*batch, rules.n_agents)):
@@ -47,7 +49,7 @@ def picture(rules: Rules, state: EnvState, tile_size: int = TILE, score: Any = N
 
 
 def checked_tile(tile: int) -> int:
-    """The side of a tile in pixels, or an error that names it."""
+    """The size of a tile in pixels; raises an error if it is invalid."""
     return checked_integer("tile_size", tile, 4, MAX_TILE)
 
 
@@ -57,7 +59,7 @@ def strip_height(tile: int) -> int:
 
 
 def _strips(rules: Rules, time: Pixels, score: Pixels, height: int, width: int) -> Pixels:
-    """(B, height, width, 3) score on the left, time on the right, and a bar of the time that is over."""
+    """(B, height, width, 3) score on the left, time on the right, and a bar of the elapsed time."""
     glyphs = _glyphs(height)  # (128, height, advance, 3)
     columns = max(0, width // glyphs.shape[2] - 1)  # half a character stays free on either side
     most = rules.spec.max_steps
@@ -75,9 +77,9 @@ def _strips(rules: Rules, time: Pixels, score: Pixels, height: int, width: int) 
 
 
 def _words(score: list[float], time: int, most: int, columns: int) -> str:
-    """The fullest line that fits."""
+    """The longest version of the line that fits."""
     points = score_words(score)
-    spare = len(str(most)) - len(str(time))  # what fits at the beginning fits at the end
+    spare = len(str(most)) - len(str(time))  # so that the same version fits for the whole episode
     choices = (
         (f"SCORE {points}", f"TIME {time}/{most}"),
         (f"SCORE {points}", f"{time}/{most}"),
@@ -92,7 +94,7 @@ def _words(score: list[float], time: int, most: int, columns: int) -> str:
 
 
 def score_words(score: list[float]) -> str:
-    """One number where all have the same, else one for each agent."""
+    """One number if all agents have the same, else one for each agent."""
     return " ".join(f"{one:.5g}" for one in (score if len(set(score)) > 1 else score[:1]))
 
 
@@ -108,7 +110,7 @@ def _glyphs(height: int) -> Pixels:
 
 
 def sheet(images: Pixels, columns: int | None = None, gap: int = 8) -> Pixels:
-    """(height, width, 3) one picture of many, (B, h, w, 3), in rows; about square unless told otherwise."""
+    """(height, width, 3) many pictures, (B, h, w, 3), arranged in rows in one; about square by default."""
     count, height, width, _ = images.shape
     if columns is None:
         columns = min(count, max(1, round(math.sqrt(count * (height + gap) / (width + gap)))))

@@ -1,4 +1,4 @@
-"""Rasters: shapes become pixels, by their distance from each pixel, so crisp at any size."""
+"""Rasters: turns shapes into pixels by their distance from each pixel, so crisp at any size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def draw(look: Look, height: int, width: int, scale: float) -> Pixels:
 def _paint(canvas: Pixels, shape: Shape, scale: float) -> None:
     points = np.array(shape.points) * scale  # (k, 2) x and y in pixels
     pen = shape.width * scale / 2
-    # No more than the shape's own box is looked at: most shapes are small in their tile.
+    # Only the shape's bounding box is drawn: most shapes are small in their tile.
     x0, y0 = (max(0, math.floor(low - pen - 1)) for low in points.min(axis=0))
     x1, y1 = (math.ceil(high + pen + 1) for high in points.max(axis=0))
     part = canvas[y0:y1, x0:x1]
@@ -37,7 +37,7 @@ def _paint(canvas: Pixels, shape: Shape, scale: float) -> None:
 
 
 def _distance(points: Pixels, x: Pixels, y: Pixels, filled: bool) -> Pixels:
-    """How far each pixel is from the path; below zero inside of a filled one."""
+    """The distance of each pixel from the path; negative inside a filled one."""
     nearest = np.full(x.shape, np.inf)
     inside = np.zeros(x.shape, bool)
     ends = np.roll(points, -1, axis=0) if filled else points[1:]

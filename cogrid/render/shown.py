@@ -14,7 +14,7 @@ from cogrid.core.look import Look
 from cogrid.core.rules import Rules
 from cogrid.render.raster import Pixels
 
-MOST_CODES = 2**40  # so that a page, which counts in floating point, still tells all views apart
+MOST_CODES = 2**40  # so that a page, which counts in floating point, can still distinguish all views
 
 
 class Shown(NamedTuple):
@@ -25,8 +25,8 @@ class Shown(NamedTuple):
 
     things: Pixels  # (things,) the row of a thing that shows slots; 0 for all others
     codes: Pixels  # (rows, slots, things of slots) int64 what each slot adds to the code
-    looks: tuple[tuple[tuple[Look, ...], ...], ...]  # by row, slot and number
-    sizes: tuple[int, ...]  # how many looks each slot can have
+    looks: tuple[tuple[tuple[Look, ...], ...], ...]  # by row, slot and look number
+    sizes: tuple[int, ...]  # the number of looks of each slot
 
     def code(self, cells: Pixels, slots: Pixels) -> Pixels:
         """(B, cells) int64, of cells (B, cells) and slots (B, slots)."""
@@ -64,7 +64,7 @@ def shown_of(rules: Rules) -> Shown | None:
     if before[-1] > MOST_CODES:
         raise ValueError(
             f"the slots of {type(game).__name__} have {before[-1]:,} looks together, more than can be drawn: "
-            "let look_slot answer with fewer, for example by rounding clocks."
+            "return fewer different ones from look_slot, for example by rounding clocks."
         )
     codes = np.zeros((len(looks), len(sizes), len(slots.things)), np.int64)
     for row, some in enumerate(asked, 1):

@@ -6,7 +6,7 @@ from cogrid.core.look import Look, Shape
 
 
 def svg(look: Look) -> str:
-    """The look as SVG elements in a cell of size 1; round joins and ends are for what is around them."""
+    """The look as SVG elements in a cell of size 1; the enclosing element sets round joins and ends."""
     return "".join(map(_element, look))
 
 

@@ -1,4 +1,4 @@
-"""Tiles: the picture of every cell that can occur, each drawn once, when it is first seen."""
+"""Tiles: the picture of every cell that can occur, each drawn once, on first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from cogrid.render.raster import Pixels, draw
 from cogrid.render.shown import shown_of
 
 MAX_TILE = 512
-LYING, HELD, REACH = 0.72, 0.48, 0.26  # how large an item is on a thing and in a hand, and where the hand is
+LYING, HELD, REACH = (
+    0.72,
+    0.48,
+    0.26,
+)  # the size of an item on a thing and in a hand, and the distance of the hand
 
 
 def views_of(rules: Rules, state: EnvState) -> Pixels:
@@ -29,7 +33,7 @@ def views_of(rules: Rules, state: EnvState) -> Pixels:
     if (shown := shown_of(rules)) is not None:
         views += _plain(rules) * shown.code(views, state.slots.reshape(len(views), -1))
     places = state.pos.reshape(len(views), -1)
-    env, agent = np.nonzero(places < rules.n_cells)  # who is off the board is not drawn
+    env, agent = np.nonzero(places < rules.n_cells)  # agents off the board are not drawn
     pos, pose = places[env, agent], state.pose.reshape(places.shape)[env, agent]
     stood = views[env, pos] % _plain(rules) * rules.n_agents + agent
     views[env, pos] = rules.n_things + stood * rules.n_poses + pose
@@ -37,7 +41,7 @@ def views_of(rules: Rules, state: EnvState) -> Pixels:
 
 
 def _plain(rules: Rules) -> int:
-    """How many views there are without slots."""
+    """The number of views without slots."""
     return rules.n_things + rules.n_walkable * rules.n_agents * rules.n_poses
 
 
@@ -46,7 +50,9 @@ class Tiles:
 
     def __init__(self, rules: Rules, size: int) -> None:
         self.rules, self.size = rules, size
-        self._place = np.full(_plain(rules), -1, np.int32)  # (views,) of its picture, −1 none yet
+        self._place = np.full(
+            _plain(rules), -1, np.int32
+        )  # (views,) the index of its picture, −1 if not drawn yet
         self._with_slots: dict[int, int] = {}  # the same for the views with slots that were seen
         self._pictures = np.zeros((16, size, size, 3), np.uint8)
         self._drawn = 0
@@ -74,7 +80,7 @@ class Tiles:
         return places
 
     def _add(self, view: int) -> None:
-        """Another thread may be reading: a picture is there before its place is told."""
+        """Another thread may be reading, so a picture is stored before its index."""
         if self._places(np.array([view]))[0] >= 0:
             return
         if self._drawn == len(self._pictures):
@@ -86,7 +92,7 @@ class Tiles:
 
 
 def look_of(rules: Rules, view: int) -> Look:
-    """What a view is drawn of."""
+    """The drawing of a view."""
     game, symbols = rules.spec.game, rules.spec.symbols
     code, view = divmod(view, _plain(rules))
     if view < rules.n_things:
@@ -103,7 +109,7 @@ def look_of(rules: Rules, view: int) -> Look:
 
 
 def _number(agent: int, down: int, right: int) -> Look:
-    """On the back of agents that share their colour with an earlier one."""
+    """A number on the back of agents that share their colour with an earlier one."""
     if agent < len(AGENTS):
         return ()
     x, y, words = 0.5 - 0.19 * right, 0.5 - 0.19 * down, str(agent)
@@ -116,5 +122,5 @@ def _held(rules: Rules, item: Any, x: float, y: float, scale: float) -> Look:
 
 @functools.lru_cache(maxsize=32)
 def tiles_of(rules: Rules, size: int) -> Tiles:
-    """The tiles of a spec in one size; the same object for the same question."""
+    """The tiles of a spec in one size; the same object for the same arguments."""
     return Tiles(rules, size)

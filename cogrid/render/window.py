@@ -1,4 +1,4 @@
-"""A window on the screen, by the tkinter of the standard library."""
+"""A window on the screen, using tkinter from the standard library."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Window:
         self._next = 0.0  # when the next picture is due
 
     def show(self, image: Pixels, fps: float) -> None:
-        """Show a (height, width, 3) picture, not before the last one had its time."""
+        """Show a (height, width, 3) picture, after the previous one was shown long enough."""
         if self._closed:
             return
         if self._root is None:
@@ -41,7 +41,7 @@ class Window:
         try:
             photo = self._tk.PhotoImage(master=self._root, data=data, format="PPM")
             self._label.configure(image=photo)
-            self._label.image = photo  # Tk forgets a picture that nobody holds
+            self._label.image = photo  # Tk drops a picture without a reference
             self._root.update()
         except self._tk.TclError:  # the window was closed meanwhile
             self.close()

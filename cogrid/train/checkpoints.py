@@ -28,11 +28,11 @@ CHECKPOINT, PREVIOUS = "checkpoint.npz", "checkpoint.previous.npz"
 
 
 class History(NamedTuple):
-    """What a run remembers of its past."""
+    """The record of a run so far."""
 
     scores: list[list[float]]  # of every chunk, by seed
     seconds: float  # of training, compilation included
-    shadow: ShadowReport | None = None  # of all steps so far that NumPy has repeated
+    shadow: ShadowReport | None = None  # of all steps replayed on NumPy so far
 
 
 class Checkpoint(NamedTuple):
@@ -45,13 +45,13 @@ class Checkpoint(NamedTuple):
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be used, in a sentence."""
+    """A checkpoint cannot be used; its message is one sentence."""
 
 
 def save(path: Path, options: Options, run: Run, history: History) -> None:
-    """Write a checkpoint that replaces the old one only when it is whole, so that a kill damages nothing.
+    """Write a checkpoint atomically, so that a kill damages nothing.
 
-    The old one stays beside it, in case the disk damages the new one.
+    The previous one is kept next to it, in case the disk damages the new one.
     """
     run = distributed.gather(run)
     if jax.process_index() > 0:
@@ -71,8 +71,8 @@ def save(path: Path, options: Options, run: Run, history: History) -> None:
 
 
 def _keep_previous(path: Path, previous: Path) -> None:
-    """A second name for the file at `path`, which will get another; a copy where the disk has no links."""
-    if _is_whole(path):  # a damaged file must not take the place of a good one
+    """Keep the file at `path`, which will be replaced, by a hard link, or a copy if links are unsupported."""
+    if _is_whole(path):  # a damaged file must not replace a good one
         previous.unlink(missing_ok=True)
         try:
             os.link(path, previous)
@@ -81,7 +81,7 @@ def _keep_previous(path: Path, previous: Path) -> None:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether the file is there, and none of its bytes has changed since it was written."""
+    """Whether the file exists and its bytes are unchanged since it was written."""
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.testzip() is None
@@ -94,7 +94,7 @@ def load(path: Path) -> Checkpoint:
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             if sum(info.file_size for info in file.zip.infolist()) > path.stat().st_size:
-                raise ValueError("packed")  # nothing that `save` writes is: it could be of any size
+                raise ValueError("packed")  # `save` never compresses; unpacked, it could be of any size
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(str(arrays.pop("meta")))
         options, history = from_json(meta["options"]), History(**meta["history"])
@@ -108,7 +108,7 @@ def load(path: Path) -> Checkpoint:
 
 
 def newest(paths: Sequence[Path]) -> Checkpoint:
-    """The first of the files that can be read; a line on stderr names the others."""
+    """The first of the files that can be read; unreadable ones are reported on stderr."""
     damaged: list[CheckpointError] = []
     for path in paths:
         try:
@@ -134,7 +134,7 @@ def _shadow_report(values: dict[str, Any] | None) -> ShadowReport | None:
 
 
 def restore(checkpoint: Checkpoint, like: Run) -> Run:
-    """The run of a checkpoint; `like` has its shapes."""
+    """The run of a checkpoint, with the shapes of `like`."""
     shapes = {name: (leaf.shape, leaf.dtype) for name, leaf in _named(like)}
     if {name: (array.shape, array.dtype) for name, array in checkpoint.arrays.items()} != shapes:
         raise CheckpointError("the checkpoint's arrays do not match its options.")

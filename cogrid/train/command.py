@@ -1,4 +1,4 @@
-"""The command `python -m cogrid train`: its arguments, and a run from start or checkpoint to its results."""
+"""The command `python -m cogrid train`: its arguments, and a run from start or checkpoint to the results."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ from cogrid.train.loop import combined, train
 from cogrid.train.options import Options, check, environment, usual_observation
 from cogrid.train.settings import SETTINGS
 
-# Exit codes: a mistake or a file that cannot be used; NumPy played something differently.
+# Exit codes: a user's mistake or an unusable file; a difference from NumPy.
 USAGE, MISMATCH = 2, 22
 #: Defaults that depend on the environment.
 USUAL = MappingProxyType({"observation": "the environment's own"})
 DESCRIPTION = """\
-Train agents that share a network by independent PPO, with several seeds.
+Train agents that share a network with independent PPO, for several seeds.
 
-The defaults in brackets are those of most environments; cogrid/train/settings.py has those of the others.
-Ends with scores, results.json, curve.png, episode.replay.json.gz and policy-SEED.npz for play and render.
-Ctrl-C or a kill costs at most one chunk; --resume continues to the same result, bit for bit."""
+The defaults in brackets are those of most environments; cogrid/train/settings.py has the exceptions.
+At the end, it prints scores and writes results.json, curve.png, episode.replay.json.gz and, for play and
+render, policy-SEED.npz. Ctrl-C or a kill costs at most one chunk; --resume continues to the same result,
+bit for bit."""
 EXAMPLES = """\
 examples:
   python -m cogrid train Overcooked-CrampedRoom-V0
@@ -48,14 +49,14 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command to a parser."""
+    """Add the command's arguments to a parser."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description, parser.epilog = DESCRIPTION, EXAMPLES
     types: dict[str, Callable[[str], Any]] = {"str": str, "int": count, "float": float}
     for field in dataclasses.fields(Options):
         if field.name == "id":
             help = f"an environment id, or module:Name or file.py:Name of your own ({field.default}); "
-            help += "a run that is resumed knows its own"
+            help += "not needed with --resume"
             parser.add_argument("id", metavar="ID", nargs="?", default=argparse.SUPPRESS, help=help)
             continue
         if field.name == "set":
@@ -75,18 +76,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             default=argparse.SUPPRESS,  # only what is given must agree with a checkpoint
             help=f"{field.metadata['help']} ({USUAL.get(field.name, field.default)})",
         )
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="for the results (runs/ID)")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to write the results (runs/ID)")
     parser.add_argument("--resume", action="store_true", help="continue from the checkpoint in --out")
     parser.add_argument(
         "--join",
         nargs="*",
         metavar=("ADDRESS", "PROCESSES PROCESS"),
-        help="be one of several processes; in a cluster that JAX knows it needs no values",
+        help="run as one of several processes; in a cluster that JAX detects, no values are needed",
     )
     parser.add_argument(
         "--shadow",
         action="store_true",
-        help="repeat a part of all steps on NumPy and compare; exits 22 if any differ",
+        help="replay a part of all steps on NumPy and compare; exits with 22 if any differ",
     )
     parser.set_defaults(run=lambda given: run(parser, given))
 
@@ -100,7 +101,7 @@ def count(text: str) -> int:
 
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
-    """Train, evaluate and write the results; the exit code."""
+    """Train, evaluate and write the results; returns the exit code."""
     options, out, checkpoint, shadowed = _prepared(parser, given)
     shadow, code = None, 0
     if shadowed:
@@ -117,7 +118,7 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         if jax.process_index() == 0:  # the others have the same
             finish(options, out, state.network, history)
         if jax.process_count() > 1:
-            distributed.agree("end")  # nobody ends while process 0 is at that
+            distributed.agree("end")  # all wait until process 0 has finished
     except (CheckpointError, OSError, FloatingPointError) as error:  # such as a full disk
         if interrupt.is_closed_output(error):
             raise
@@ -139,11 +140,11 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
 def _prepared(
     parser: argparse.ArgumentParser, given: argparse.Namespace
 ) -> tuple[Options, Path, Checkpoint | None, bool]:
-    """The options, where to, what to resume, whether to compare with NumPy."""
+    """The options, the folder, the checkpoint to resume, and whether to compare with NumPy."""
     names = {field.name for field in dataclasses.fields(Options)}
     values = {name: value for name, value in vars(given).items() if name in names}
     if "set" in values:
-        values["set"] = json.loads(json.dumps(dict(values["set"])))  # as a checkpoint gives it back
+        values["set"] = json.loads(json.dumps(dict(values["set"])))  # as a checkpoint returns it
     _join(parser, given.join)
     name = Path(values.get("id", Options.id)).name.replace(".py", "").replace(":", "-")
     out = given.out or Path("runs", name)
@@ -153,12 +154,12 @@ def _prepared(
             parser.error(f"there is no checkpoint in {out}: start without --resume.")
         checkpoint = _resumed(parser, there, values)
     elif there:
-        parser.error(f"{out} holds a run already: add --resume to continue it, or choose another --out.")
+        parser.error(f"{out} already holds a run: add --resume to continue it, or choose another --out.")
     if checkpoint and is_own(checkpoint.options.id) and "id" not in values:
         # a file that is read must not choose what is imported
         parser.error(
-            f"the run in {out} learns in {brief(checkpoint.options.id)}, which has to be imported: "
-            "name it too."
+            f"the run in {out} trains in {brief(checkpoint.options.id)}, which has to be imported: "
+            "name it on the command line."
         )
     try:
         if not checkpoint:
@@ -171,7 +172,7 @@ def _prepared(
     except (ValueError, TypeError) as error:
         parser.error(str(error))
     if checkpoint and checkpoint.spec != fingerprint(environment(options).rules):
-        parser.error(f"{options.id} is another game now than when the run in {out} began: start a new one.")
+        parser.error(f"{options.id} has changed since the run in {out} started: start a new run.")
     shadowed = wanted(given.shadow or None)
     if jax.process_count() > 1:
         try:
@@ -184,11 +185,11 @@ def _prepared(
 
 
 def _join(parser: argparse.ArgumentParser, values: list[str] | None) -> None:
-    """Start JAX together with the other processes, if there are any."""
+    """Join the other processes, if there are any."""
     if values is None:
         return
     if len(values) not in (0, 3) or not all(value.isdigit() for value in values[1:]):
-        parser.error("--join takes nothing, or the address of process 0, their number and its own.")
+        parser.error("--join takes no values, or three: the address of process 0, their number and its own.")
     try:
         if values:
             address, processes, process = values
@@ -200,9 +201,9 @@ def _join(parser: argparse.ArgumentParser, values: list[str] | None) -> None:
 
 
 def _use_cores(joined: list[str] | None, devices: int) -> None:
-    """On a CPU several devices are cores, which JAX has to be told before it starts."""
+    """On a CPU, devices are cores, whose number must be set before JAX starts."""
     if joined is None and 1 < devices <= (os.cpu_count() or 1) and jax.config.jax_num_cpu_devices < devices:
-        with contextlib.suppress(RuntimeError):  # it runs already
+        with contextlib.suppress(RuntimeError):  # already started
             jax.config.update("jax_num_cpu_devices", devices)
 
 
@@ -212,9 +213,9 @@ def _resumed(parser: argparse.ArgumentParser, paths: list[Path], values: dict[st
         found = checkpoints.newest(paths)
     except CheckpointError as error:
         parser.error(str(error))
-    if "set" in values:  # the environment's own settings are there besides
+    if "set" in values:  # the checkpoint also has the environment's own settings
         values = values | {"set": found.options.set | values["set"]}
     for name, now in values.items():
         if now != (then := getattr(found.options, name)):
-            parser.error(f"{name} was {then!r} when this run began and cannot become {now!r}.")
+            parser.error(f"{name} was {then!r} when this run started and cannot be changed to {now!r}.")
     return found

@@ -1,4 +1,4 @@
-"""Evaluation of trained policies, and the files that a run leaves."""
+"""Evaluation of trained policies, and the output files of a run."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ EPISODES = 100  # of every seed, for the score
 
 
 def evaluate(options: Options, networks: Network) -> tuple[Array, Array]:
-    """Whole episodes with the final policies: points (seeds, episodes), actions (seeds, T, episodes, n).
+    """Play episodes with the final policies: points (seeds, episodes), actions (seeds, T, episodes, n).
 
-    Episode i begins with seed i, and actions are drawn as in training. Points are the mean over the agents.
+    Episode i starts with seed i, and actions are sampled as in training. Points are the mean over the agents.
     """
     env = scored_environment(options, "jax")
     sight = Sight(environment(options).rules)  # as in training
@@ -45,7 +45,12 @@ def evaluate(options: Options, networks: Network) -> tuple[Array, Array]:
             logits, _, memory = network(sight(obs), memory)
             actions = jax.random.categorical(key, logits)
             state, obs, rewards, _, _ = env.jax_step(state, actions)
-            return (state, obs, memory, points + rewards.mean(axis=-1)), actions  # summed as tapes are
+            return (
+                state,
+                obs,
+                memory,
+                points + rewards.mean(axis=-1),
+            ), actions  # summed in the same order as for tapes
 
         keys = jax.random.split(key, env.spec.max_steps)
         start = (*env.jax_reset(starts), nothing, jnp.zeros(EPISODES))
@@ -69,7 +74,7 @@ def finish(options: Options, out: Path, networks: Network, history: History) -> 
     for name, mean, deviation in zip(
         written, results["score"]["by_seed"], results["score"]["deviation_by_seed"], strict=True
     ):
-        print(f"{name}: {mean:.1f} ± {deviation:.1f} points an episode")
+        print(f"{name}: {mean:.1f} ± {deviation:.1f} points per episode")
     print(
         f"{options.id}: mean return {results['score']['mean']:.1f} in {EPISODES} episodes of each seed, "
         f"after {results['steps']:,} steps of each and {history.seconds / 60:.1f} minutes in all"
@@ -104,7 +109,7 @@ def _results(options: Options, history: History, points: Array) -> dict[str, Any
 
 
 def _write_policy(out: Path, options: Options, networks: Network, points: Array, member: int) -> str:
-    """The actor of one seed; the name of its file."""
+    """Write the actor of one seed; returns the name of its file."""
     seed = options.first_seed + member
     network = jax.tree.map(lambda x: np.asarray(x)[member], networks)
     first = [] if network.memory is None else [network.memory.seen]
@@ -121,7 +126,7 @@ def _write_policy(out: Path, options: Options, networks: Network, points: Array,
 
 
 def _write_replay(path: Path, options: Options, points: Array, actions: Array) -> None:
-    """The first episode of the best seed."""
+    """Write the first episode of the best seed."""
     best = int(points.mean(axis=1).argmax())
     env = scored_environment(options, "numpy")
     about = {"learner": "cogrid.train", "seed": options.first_seed + best, "score": float(points[best, 0])}
@@ -129,7 +134,7 @@ def _write_replay(path: Path, options: Options, points: Array, actions: Array) -
 
 
 def _write_plot(path: Path, options: Options, history: History) -> None:
-    """The learning curve of every seed, and their mean."""
+    """Plot the learning curve of every seed, and their mean."""
     scores = np.array(history.scores)  # (chunks, seeds)
     steps = np.arange(1, len(scores) + 1) * options.steps_of_chunk / 1e6
     figure = Figure(figsize=(6.4, 4), layout="constrained")

@@ -16,7 +16,7 @@ from cogrid.train.options import Options, environment, scored
 
 
 class Run(NamedTuple):
-    """The whole of training at one moment, as plain arrays; over many seeds they are a leading axis."""
+    """The complete state of training, as plain arrays; several seeds are a leading axis."""
 
     seed: Array  # ()
     update: Array  # () updates so far
@@ -28,21 +28,21 @@ class Run(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """What was played between two updates: T steps of B environments with n agents."""
+    """The steps between two updates: T steps of B environments with n agents."""
 
     obs: Array  # (T, B, n, inputs) what the network saw before the agents acted
     actions: Array  # (T, B, n)
     log_probs: Array  # (T, B, n)
     values: Array  # (T, B, n)
     rewards: Array  # (T, B, n) with shaping
-    rest: Array  # (T, B, n) value of what follows a step at which the clock cut the episode off, else 0
+    rest: Array  # (T, B, n) bootstrap value where the time limit truncated the episode, else 0
     done: Array  # (T, B)
     score: Array  # (T, B) mean over the agents, without shaping
-    seen: Array | None = None  # (T, recorded, n, …) the observations themselves, of some environments
+    seen: Array | None = None  # (T, recorded, n, …) the full observations, of some environments
 
 
 class Batch(NamedTuple):
-    """What is learned from them, in rows: those of an environment lie together."""
+    """The training data from these steps, in rows; those of an environment are contiguous."""
 
     obs: Array  # (B, T · n, inputs), in a minibatch (rows, inputs)
     actions: Array  # (B, T · n) like all others
@@ -52,7 +52,7 @@ class Batch(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """The part of what was played that NumPy repeats; the arguments of `Shadow.chunk`."""
+    """The steps that NumPy replays; the arguments of `Shadow.chunk`."""
 
     first: EnvState  # (B, …)
     actions: Array
@@ -65,16 +65,16 @@ class Recorded(NamedTuple):
 class Log(NamedTuple):
     """What is reported about an update."""
 
-    score: Array  # () return of an episode that is scored at the pace of these steps, without shaping
+    score: Array  # () return of a scored episode at the rate of these steps, without shaping
     entropy: Array  # ()
     recorded: Recorded | None = None
 
 
 class Learner:
-    """Agents that share a network, each learning by PPO from what it sees itself."""
+    """Agents that share a network, each learning with PPO from its own observations."""
 
     def __init__(self, options: Options, recorded: int = 0) -> None:
-        """`recorded` environments have their steps returned; without them that code is not compiled."""
+        """The steps of `recorded` environments are returned; with 0, that code is not compiled."""
         self.options = options
         self.recorded = recorded
         self.env = environment(options)
@@ -89,11 +89,11 @@ class Learner:
         )
 
     def mean(self, tree: Any) -> Any:
-        """Over the devices that share the environments."""
+        """The mean over the devices that share the environments."""
         return jax.lax.pmean(tree, "envs") if self.options.sharing > 1 else tree
 
     def begin(self, seed: Array) -> Run:
-        """A fresh network in fresh environments."""
+        """A new network in freshly reset environments."""
         for_network, for_envs = jax.random.split(jax.random.fold_in(jax.random.key(seed), 2**31))
         actions = len(self.env.action_names)
         size, agents = self.options.memory, self.env.spec.num_agents
@@ -104,12 +104,12 @@ class Learner:
         return Run(seed, jnp.zeros((), jnp.int32), network, optimizer, state, obs, memory)
 
     def chunk(self, run: Run) -> tuple[Run, Log]:
-        """Several updates in one loop; Python only sees how they end."""
+        """Several updates in one compiled loop."""
         return jax.lax.scan(self.update, run, None, length=self.options.chunk)  # type: ignore[no-any-return]
 
     def update(self, run: Run, _: None) -> tuple[Run, Log]:
         """Play, then learn from it."""
-        # Randomness is a function of the seed and the update: there is no key to keep.
+        # Randomness is a function of the seed and the update: there is no key to store.
         key = jax.random.fold_in(jax.random.key(run.seed), run.update)
         if self.options.sharing > 1:
             key = jax.random.fold_in(key, jax.lax.axis_index("envs"))
@@ -126,7 +126,7 @@ class Learner:
     def play(
         self, network: Network, state: EnvState, obs: Array, key: Array, memory: Array | None = None
     ) -> tuple[EnvState, Array, Steps, Array | None]:
-        """`num_steps` in every environment, with automatic reset."""
+        """Play `num_steps` in every environment, with automatic reset."""
 
         def one(carry: tuple[Any, ...], key: Array) -> tuple[tuple[Any, ...], Steps]:
             state, obs, memory = carry
@@ -146,9 +146,10 @@ class Learner:
     def rest(
         self, network: Network, state: EnvState, obs: Array, done: Array, memory: Array | None = None
     ) -> Array:
-        """(B, n) the value of what agents see when the clock cuts their episode off, else 0.
+        """(B, n) the value of the last observation where the time limit truncates the episode, else 0.
 
-        Nobody sees the clock: without this, the same sight would be worth less late in an episode.
+        Agents do not observe the time: without this, the same observation would be worth less late in an
+        episode.
         """
         cut = done[:, None] & (jnp.ones_like(state.pos, bool) if state.ended is None else ~state.ended)
         worth = lambda: jnp.where(cut, network(self.sight(obs), memory)[1], 0.0)  # noqa: E731
@@ -179,7 +180,7 @@ class Learner:
 
         def epoch(carry: tuple[Network, Any], key: Array) -> tuple[tuple[Network, Any], Array]:
             # A minibatch is made of whole environments, which is cheaper than a shuffle of all steps.
-            members = jax.random.permutation(key, steps.done.shape[1])  # of this device
+            members = jax.random.permutation(key, steps.done.shape[1])  # on this device
             return jax.lax.scan(minibatch, carry, members.reshape(self.options.minibatches, -1))  # type: ignore[no-any-return]
 
         keys = jax.random.split(key, self.options.epochs)
@@ -188,12 +189,12 @@ class Learner:
 
     @staticmethod
     def batch(steps: Steps, advantages: Array) -> Batch:
-        """Environments lead; matrices of two axes are all that a CPU multiplies fast."""
+        """Environments first; a CPU multiplies fast only matrices of two axes."""
         parts = (steps.obs, steps.actions, steps.log_probs, advantages, advantages + steps.values)
         return Batch(*(jnp.moveaxis(x, 1, 0).reshape(x.shape[1], -1, *x.shape[3:]) for x in parts))
 
     def advantages(self, steps: Steps, last_values: Array) -> Array:
-        """(T, B, n) generalised advantages; an episode that the clock cuts off would have gone on."""
+        """(T, B, n) generalised advantages; truncated episodes are bootstrapped."""
         gamma, decay = self.options.gamma, self.options.gamma * self.options.gae_lambda
 
         def one(carry: tuple[Array, Array], step: tuple[Array, ...]) -> tuple[tuple[Array, Array], Array]:
@@ -226,7 +227,7 @@ class Learner:
         return policy_loss + options.value_loss * value_loss - bonus * entropy, entropy
 
     def record(self, first: EnvState, steps: Steps, last: EnvState) -> Recorded | None:
-        """The first environments' steps, for a replay on NumPy after the update."""
+        """The steps of the first environments, to replay on NumPy after the update."""
         if not self.recorded:
             return None
         first, last = (jax.tree.map(lambda x: x[: self.recorded], state) for state in (first, last))

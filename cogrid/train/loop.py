@@ -29,7 +29,7 @@ RECORDED = 8  # environments of every seed whose steps are replayed on NumPy und
 def train(
     options: Options, out: Path, checkpoint: Checkpoint | None = None, shadow: Shadow | None = None
 ) -> tuple[Run, History]:
-    """Run all chunks that are left, with a checkpoint after each; a shadow replays a part of them."""
+    """Run the remaining chunks, with a checkpoint after each; a shadow replays a part of them."""
     started = time.perf_counter()
     there = place(options.devices, options.num_envs)
     learner = Learner(options, min(RECORDED, options.num_envs // options.sharing) if shadow else 0)
@@ -61,7 +61,7 @@ def train(
 
 
 def _refuse_divergence(run: Run, done: int) -> None:
-    """A network of NaN or infinity learns nothing more, and nobody can play with it."""
+    """Raise an error if weights are NaN or infinite: such a network cannot learn or play."""
     shards = [shard.data for leaf in jax.tree.leaves(run.network) for shard in leaf.addressable_shards]
     if not all(np.isfinite(shard).all() for shard in shards):
         kept = f"the checkpoint after {done} chunks is kept" if done else "there is no checkpoint yet"
@@ -71,12 +71,12 @@ def _refuse_divergence(run: Run, done: int) -> None:
 
 
 def seeds(options: Options) -> Array:
-    """(seeds,) their numbers."""
+    """(seeds,) the seeds' numbers."""
     return jnp.arange(options.first_seed, options.first_seed + options.seeds)
 
 
 def combined(before: ShadowReport | None, shadow: Shadow | None) -> ShadowReport | None:
-    """What shadows have seen in all, including before the run was resumed."""
+    """The combined report of all shadows, including those before the run was resumed."""
     if not before or not shadow:
         return shadow.report if shadow else before
     now = shadow.report
@@ -89,9 +89,9 @@ def combined(before: ShadowReport | None, shadow: Shadow | None) -> ShadowReport
 
 
 def specs(learner: Learner) -> tuple[Run, Log]:
-    """How a run and its log, seeds leading, are spread over the devices: by seeds, or by environments.
+    """The shardings of a run and its log, seeds leading: by seeds, or by environments.
 
-    Environments lie on the devices that play them, and the rest is on all.
+    Environments are on the devices that play them, and everything else is replicated.
     """
     by_seed, whole = Placement.spec(0), jax.sharding.PartitionSpec()
     if learner.options.sharing == 1:
@@ -103,21 +103,21 @@ def specs(learner: Learner) -> tuple[Run, Log]:
 
 
 def chunk_on(there: Placement, learner: Learner) -> Callable[[Run], tuple[Run, Log]]:
-    """Every device plays its own seeds or environments; of shared seeds only means are exchanged."""
+    """A chunk, each device with its own seeds or environments; if they share seeds, they exchange means."""
     run, log = specs(learner)
     return there.on_each(over_seeds(learner.chunk), (run,), (run, log))
 
 
 def over_seeds(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The function of one seed for all of them: side by side, or on a CPU one after the other.
+    """A function of one seed applied to all: vectorised, or on a CPU one after the other.
 
-    A CPU multiplies the small matrices of several seeds together at half the speed of those of one.
+    A CPU multiplies the small matrices of several seeds together at half the speed of single ones.
     """
     return partial(jax.lax.map, function) if jax.default_backend() == "cpu" else jax.vmap(function)
 
 
 def replay_on_numpy(shadow: Shadow, recorded: Recorded | None) -> None:
-    """Play every update's steps again, all seeds as one batch; arrays come as (seeds, updates, …)."""
+    """Replay every update's steps, all seeds as one batch; arrays are (seeds, updates, …)."""
     gathered: Recorded = distributed.gather(recorded)
 
     def at(update: int, part: Any, axis: int) -> Any:

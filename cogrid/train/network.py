@@ -1,4 +1,4 @@
-"""The network: an actor and a critic, with a memory in front of them or none, and what they see."""
+"""The network: an actor and a critic, optionally with a shared memory, and their inputs."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Layer(eqx.Module):
 
 
 class Past(NamedTuple):
-    """What a memory needs to see b environments again as they were played."""
+    """What a memory needs to replay b environments."""
 
-    first: Array  # (b, n, size) what was remembered before the first step
-    done: Array  # (b, T) steps after which everything is forgotten
+    first: Array  # (b, n, size) the memory before the first step
+    done: Array  # (b, T) steps after which the memory is reset
 
 
 class Memory(eqx.Module):
-    """A gated recurrent unit (GRU) behind a hidden layer; `cogrid.policy_file` has the same in NumPy."""
+    """A gated recurrent unit (GRU) after a hidden layer; `cogrid.policy_file` has the same in NumPy."""
 
     seen: Layer  # (inputs, hidden)
     inwards: Layer  # (hidden, 3 · size): the reset gate, the update gate and the candidate
@@ -53,11 +53,11 @@ class Memory(eqx.Module):
         self.onwards = Layer(keys[2], size, 3 * size, 3**0.5)
 
     def __call__(self, obs: Array, memory: Array) -> Array:
-        """What is seen (…, inputs) and was remembered (…, size) -> what is remembered now."""
+        """Inputs (…, inputs) and memory (…, size) -> the new memory."""
         return self._renewed(self._gates(obs), memory)
 
     def replay(self, obs: Array, past: Past) -> Array:
-        """Rows (b · T · n, inputs) -> what was remembered when the agents acted, (b · T · n, size)."""
+        """Rows (b · T · n, inputs) -> the memory when the agents acted, (b · T · n, size)."""
         (b, n, size), steps = past.first.shape, past.done.shape[1]
 
         def one(memory: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -65,7 +65,7 @@ class Memory(eqx.Module):
             memory = self._renewed(gates, memory)
             return forget(memory, done), memory
 
-        gates = self._gates(obs).reshape(b, steps, n, -1)  # a matrix product of all rows
+        gates = self._gates(obs).reshape(b, steps, n, -1)  # one matrix product for all rows
         _, memories = jax.lax.scan(one, past.first, (jnp.moveaxis(gates, 1, 0), past.done.T))
         return jnp.moveaxis(memories, 0, 1).reshape(-1, size)
 
@@ -81,7 +81,7 @@ class Memory(eqx.Module):
 
 
 def forget(memory: Array | None, done: Array) -> Array | None:
-    """(B, n, size) zeroed where an episode has ended; no memory stays none."""
+    """(B, n, size) zeroed where an episode has ended; None stays None."""
     return None if memory is None else jnp.where(done[:, None, None], 0.0, memory)
 
 
@@ -93,8 +93,8 @@ class Network(eqx.Module):
     memory: Memory | None
 
     def __init__(self, key: Array, inputs: int, hidden: int, actions: int, memory: int = 0) -> None:
-        """Draw all; `memory` is its size."""
-        # With a memory its layer is the first of two, so that both kinds are as deep but for the GRU.
+        """Draw the weights; `memory` is its size."""
+        # The memory's layer replaces the first of two, so that both kinds are equally deep without the GRU.
         sizes = [memory, hidden] if memory else [inputs, hidden, hidden]
 
         def layers(keys: Array, outputs: int, last_gain: float) -> list[Layer]:
@@ -103,12 +103,12 @@ class Network(eqx.Module):
             return [Layer(*one) for one in both]
 
         keys = jax.random.split(key, (2, 3))
-        self.actor = layers(keys[0], actions, 0.01)  # all actions about as likely at first
+        self.actor = layers(keys[0], actions, 0.01)  # all actions are about equally likely at first
         self.critic = layers(keys[1], 1, 1.0)
-        self.memory = Memory(keys[0, 2], inputs, hidden, memory) if memory else None  # a key that is left
+        self.memory = Memory(keys[0, 2], inputs, hidden, memory) if memory else None  # an unused key
 
     def __call__(self, obs: Array, memory: Array | None = None) -> tuple[Array, Array, Array | None]:
-        """What is seen (…, inputs) and remembered -> logits (…, actions), values (…), memory (…, size)."""
+        """Inputs (…, inputs) and memory -> logits (…, actions), values (…), memory (…, size)."""
         inputs = obs.astype(jnp.float32)
         if self.memory is not None:
             inputs = memory = self.memory(inputs, memory)
@@ -127,27 +127,27 @@ class Network(eqx.Module):
 
 
 class Sight:
-    """What a network gets of an observation: the numbers that can change, as a vector."""
+    """Turns observations into network inputs: the numbers that can change, as a vector."""
 
     def __init__(self, rules: Rules) -> None:
-        """By the rules whose observations are seen."""
+        """For the observations of these rules."""
         changing = varying(rules)
         self.shape = changing.shape
         self.numbers = np.flatnonzero(changing)  # (inputs,) of a flat observation
         self.inputs = len(self.numbers)
 
     def __call__(self, obs: Array) -> Array:
-        """(…, *shape) -> (…, inputs), as floats only when the network gets them."""
+        """(…, *shape) -> (…, inputs), still in the observation's type."""
         flat = obs.reshape(*obs.shape[: obs.ndim - len(self.shape)], -1)
         return flat if flat.shape[-1] == self.inputs else flat[..., self.numbers]
 
     def whole(self, weight: Array) -> Array:
-        """(inputs, outputs) weights of a first layer for flat observations as they are: 0 for the others."""
+        """(inputs, outputs) weights of a first layer for whole flat observations: 0 for constant numbers."""
         weights = np.zeros((math.prod(self.shape), weight.shape[1]), np.float32)
         weights[self.numbers] = weight
         return weights
 
 
 def log_prob(logits: Array, actions: Array) -> Array:
-    """Of the actions that were taken."""
+    """The log-probabilities of the actions taken."""
     return jnp.take_along_axis(jax.nn.log_softmax(logits), actions[..., None], axis=-1)[..., 0]

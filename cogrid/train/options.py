@@ -13,48 +13,48 @@ from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.registry import find, spec_of
 
 OBSERVATIONS = ("features", "lossless", "window")
-#: Options of an environment that say where episodes of training begin and end. They change no rule, and the
-#: value of what would have followed is known where the clock cuts an episode off: scores are of the others.
+#: Options of an environment that only affect where training episodes start and end. They change no rule, and
+#: truncated episodes are bootstrapped; scores come from episodes without them.
 TRAINING_ONLY = ("max_steps", "random_start")
 _TYPES = MappingProxyType({"str": str, "int": int, "float": int | float, "dict[str, Any]": dict})
 
 
 def _option(default: Any, text: str, low: float = -math.inf, high: float = math.inf) -> Any:
-    """A field with its default, its line of --help, and its bounds."""
+    """A field with its default, its --help text, and its bounds."""
     return dataclasses.field(default=default, metadata={"help": text, "low": low, "high": high})
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What a run is. A checkpoint keeps them, and two runs with the same options end the same."""
+    """The options of a run. A checkpoint stores them, and two runs with the same options end the same."""
 
-    id: str = _option("Overcooked-CrampedRoom-V0", "environment to learn in")
+    id: str = _option("Overcooked-CrampedRoom-V0", "environment to train in")
     observation: str = _option("features", "features (a short vector), lossless (the whole grid) or window")
     set: dict[str, Any] = dataclasses.field(
         default_factory=dict,
         metadata={
             "help": "an option of the environment, such as cook_time=5; repeatable. "
-            f"{' and '.join(TRAINING_ONLY)} affect training only: the scores are of usual episodes"
+            f"{' and '.join(TRAINING_ONLY)} affect training only: the scores are from the usual episodes"
         },
     )
-    steps: int = _option(1_500_000, "environment steps of each seed, rounded up to whole chunks", 1, 10**15)
-    seeds: int = _option(3, "how many seeds learn, on a CPU one after the other", 1, 10**4)
-    first_seed: int = _option(0, "the first of them; the others follow it", -(10**9), 10**9)
-    num_envs: int = _option(64, "environments of each seed", 1, 10**8)
+    steps: int = _option(1_500_000, "environment steps per seed, rounded up to whole chunks", 1, 10**15)
+    seeds: int = _option(3, "number of seeds; a CPU trains them one after the other", 1, 10**4)
+    first_seed: int = _option(0, "the first seed; the others follow it", -(10**9), 10**9)
+    num_envs: int = _option(64, "environments per seed", 1, 10**8)
     devices: int = _option(
-        1, "devices, over all processes: they share the seeds, or else each seed's environments", 1, 10**6
+        1, "devices of all processes, which share the seeds, or else each seed's environments", 1, 10**6
     )
-    num_steps: int = _option(128, "steps of every environment between two updates", 1, 10**6)
+    num_steps: int = _option(128, "steps per environment between two updates", 1, 10**6)
     chunk: int = _option(10, "updates between two checkpoints", 1, 10**6)
-    epochs: int = _option(4, "passes over the steps in an update", 1, 10**4)
-    minibatches: int = _option(16, "gradient steps in a pass, each on its part of the environments", 1, 10**8)
+    epochs: int = _option(4, "passes over the steps per update", 1, 10**4)
+    minibatches: int = _option(16, "gradient steps per pass, each on a part of the environments", 1, 10**8)
     hidden: int = _option(64, "width of the two hidden layers", 1, 2**15)
-    memory: int = _option(0, "numbers that an agent remembers from step to step, by a GRU; 0: none", 0, 2**15)
-    learning_rate: float = _option(5e-4, "of Adam, annealed to zero", 0)
-    reward_scale: float = _option(0.1, "what rewards are multiplied by, for values of about 1", 0)
-    gamma: float = _option(0.99, "discount of a step", 0, 1)
+    memory: int = _option(0, "size of an agent's GRU memory; 0 for none", 0, 2**15)
+    learning_rate: float = _option(5e-4, "learning rate of Adam, annealed to zero", 0)
+    reward_scale: float = _option(0.1, "factor for rewards, to get values of about 1", 0)
+    gamma: float = _option(0.99, "discount per step", 0, 1)
     gae_lambda: float = _option(0.95, "decay of the generalised advantages", 0, 1)
-    clip: float = _option(0.2, "PPO's bound on how much the probability of an action changes", 0)
+    clip: float = _option(0.2, "PPO's bound on the change of an action's probability", 0)
     entropy: float = _option(0.1, "weight of the entropy bonus, annealed to zero", 0)
     value_loss: float = _option(0.5, "weight of the value loss", 0)
     max_gradient: float = _option(0.5, "norm that gradients are clipped to", 0)
@@ -64,22 +64,22 @@ class Options:
 
     @property
     def updates(self) -> int:
-        """Whole chunks that make at least the requested steps."""
+        """The number of updates: whole chunks with at least the requested steps."""
         return -(-self.steps // (self.num_envs * self.num_steps * self.chunk)) * self.chunk
 
     @property
     def sharing(self) -> int:
-        """Devices that share the environments of a seed: one, where all have as many whole seeds."""
+        """Devices that share the environments of a seed: one if whole seeds divide evenly over devices."""
         return self.devices if self.seeds % self.devices else 1
 
     @property
     def steps_of_chunk(self) -> int:
-        """Environment steps that each seed makes between two checkpoints."""
+        """Environment steps per seed between two checkpoints."""
         return self.num_envs * self.num_steps * self.chunk
 
 
 def from_json(values: dict[str, Any]) -> Options:
-    """The options of a checkpoint; raises a TypeError where one has another type."""
+    """The options of a checkpoint; raises a TypeError if one has the wrong type."""
     options = Options(**values)
     for field in dataclasses.fields(Options):
         if not isinstance(getattr(options, field.name), _TYPES[str(field.type)]):
@@ -88,13 +88,13 @@ def from_json(values: dict[str, Any]) -> Options:
 
 
 def usual_observation(id: str) -> str:
-    """What the environment itself shows, or the whole grid where that is nothing."""
+    """The environment's own observation, or the whole grid if it has none."""
     own = spec_of(find(id), {}).observation
     return own if own in OBSERVATIONS else "lossless"
 
 
 def environment(options: Options) -> CoGridEnv:
-    """The environment to learn in; only its pure functions are used, which have no shadow."""
+    """The environment to train in; only its pure functions are used, which have no shadow."""
     changes: dict[str, Any] = {"observation": options.observation, "shaping": 1.0}
     if taken := changes.keys() & options.set.keys():
         raise ValueError(f"{min(taken)} is an option of training: write --{min(taken)}, not --set.")
@@ -105,7 +105,7 @@ def environment(options: Options) -> CoGridEnv:
 
 
 def scored(options: Options) -> dict[str, Any]:
-    """What of `set` is another game, not only other episodes to learn from: the scores are of that game."""
+    """The part of `set` that changes the game itself, and so the scores; not only the training episodes."""
     return {name: value for name, value in options.set.items() if name not in TRAINING_ONLY}
 
 

@@ -14,10 +14,10 @@ from cogrid.train.options import Options
 
 
 class TrainingProgress:
-    """Tells after every chunk how far the run is, what it scores and how fast it learns."""
+    """Reports after every chunk the progress of the run, its score and its speed."""
 
     def __init__(self, options: Options) -> None:
-        """Nothing is shown before it is entered."""
+        """Prepare the bar; it is shown on entering the context."""
         self.options = options
         self.chunks = options.updates // options.chunk
         self.console = Console(stderr=True)
@@ -38,7 +38,7 @@ class TrainingProgress:
         self.bar.stop()
 
     def start(self, done: int) -> None:
-        """A chunk begins."""
+        """A chunk starts."""
         self.began = time.perf_counter()
         self.bar.update(self.task, completed=done)
 

@@ -8,10 +8,10 @@ from cogrid import policy_file, zoo
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command to a parser."""
+    """Add the command's arguments to a parser."""
     parser.description = (
-        "Print the trained policies that come with the package: name, mean return of an episode with itself, "
-        "steps of training, observation. `play --partner`, `render --policy` and `crossplay --players` take "
+        "List the trained policies that come with the package: name, mean return per episode of self-play, "
+        "training steps, observation. `play --partner`, `render --policy` and `crossplay --players` take "
         "their names."
     )
     parser.add_argument("id", metavar="ID", nargs="?", help="only those of one environment")

@@ -83,7 +83,7 @@ def test_a_dead_link_is_named(tmp_path: Path) -> None:
     (tmp_path / "docs/index.md").write_text("[gone](gone.md)\n", encoding="utf-8")
     done = script(str(tmp_path / "ci/docs.py"), "--pages", "--folder", str(tmp_path / "out"))
     assert done.returncode == 1
-    assert "docs/index.md links to gone.md, which is not there." in done.stderr
+    assert "docs/index.md links to gone.md, which does not exist." in done.stderr
 
 
 def test_the_reference_lists_the_public_names() -> None:

@@ -237,7 +237,7 @@ def test_wrong_codes_are_an_error(backend: str) -> None:
     refused((0, 1, 2), -1, "board( 0)? has code -1 .None. at row 1, column 2")
     refused((1, 0, 2), code["."], "board( 1)? has '.' at row 0, column 2, on the outer edge")
     refused((0, 0, 0), code["3"], "board( 0)? has '3' at row 0, column 0, on the outer edge")
-    refused((1, 1, 2), code["2"], "board( 1)? has '2' at row 1, column 2, a start that it has twice")
+    refused((1, 1, 2), code["2"], "board( 1)? has '2' at row 1, column 2, a start that occurs twice")
     with pytest.raises(ValueError, match=r"board has shape \(5, 9\), but a board of this spec has 5 × 10"):
         env.reset_fn(rng.key(0), good[0, :, :9])
     with pytest.raises(ValueError, match="give one board, or one for each key"):
@@ -498,8 +498,8 @@ def test_snapshots_replays_and_copies(backend: str) -> None:
     ids, types = env.type_ids, np.array(env.env_state.object_type_map)
     for place, kind, match in (
         ((0, 1), "grass", "'grass' at row 0, column 1 can open the outer edge"),
-        ((2, 3), "well", "'well' at row 2, column 3 is not where the state has 'well'"),
-        ((1, 6), "basket", "'basket' at row 1, column 6 is not where the state has 'basket'"),
+        ((2, 3), "well", "'well' at row 2, column 3 does not match the state's places of 'well'"),
+        ((1, 6), "basket", "'basket' at row 1, column 6 does not match the state's places of 'basket'"),
     ):
         changed = types.copy()
         changed[place] = ids[kind]

@@ -296,7 +296,7 @@ def test_a_draw_at_a_bound_is_the_next_branch(backend: str) -> None:
         ((("a", 0), ("b", 1)), "the weight 0 of 'a'"),
         ((("a", True),), "the weight True"),
         ((("a", 2**24), ("b", 1)), "add up to 16,777,217"),
-        ((("a",),), "is no option of a Chance"),
+        ((("a",),), "is not an option of a Chance"),
         (((Chance(("a", 1)), 1),), "is a Chance in a Chance"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Every hook broken once: the error names the author's function, what it was asked about and what it said."""
+"""Every hook broken once: the error names the author's function, what it was called with and what it said."""
 
 from __future__ import annotations
 
@@ -58,18 +58,18 @@ def broken(hook: str, function: Callable[..., Any]) -> Spec:
 WRONG: dict[str, tuple[Any, str]] = {
     "near": ((1, 2), r"\(1, 2\): return a Near or None"),
     "view": ((3, 1, 2), r"\(3, 1, 2\): return a View or None"),
-    "one_cell": (OneCell(bool, str), r"OneCell\(.*: return a tuple of OneCells, also of one"),
-    "placed": (4, "4: return a tuple of Placed, also of one"),
+    "one_cell": (OneCell(bool, str), r"OneCell\(.*: return a tuple of OneCells, even for a single one"),
+    "placed": (4, "4: return a tuple of Placed, even for a single one"),
     "slots": (["bell"], r"\['bell'\]: return a Mapping"),
     "own_slots": (["eyes"], r"\['eyes'\]: return a Mapping"),
     "rewards": (Reward("one", lambda event: 1.0), r"Reward\(.*: return a tuple of Reward, Price"),
-    "features": (7, "7: return a tuple of features, also of one"),
+    "features": (7, "7: return a tuple of features, even for a single one"),
     "aim": (3, "3 for action 'up': return an Aim"),
     "can_move": (None, "None for hand None: return True or False"),
     "can_act": ("yes", "'yes' for hand None: return True or False"),
     "away": ((), r"\(\) for hand None: return True or False"),
     "finished": (0.5, "0.5 for hand None: return True or False"),
-    "strength": (-1, "-1 for hand None: return a whole number from 0 on"),
+    "strength": (-1, "-1 for hand None: return a whole number of 0 or more"),
     "item_name": (None, "None for item 'coat': return a name"),
     "walkable": ((), r"\(\) for thing '\w+': return True or False"),
     "spawn": ([], r"\[\] for thing '\w+': return True or False"),
@@ -85,10 +85,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "paint_slot": ({"lamp": 0.5}, r"\{'lamp': 0.5\} for slot 'bell' and thing 0: return a mapping"),
     "tick_near": (None, r"None for thing '\w+' and count 0: return a thing"),
     "start": (None, r"None for thing '\w+': return a thing"),
-    "interact": ("lamp", r"'lamp' for hand None and thing '\w+': an interaction returns None or an Outcome"),
-    "toggle": ("lamp", r"'lamp' for hand None and thing '\w+': an interaction returns None or an Outcome"),
-    "enter": ("lamp", r"'lamp' for hand None and thing 'floor': an interaction returns None or an Outcome"),
-    "join": ("lamp", r"'lamp' for hand None and thing '\w+': an interaction returns None or an Outcome"),
+    "interact": ("lamp", r"'lamp' for hand None and thing '\w+': return None or an Outcome"),
+    "toggle": ("lamp", r"'lamp' for hand None and thing '\w+': return None or an Outcome"),
+    "enter": ("lamp", r"'lamp' for hand None and thing 'floor': return None or an Outcome"),
+    "join": ("lamp", r"'lamp' for hand None and thing '\w+': return None or an Outcome"),
     "meet": (
         Outcome(None, None, "hit"),
         r"Outcome.* for 'interact', hand None and other None: return None or",
@@ -102,7 +102,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("hook", [hook for hook in WRONG if hook not in ("walkable", "reply", "sees")])
 def test_a_wrong_answer_names_hook_question_and_answer(hook: str) -> None:
     answer, words = WRONG[hook]
-    with pytest.raises(TypeError, match=rf"^Own\.{hook} answers {words}"):
+    with pytest.raises(TypeError, match=rf"^Own\.{hook} returned {words}"):
         made.__wrapped__(broken(hook, lambda *about: answer), "numpy")
 
 
@@ -111,7 +111,7 @@ def test_wrong_answers_that_depend() -> None:
     for wrong in ("yes", None):
         answer = {"floor": True, "wall": False, "lamp": wrong}.__getitem__
         with pytest.raises(
-            TypeError, match=rf"Own\.walkable answers {wrong!r} for thing 'lamp': return True or False"
+            TypeError, match=rf"Own\.walkable returned {wrong!r} for thing 'lamp': return True or False"
         ):
             broken("walkable", answer)
     with pytest.raises(
@@ -127,7 +127,7 @@ def test_wrong_answers_that_depend() -> None:
         def reply(self, slot: str, thing: Any, event: Any) -> Any:
             return "ring"
 
-    with pytest.raises(TypeError, match=r"Ringing\.reply answers 'ring' for slot 'bell', 0 and Event"):
+    with pytest.raises(TypeError, match=r"Ringing\.reply returned 'ring' for slot 'bell', 0 and Event"):
         made.__wrapped__(Spec(Ringing(), BOARD, observation="none"), "numpy")
 
 
@@ -146,9 +146,13 @@ def lights(self: Any, held: Any, thing: Any) -> Any:
 
 
 def test_texts_where_a_tuple_is_meant() -> None:
-    with pytest.raises(TypeError, match=r"Own\.actions is the text 'push': write a tuple, also of one"):
+    with pytest.raises(
+        TypeError, match=r"Own\.actions is the text 'push': write a tuple, even for one action"
+    ):
         variant(actions="push")
-    with pytest.raises(TypeError, match=r"Own\.final_verbs is the text 'light': write a tuple, also of one"):
+    with pytest.raises(
+        TypeError, match=r"Own\.final_verbs is the text 'light': write a tuple, even for one verb"
+    ):
         compiled(final_verbs="light", interact=lights)
 
 
@@ -156,7 +160,7 @@ def test_texts_where_a_tuple_is_meant() -> None:
 def test_verbs_that_no_rule_says(hook: str) -> None:
     compiled(interact=lights, **{hook: ("light",)})
     with pytest.raises(
-        ValueError, match=f"Own.{hook} has 'lihgt', which no rule says: the verbs are 'light'"
+        ValueError, match=f"Own.{hook} has 'lihgt', which no rule returns: the verbs are 'light'"
     ):
         compiled(interact=lights, **{hook: ("lihgt",)})
 
@@ -171,7 +175,7 @@ def test_ticks_that_answer_outcomes() -> None:
     def tick_near(self: Any, thing: Any, count: int) -> Any:
         return Outcome(None, thing, "burn")
 
-    with pytest.raises(TypeError, match=r"Own\.tick_near answers Outcome\(.* for thing '\w+' and count 0"):
+    with pytest.raises(TypeError, match=r"Own\.tick_near returned Outcome\(.* for thing '\w+' and count 0"):
         compiled(tick_near=tick_near)
 
 
@@ -180,7 +184,7 @@ def test_values_that_are_no_numbers(value: Any) -> None:
     def interact(self: Any, held: Any, thing: Any) -> Any:
         return Outcome(held, thing, "light", value) if thing == "lamp" else None
 
-    with pytest.raises(TypeError, match=r"interact answers Outcome\(.* for hand None and thing 'lamp'"):
+    with pytest.raises(TypeError, match=r"interact returned Outcome\(.* for hand None and thing 'lamp'"):
         compiled(interact=interact)
 
 
@@ -206,7 +210,7 @@ def test_hands_that_count_without_end() -> None:
             Faced(("a", "b"), lambda thing: (0.25,)),
             r"labels \('a', 'b'\), but its function returns 1 numbers",
         ),
-        (Faced(("a",), lambda thing: 0.25), "returns one number and no tuple"),
+        (Faced(("a",), lambda thing: 0.25), "returns one number instead of a tuple"),
         (Agents(("a",), lambda item: ()), "returns 0 numbers"),
         (Each("lamp", ("a",), lambda thing: (5.0,)), r"returns 5\.0: stay within -1 and 1"),
     ],
@@ -222,7 +226,7 @@ def test_a_spec_needs_a_game_and_a_legend_of_values() -> None:
         Spec(Whole, BOARD)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"Own.legend has \['lamp'\] for 'l', which cannot be hashed"):
         variant(legend={" ": "floor", "#": "wall", "l": ["lamp"]})
-    with pytest.raises(TypeError, match="Near's mark='lamp' is no function of a thing"):
+    with pytest.raises(TypeError, match="Near's mark='lamp' is not a function of a thing"):
         Near("lamp", most=1)  # type: ignore[arg-type]
 
 
@@ -249,7 +253,7 @@ def test_an_error_of_the_author_s_own_says_what_was_asked(hook: str) -> None:
     with pytest.raises(KeyError, match="oops") as caught:
         made.__wrapped__(broken(hook, _oops), "numpy")
     (note,) = caught.value.__notes__
-    assert "was asked" in note
+    assert "was called" in note
 
 
 def _oops(*about: Any) -> Any:
@@ -264,7 +268,7 @@ def test_the_note_has_the_names_of_the_author_s_arguments() -> None:
 
     with pytest.raises(KeyError) as caught:
         made.__wrapped__(Spec(Sad(), BOARD, observation="none"), "numpy")
-    assert caught.value.__notes__ == ["Sad.can_move was asked about held None"]
+    assert caught.value.__notes__ == ["Sad.can_move was called with held None"]
 
     @dataclass(frozen=True)
     class Dear(Whole):
@@ -277,4 +281,4 @@ def test_the_note_has_the_names_of_the_author_s_arguments() -> None:
     with pytest.raises(KeyError, match="look") as caught:
         terms(made(Spec(Dear(), BOARD, observation="none"), "numpy").rules)
     (note,) = caught.value.__notes__
-    assert note.startswith("Dear.rewards.<lambda> was asked about event Event(verb='look', held=None, thing=")
+    assert note.startswith("Dear.rewards.<lambda> was called with event Event(verb='look', held=None, thing=")

@@ -38,7 +38,7 @@ def _method(function: Any) -> Any:
 )
 def test_a_name_that_resembles_a_hook(name: str, meant: str) -> None:
     with pytest.raises(
-        TypeError, match=rf"Own\.{name} is no hook of a game: call it '{meant}' .* or '_{name}'"
+        TypeError, match=rf"Own\.{name} is not a hook of a game: call it '{meant}' .* or '_{name}'"
     ):
         spec_of(**{name: lambda *about: None})
 
@@ -62,7 +62,7 @@ def test_helpers_and_options_are_left_alone() -> None:
     [("tick_near", "near"), ("act", "actions"), ("join", "joint"), ("reply", "slots"), ("spawn", "away")],
 )
 def test_half_of_a_pair(hook: str, other: str) -> None:
-    with pytest.raises(TypeError, match=rf"Own\.{hook} is never asked, because Own has no '{other}'"):
+    with pytest.raises(TypeError, match=rf"Own\.{hook} is never called, because Own has no '{other}'"):
         spec_of(**{hook: lambda *about: None})
 
 
@@ -81,31 +81,31 @@ def test_slots_of_agents_and_planes(hooks: dict[str, Any], others: str) -> None:
     if not others:
         assert set(written(spec_of(**hooks).game)) > set(hooks)
         return
-    with pytest.raises(TypeError, match=rf"Own\.{next(iter(hooks))} is never asked, .* has no '{others}'"):
+    with pytest.raises(TypeError, match=rf"Own\.{next(iter(hooks))} is never called, .* has no '{others}'"):
         spec_of(**hooks)
 
 
 @pytest.mark.parametrize(
     ("hooks", "match"),
     [
-        ({"tick": lambda thing: None}, r"Own\.tick answers None for thing '"),
-        ({"tick": lambda thing: Chance((None, 1), (thing, 1))}, r"Own\.tick answers None for thing"),
-        ({"start": lambda thing: None}, r"Own\.start answers None for thing"),
+        ({"tick": lambda thing: None}, r"Own\.tick returned None for thing '"),
+        ({"tick": lambda thing: Chance((None, 1), (thing, 1))}, r"Own\.tick returned None for thing"),
+        ({"start": lambda thing: None}, r"Own\.start returned None for thing"),
         (
             {"near": lambda: Near(lambda thing: 1, 1), "tick_near": lambda thing, count: None},
-            r"Own\.tick_near answers None for thing '.*' and count 0",
+            r"Own\.tick_near returned None for thing '.*' and count 0",
         ),
         (
             {"interact": lambda held, thing: Outcome(held, None, "take")},
-            r"Own\.interact answers Outcome\(.*for hand None and thing '.*: an interaction returns",
+            r"Own\.interact returned Outcome\(.*for hand None and thing '.*: return None or an Outcome",
         ),
         (
             {"one_cell": lambda: (OneCell(lambda thing: thing == "lamp", lambda thing: None),)},
-            r"Own\.one_cell makes None of 'lamp'",
+            r"Own\.one_cell turns 'lamp' into None",
         ),
         (
             {"slots": lambda: {"order": "soup"}, "tick_slot": lambda slot, thing: None},
-            r"Own\.tick_slot answers None for slot 'order' and thing 'soup'",
+            r"Own\.tick_slot returned None for slot 'order' and thing 'soup'",
         ),
     ],
 )
@@ -127,7 +127,7 @@ def test_an_answer_that_cannot_be_hashed_says_who_gave_it() -> None:
 
     with pytest.raises(TypeError, match="unhashable type: 'list'") as caught:
         made(Spec(Listing(), BOARD, observation="none"), "numpy")
-    assert caught.value.__notes__ == ["Listing.tick was asked about thing 'lamp'"]
+    assert caught.value.__notes__ == ["Listing.tick was called with thing 'lamp'"]
 
 
 def test_an_endless_clock_names_its_function_and_value() -> None:
@@ -141,6 +141,6 @@ def test_an_endless_clock_names_its_function_and_value() -> None:
         def kind(self, thing: Any) -> str:
             return thing if isinstance(thing, str) else thing[0]
 
-    match = r"Endless\.tick goes on with \('burning', \d+\) for \('burning', \d+\), so shorten a clock"
+    match = r"Endless\.tick adds \('burning', \d+\) for \('burning', \d+\): shorten a clock"
     with pytest.raises(ValueError, match=match):
         made(Spec(Endless(), BOARD, observation="none"), "numpy")

@@ -217,5 +217,5 @@ class Alone(Forage):
 def test_wrong_answers_are_refused() -> None:
     with pytest.raises(ValueError, match=r"Greedy\.join leaves .* for another, of \('food', 4\) by strength"):
         made(Spec(Greedy(), BOARD, num_agents=3, observation="none"), "numpy")
-    with pytest.raises(ValueError, match="the joint action 'interact' is none of the 2 actions of Alone"):
+    with pytest.raises(ValueError, match="the joint action 'interact' is not one of the 2 actions of Alone"):
         Spec(Alone(), BOARD, num_agents=3, observation="none")

@@ -74,7 +74,7 @@ def test_too_many_layouts() -> None:
     ],
 )
 def test_a_table_too_large(id: str, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"takes a table of [\d,]+ numbers: at most 33,554,432 fit"):
+    with pytest.raises(ValueError, match=r"takes a table of [\d,]+ numbers, but at most 33,554,432 fit"):
         cogrid.make(id, **options)
     env = cogrid.make(id, observation="lossless", num_agents=2, **options)
     env.reset(seed=0)

@@ -318,7 +318,7 @@ def test_spawn_points_that_cannot_be() -> None:
         def spawn(self, thing: Any) -> bool:
             return bool(thing == "coin")
 
-    with pytest.raises(ValueError, match=r"Walled\.spawn answers True for 'coin', where no agent can stand"):
+    with pytest.raises(ValueError, match=r"Walled\.spawn returned True for 'coin', where no agent can stand"):
         fresh(Spec(Walled(), BOARD, num_agents=3, observation="none"), "numpy")
     with pytest.raises(ValueError, match=r"layout 'own-0' has no cell to come back to: Tag\.spawn"):
         fresh(Spec(Tag(), "######\n#1  2#\n######", observation="none"), "numpy")

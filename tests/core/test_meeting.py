@@ -214,9 +214,9 @@ def test_wrong_answers_are_refused() -> None:
         def meet(self, action: str, held: Any, other: Any) -> Any:
             return Outcome(held, other, "shove")
 
-    with pytest.raises(TypeError, match=r"Rude\.meet answers Outcome.* for 'interact', hand .* and other"):
+    with pytest.raises(TypeError, match=r"Rude\.meet returned Outcome.* for 'interact', hand .* and other"):
         made(Spec(Rude(), BOARD, observation="none"), "numpy")
-    with pytest.raises(ValueError, match="takes neither reach nor width"):
+    with pytest.raises(ValueError, match="leave reach and width out"):
         Aim(reach=2, adjacent=True)
     with pytest.raises(ValueError, match="Aim's reach=0 is out of range"):
         Aim(reach=0)

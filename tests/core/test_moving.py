@@ -221,7 +221,7 @@ def test_replays_and_vectors_know_further_actions() -> None:
 @pytest.mark.parametrize("names", [("up",), ("a", "a"), ("",), (3,), tuple(f"a{k}" for k in range(30))])
 def test_wrong_actions_are_refused(names: Any) -> None:
     wrong = type("Wrong", (Coins,), {"actions": names})
-    with pytest.raises(ValueError, match=r"no name or taken|at most 36 fit"):
+    with pytest.raises(ValueError, match=r"not a name or is taken|at most 36 fit"):
         Spec(wrong(), BOARD, observation="none")
 
 

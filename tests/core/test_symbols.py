@@ -66,5 +66,5 @@ def test_a_tick_that_closes_on_an_agent_is_refused() -> None:
 
 
 def test_an_answer_that_is_no_outcome_is_refused() -> None:
-    with pytest.raises(TypeError, match="returns None or an Outcome with a verb"):
+    with pytest.raises(TypeError, match="return None or an Outcome with a verb"):
         compile_rules(Spec(Wordless(), (BOARD,), observation="none"), "numpy")

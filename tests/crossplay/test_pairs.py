@@ -125,7 +125,7 @@ def test_a_greedy_player_plays_one_game_from_one_start() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--players", "clever"), "'clever' is neither a policy nor the file of one"),
+        (("--players", "clever"), "'clever' is neither a policy nor a policy file"),
         (("--players", "random", "random"), "two players are called 'random': write NAME=POLICY"),
         (("--players", "random", "--episodes", "0"), "1 players and 0 episodes make 0 games, but"),
         (

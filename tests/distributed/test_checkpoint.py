@@ -114,7 +114,7 @@ def test_the_save_before_a_damaged_one_is_used(ten, tmp_path, kind) -> None:
         found = part(folder, games.STEPS, 1)
     (sentence,) = (str(one.message) for one in told)
     assert sentence.startswith(f"the save of step 10 in {folder} cannot be used (")
-    assert sentence.endswith("), so the rollout goes on from step 5.")
+    assert sentence.endswith("), so the rollout resumes from step 5.")
     assert "\n" not in sentence
     assert_same(found, alone("uneven"))
     assert sorted(os.listdir(folder), key=int) == ["15", "20"]
@@ -128,7 +128,7 @@ def test_one_damaged_save_alone_is_refused_and_kept(ten, tmp_path, kind) -> None
     DAMAGE[kind](folder / "10")
     with pytest.raises(ValueError, match=r"^the save of step 10 in .* or name another folder\.$") as caught:
         part(folder, games.STEPS, 1)
-    assert f"delete {folder / '10'} to begin again" in str(caught.value)
+    assert f"delete {folder / '10'} to start over" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert os.listdir(folder) == ["10"]
 
@@ -212,7 +212,7 @@ def test_another_policy_of_the_same_name_is_refused(tmp_path) -> None:
     played(tmp_path, always(3))
     assert always(3).__qualname__ == always(2).__qualname__
     for other in (always(2), lambda params, obs, key: np.full(2, 3, np.int32)):
-        with pytest.raises(ValueError, match=r"is of another rollout, with policy.*name another folder"):
+        with pytest.raises(ValueError, match=r"holds another rollout, with policy.*name another folder"):
             played(tmp_path, other, 10)
     again = played(tmp_path, always(3), 10)  # the same, made anew
     assert again.sums.episodes.tolist() == [1] * 3
@@ -221,7 +221,7 @@ def test_another_policy_of_the_same_name_is_refused(tmp_path) -> None:
 def test_other_params_are_refused(tmp_path) -> None:
     played(tmp_path, by_params, params={"action": np.array([3, 1])})
     for other in ({"action": np.array([3, 2])}, {"action": np.array([3, 1], np.int8)}, None):
-        with pytest.raises(ValueError, match=r"params_digest=.* and not .*name another folder"):
+        with pytest.raises(ValueError, match=r"params_digest=.* instead of .*name another folder"):
             played(tmp_path, by_params, 10, params=other)
     again = played(tmp_path, by_params, 10, params={"action": np.array([3, 1])})
     assert again.sums.episodes.tolist() == [1] * 3

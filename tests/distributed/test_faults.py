@@ -101,7 +101,7 @@ def test_nobody_else_comes(tmp_path) -> None:
     for end in (first, second):
         assert end.code == 0, end.output
         assert "RuntimeError: no cluster was found: give address=" in end.output
-    assert "TimeoutError: not all of the 2 processes came together within 2 s" in first.output
+    assert "TimeoutError: not all of the 2 processes joined within 2 s" in first.output
     assert "TimeoutError: process 0 was not at localhost:" in second.output
 
 

@@ -76,7 +76,7 @@ def test_replays_of_own_worlds_never_import(tmp_path: Path) -> None:
     foreign = Replay.parse(replay.text().replace(str(OWN), str(tmp_path / "evil.py")))
     (tmp_path / "evil.py").write_text("raise SystemExit('imported')", encoding="utf-8")
     with pytest.raises(
-        ValueError, match=r"unknown environment id '.*evil.py': cogrid.make imports a world of your own"
+        ValueError, match=r"unknown environment id '.*evil.py': cogrid.make imports your own worlds"
     ):
         foreign.verify()
     with pytest.raises(ValueError, match="unknown environment id"):
@@ -89,9 +89,9 @@ def test_replays_of_own_worlds_never_import(tmp_path: Path) -> None:
         ("{folder}/none.py", "none.py cannot be imported: FileNotFoundError: there is no such file"),
         ("no_such_module:Id", "no_such_module cannot be imported: ModuleNotFoundError"),
         ("{folder}/broken.py", "broken.py cannot be imported: ZeroDivisionError"),
-        ("{folder}/two.py", r"two.py does not have exactly one world; there are A, B"),
-        ("{folder}/two.py:C", r"'C' is no world of .*two.py; there are A, B"),
-        ("math:Id", "'Id' is no world of math; there are none: make a cogrid.Spec"),
+        ("{folder}/two.py", r"two.py does not have exactly one world: choose one of A, B"),
+        ("{folder}/two.py:C", r"two.py has no world 'C': choose one of A, B"),
+        ("math:Id", "math has no world 'Id': make a cogrid.Spec in it"),
     ],
 )
 def test_mistakes_are_told(name, words, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_an_author_s_mistake_is_told_with_hand_and_thing(tmp_path: Path, capsys)
     assert main(["info", str(tmp_path / "lamps.py")]) == 2
     told = capsys.readouterr().err
     assert "invalid literal for int()" in told
-    assert "Lamps.interact was asked about hand None and thing 'floor'" in told
+    assert "Lamps.interact was called with hand None and thing 'floor'" in told
 
 
 def test_a_term_that_never_pays_is_a_warning(tmp_path: Path, capsys) -> None:

@@ -136,7 +136,7 @@ def test_a_strange_value_is_named_on_one_line(backend, value, call) -> None:
 def test_duplicate_registration() -> None:
     before, spec = cogrid.registered(), cogrid.make(ARENA).spec
     assert_names(
-        complaint(lambda: cogrid.register(ROOM, spec)), repr(ROOM), "registered already", "another id"
+        complaint(lambda: cogrid.register(ROOM, spec)), repr(ROOM), "already registered", "another id"
     )
     assert cogrid.registered() == before
     assert cogrid.make(ROOM).spec != spec

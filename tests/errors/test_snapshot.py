@@ -31,7 +31,7 @@ def test_snapshot_of_another_spec(unharmed, options) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("snapshot", [None, 5, "text", [], {}, {"version": 1}], ids=repr)
 def test_no_snapshot_at_all(unharmed, snapshot) -> None:
-    assert_names(complaint(lambda: unharmed.set_state(snapshot)), "no snapshot", "get_state()")
+    assert_names(complaint(lambda: unharmed.set_state(snapshot)), "not a snapshot", "get_state()")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -102,7 +102,7 @@ def test_boards_of_several_sizes_are_no_one_dataset(
     assert saved(tmp_path / "b.replay.json", 10, "XXPXXX\nO  2 O\nX1   X\nXDXSXX").id == id
     command = ["humans", str(tmp_path), "--observation", "lossless", "--out", str(tmp_path / "out")]
     assert main(command) == 2
-    assert f"boards of several sizes in these games of {id}" in capsys.readouterr().err
+    assert f"these games of {id} have boards of several sizes" in capsys.readouterr().err
 
 
 def test_a_folder_without_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -111,4 +111,4 @@ def test_odd_states_are_one_sentence(
 def test_a_pipe_is_no_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / "a.pickle")
     assert main(["humans", str(tmp_path / "a.pickle")]) == 2
-    assert "is no regular file." in capsys.readouterr().err
+    assert "is not a regular file." in capsys.readouterr().err

@@ -120,7 +120,7 @@ def test_a_game_over_the_wire(server) -> None:
         assert receive(socket)["paused"] is False
         assert receive(socket)["time"] == 1
         do(socket, do="act", agent=5, action="up")
-        assert receive(socket) == {"kind": "error", "words": "nobody here can have agent 5 do 'up'."}
+        assert receive(socket) == {"kind": "error", "words": "agent 5 cannot be made to do 'up' here."}
         do(socket, do="act", agent=0, action={"long": "\n" * 5000})
         assert len(receive(socket)["words"]) < 300
         for broken in ("{", b"\xff\xfe", "[" * 100_000):
@@ -263,7 +263,7 @@ def test_a_request_has_one_host(server, names) -> None:
             raw.sendall("\r\n".join(lines).encode())
             answer = b"".join(iter(lambda: raw.recv(4096), b""))
         assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
-        assert answer.endswith(b"\r\n\r\nA request has one Host.\n")
+        assert answer.endswith(b"\r\n\r\nA request must have one Host.\n")
 
 
 def test_a_fault_of_the_clock_is_told_and_pauses(server, monkeypatch, caplog) -> None:
@@ -276,7 +276,7 @@ def test_a_fault_of_the_clock_is_told_and_pauses(server, monkeypatch, caplog) ->
         do(socket, do="speed", speed=12)
         do(socket, do="pause", paused=False)
         assert [receive(socket)["paused"] for _ in range(3)] == [True, False, True]
-        assert receive(socket) == {"kind": "error", "words": "the game cannot go on: 'pots'"}
+        assert receive(socket) == {"kind": "error", "words": "the game cannot continue: 'pots'"}
         assert "a step failed" in caplog.text
         do(socket, do="choose")  # another episode, with another partner's policy
         assert [receive(socket)["kind"] for _ in range(2)] == ["game", "frame"]

@@ -231,7 +231,7 @@ def test_a_trained_partner(tmp_path) -> None:
     assert session.replay().actions.tolist() == [[6, 4]]
     digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()
     assert session.replay().metadata["checkpoint"] == {"file": "a.npz", "sha256": digest}
-    with pytest.raises(ValueError, match="something else"):
+    with pytest.raises(ValueError, match="different observations"):
         session.do({"do": "choose", "id": "Overcooked-CounterCircuit-V0"})
     assert session.id == ROOM
     assert session.replay().seed == 2
@@ -277,9 +277,9 @@ def test_a_greedy_partner() -> None:
         ({"do": "choose", "id": 3}, "3"),
         ({"do": "choose", "people": [7]}, "agent 7"),
         ({"do": "choose", "people": "all"}, "all"),
-        ({"do": "choose", "people": [0, 0]}, "people=[0, 0] has an agent twice"),
+        ({"do": "choose", "people": [0, 0]}, "people=[0, 0] names an agent twice"),
         ({"do": "show"}, "text"),
-        ({"do": "show", "text": "{}"}, "this file is no replay"),
+        ({"do": "show", "text": "{}"}, "this file is not a replay"),
     ],
 )
 def test_mistakes_are_told_and_change_nothing(command, words) -> None:

@@ -161,9 +161,15 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "holds a run already: add --resume"),
-        (("--resume", "--gamma", "0.5"), "gamma was 0.99 when this run began and cannot become 0.5."),
-        (("--resume", "--seeds", "3"), "seeds was 2 when this run began and cannot become 3."),  # the default
+        ((), "already holds a run: add --resume"),
+        (
+            ("--resume", "--gamma", "0.5"),
+            "gamma was 0.99 when this run started and cannot be changed to 0.5.",
+        ),
+        (
+            ("--resume", "--seeds", "3"),
+            "seeds was 2 when this run started and cannot be changed to 3.",
+        ),  # the default
         (("--resume", "--out", "nowhere"), "there is no checkpoint in nowhere: start without --resume."),
         (("--out", "new", "--num-envs", "6"), "num_envs 6 cannot be split into 16 minibatches."),
         (
@@ -171,7 +177,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
             "cannot be split into 16 minibatches on each of 3 devices.",
         ),
         (("--out", "new", "--devices", "16", "--num-envs", "256"), "devices is 16, but JAX has 4."),
-        (("--out", "new", "--join", "here:1"), "--join takes nothing, or the address of process 0,"),
+        (("--out", "new", "--join", "here:1"), "--join takes no values, or three: the address of process 0,"),
         (("--out", "new", "--seeds", "0"), "seeds is 0, but must be from 1 to 10000."),
         (("--out", "new", "--first-seed", "1e30"), "first_seed is 1"),
         (("--out", "new", "--hidden", "1e12"), "hidden is 1000000000000, but must be from 1 to 32768."),
@@ -194,7 +200,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
         ),
         (
             ("--resume", "--set", "cook_time=5"),
-            "set was {} when this run began and cannot become {'cook_time': 5}.",
+            "set was {} when this run started and cannot be changed to {'cook_time': 5}.",
         ),
     ],
 )
@@ -308,7 +314,7 @@ def test_a_checkpoint_does_not_choose_what_is_imported(
         with pytest.raises(SystemExit) as stopped:
             main(["--out", str(tmp_path), "--resume"])
         assert stopped.value.code == 2
-        assert "which has to be imported: name it too." in capsys.readouterr().err
+        assert "which has to be imported: name it on the command line." in capsys.readouterr().err
         assert not seen.exists()
 
 
@@ -325,7 +331,7 @@ def test_another_game_or_another_network_is_not_resumed(
     with pytest.raises(SystemExit) as stopped:
         main(["--out", str(tmp_path), "--resume"])
     assert stopped.value.code == 2
-    assert "Overcooked-CrampedRoom-V0 is another game now than when the run in" in capsys.readouterr().err
+    assert "Overcooked-CrampedRoom-V0 has changed since the run in" in capsys.readouterr().err
     changed(whole, tmp_path / "checkpoint.npz", options={"hidden": 9})
     assert main(["--out", str(tmp_path), "--resume"]) == 2
     assert capsys.readouterr().err.endswith(": the checkpoint's arrays do not match its options.\n")

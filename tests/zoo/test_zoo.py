@@ -41,7 +41,7 @@ def test_names_are_policies() -> None:
     env.reset(seed=0)
     name = zoo.names(CLASSIC[0])[0]
     assert list(policy_of(name, env.rules, [1])(env.env_state)) == [1]
-    with pytest.raises(ValueError, match="a name of `python -m cogrid zoo`"):
+    with pytest.raises(ValueError, match="a name from `python -m cogrid zoo`"):
         policy_of(f"{name}0000", env.rules)
 
 

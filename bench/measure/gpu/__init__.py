@@ -1,1 +1,1 @@
-"""What an NVIDIA GPU would run, counted in programs that are compiled for it where there is none."""
+"""What an NVIDIA GPU would run, counted in programs compiled for one on a machine without it."""

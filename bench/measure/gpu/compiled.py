@@ -1,4 +1,4 @@
-"""The measures of programs that are compiled for a GPU and not run: counters, and a modelled speed."""
+"""Measures of programs that are compiled for a GPU but not run: counters, and a modelled speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiling for a GPU that is not there: the optimised program, the runtime's plan, and the registers."""
+"""Compiling for an absent GPU: the optimised program, the runtime's plan, and the registers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 
 
 class Assembled(msgspec.Struct, frozen=True):
-    """What NVIDIA's assembler says of the kernels: the most registers of one, and all spilled bytes."""
+    """What NVIDIA's assembler reports: the highest register count of a kernel, and all spilled bytes."""
 
     registers: int
     spill_bytes: int
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """A program as a GPU would run it; what this version of XLA does not tell is None."""
+    """A program as a GPU would run it; what this version of XLA does not report is None."""
 
     program: Program
     temp_bytes: int
@@ -37,7 +37,7 @@ class Compiled(msgspec.Struct, frozen=True):
 
 
 def compiled(lowered: Any) -> Compiled:
-    """Compile what `jax.jit(…).lower(…)` gave, and read all that the compiler wrote down about it."""
+    """Compile the result of `jax.jit(…).lower(…)`, and read everything that the compiler dumped about it."""
     with tempfile.TemporaryDirectory(prefix="cogrid-gpu-") as folder:
         done = lowered.compile(compiler_options={"xla_dump_to": folder})
         files = {path.name.split(".", 2)[-1]: path for path in Path(folder).iterdir()}

@@ -1,4 +1,4 @@
-"""Counting what a program would do on a GPU, and a model of the time that it would take."""
+"""Counts what a program would do on a GPU, and models the time that it would take."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from bench.measure.gpu.compiling import Compiled
 from bench.measure.gpu.hlo import Launch
 from bench.measure.gpu.targets import Gpu
 
-# The model's assumptions, in seconds. A kernel takes as long as its bytes at the memory's full bandwidth,
-# and never less than this inside of a CUDA graph and outside of one.
+# The model's assumptions, in seconds. A kernel takes as long as its bytes at full memory bandwidth, but at
+# least this long inside a CUDA graph, and outside of one.
 IN_GRAPH, ALONE = 1.5e-6, 4e-6
-# The host waits for the device where it must know what a condition came to.
+# The host waits for the device when it needs the value of a condition.
 WAIT = 20e-6
 
 
 def counters(compiled: Compiled) -> dict[str, int]:
-    """Of one run of the program; what the compiler does not tell is left out."""
+    """The counters of one run of the program; what the compiler does not report is left out."""
     program = compiled.program
     found = {
         "kernels": sum(one.times for one in program.launches),

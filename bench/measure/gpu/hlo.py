@@ -109,10 +109,10 @@ def size(shape: str) -> int:
 
 
 def read(text: str) -> Program:
-    """A module's text as a program.
+    """Parse a module's text into a program.
 
-    A loop without a trip count is taken to run once, and a conditional to take the branch of False: in
-    cogrid that is the one in which nothing rare happens.
+    A loop without a trip count is assumed to run once, and a conditional to take its False branch: in cogrid,
+    that is the one in which nothing rare happens.
     """
     return _Reader(text).program()
 
@@ -171,7 +171,7 @@ class _Reader:
         return sum(size(shapes.get(name, "")) for name in one.operands), size(one.shape)
 
     def _touched(self, computation: str, written: int) -> tuple[int, int]:
-        """Bytes that a fusion reads and writes: of a slice its part, of an update in place what is new."""
+        """Bytes that a fusion reads and writes: only the part of a slice, only the new part of an update."""
         body = self.computations[computation]
         shapes = {one.name: one.shape for one in body}
         users: dict[str, list[Instruction]] = {}

@@ -16,7 +16,7 @@ from cogrid.placement import Placement
 
 
 class Program(NamedTuple):
-    """A function, what makes its arguments, and which axis of each is environments (None: none is)."""
+    """A function, what makes its arguments, and which axis of each is environments (None for none)."""
 
     function: Any
     arguments: Callable[[], tuple[Any, ...]]
@@ -25,12 +25,12 @@ class Program(NamedTuple):
 
 
 def program(name: str, case: Case, devices: list[Any]) -> Program:
-    """A program of these devices, the environments divided among them."""
+    """A program for these devices, with the environments divided among them."""
     return PROGRAMS[name](case, CoGridEnv(case.spec, "jax"), _place(case, devices))
 
 
 def lowered(program: Program, case: Case, devices: list[Any]) -> Any:
-    """The program, lowered for these devices; no argument is made."""
+    """The program, lowered for these devices without making its arguments."""
     import jax
 
     place = _place(case, devices)
@@ -73,7 +73,7 @@ def _step(case: Case, env: CoGridEnv, place: Placement) -> Program:
 
 
 def _scan(case: Case, env: CoGridEnv, place: Placement, renews: bool = False) -> Program:
-    """Steps whose actions are given; what is seen is carried, so that it is written out at every step."""
+    """Steps with given actions; the observation is carried, so that it is written at every step."""
     import jax
     import jax.numpy as jnp
 
@@ -94,7 +94,7 @@ def _scan(case: Case, env: CoGridEnv, place: Placement, renews: bool = False) ->
 
 
 def _rollout(case: Case, env: CoGridEnv, place: Placement, keep: str = "sums") -> Program:
-    """A chunk of `cogrid.rollout` with its random policy, which looks at nothing."""
+    """A chunk of `cogrid.rollout` with its random policy, which ignores observations."""
     from cogrid.rollout import compiled
 
     ready = compiled(env.rules, None, place, keep)
@@ -107,7 +107,7 @@ PROGRAMS: Mapping[str, Callable[[Case, CoGridEnv, Placement], Program]] = Mappin
         "scan": _scan,
         "renew": functools.partial(_scan, renews=True),
         "rollout": _rollout,
-        # The same, with all that was seen, done and paid written out.
+        # The same, writing all observations, actions and rewards.
         "trajectory": functools.partial(_rollout, keep="trajectory"),
     }
 )

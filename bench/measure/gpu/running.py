@@ -1,4 +1,4 @@
-"""The measures of the same programs on a device that is there: what a modelled speed is checked by."""
+"""Measures of the same programs on an actual device, to check the modelled speeds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def of(name: str) -> Callable[[Case, Plan], Measured]:
         begin = jax.jit(made.arguments)
         arguments: list[Any] = []
 
-        def prepare() -> None:  # a rollout gives its memory away, so every pass has arguments of its own
+        def prepare() -> None:  # a rollout donates its arguments, so every pass needs new ones
             arguments[:] = block(begin())
 
         work = clock.Pass(lambda: ready(*arguments), prepare)

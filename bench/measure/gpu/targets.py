@@ -1,4 +1,4 @@
-"""Targets: the GPUs that are compiled for, their facts, and the compiler that must be installed."""
+"""Targets: the GPUs to compile for, their data, and the compiler that must be installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.exit_codes import NoDevice
 VARIANTS: Mapping[str, str] = MappingProxyType(
     {"cuda12": "nvidia-cuda-nvcc-cu12", "cuda13": "nvidia-cuda-nvcc"}
 )
-#: The environment of a process that compiles: the plugin asks for no driver, and is quiet about its absence.
+#: The environment of a compiling process: the plugin needs no driver, and does not warn about its absence.
 COMPILE_ONLY: Mapping[str, str] = MappingProxyType(
     {"JAX_PLATFORMS": "cpu", "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 )
@@ -86,7 +86,7 @@ device_description_str: "{name}"
 
 
 class Target(NamedTuple):
-    """So many GPUs of one kind, and the variant of the plugin that compiles for them: `cuda12-a100x8`."""
+    """A number of GPUs of one kind, and the plugin variant that compiles for them: `cuda12-a100x8`."""
 
     variant: str
     gpu: str
@@ -112,7 +112,7 @@ class Target(NamedTuple):
 
 @functools.cache
 def devices(target: Target) -> list[Any]:
-    """The devices of a target, which can be compiled for and do nothing else."""
+    """The devices of a target, which can only be compiled for."""
     import jax
     from jax.experimental import topologies
 
@@ -128,7 +128,7 @@ def devices(target: Target) -> list[Any]:
 
 
 def named_by(kind: str) -> str:
-    """The GPU that JAX calls so; raises a NoDevice for one whose facts are not known."""
+    """The GPU with this name in JAX; raises a NoDevice for one whose data are not known."""
     for name in GPUS:
         if name in kind.lower():
             return name
@@ -167,7 +167,7 @@ def version_of(package: str) -> str | None:
 
 
 def ptxas() -> Path | None:
-    """NVIDIA's assembler, which tells registers and spills."""
+    """NVIDIA's assembler, which reports registers and spills."""
     spec = importlib.util.find_spec("nvidia")
     places = spec.submodule_search_locations if spec else None
     found = (path for place in places or () for path in sorted(Path(place).glob("*/bin/ptxas")))

@@ -1,4 +1,4 @@
-"""limit.c: CrampedRoom in plain C on one core or two, as a bound for what any implementation can reach."""
+"""limit.c: CrampedRoom in plain C on one or two cores, as a bound on what any implementation can reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CartPole of Gymnasium and of gymnax: different work, for orientation."""
+"""CartPole of Gymnasium and of gymnax: different work, for comparison."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _gymnasium(case: Case) -> Sampled:
 
 
 def _gymnax(case: Case) -> Sampled:
-    """A scan of a batch that resets by itself, with random actions drawn inside."""
+    """A scan of a batch with automatic reset, with random actions drawn inside."""
     import jax
 
     from bench.peers import compiled
@@ -88,7 +88,7 @@ def _gymnax(case: Case) -> Sampled:
 
 
 def _vmapped(case: Case) -> tuple[Any, Any, Any, Any]:
-    """gymnax's step of a batch, which resets by itself, and arguments for it: keys, states, actions."""
+    """gymnax's step of a batch with automatic reset, and its arguments: keys, states, actions."""
     import jax
 
     env, params = import_module("gymnax").make(ID)

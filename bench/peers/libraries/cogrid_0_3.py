@@ -1,4 +1,4 @@
-"""cogrid 0.3.2 of PyPI, the implementation before this one: other rules, and the same import name."""
+"""cogrid 0.3.2 from PyPI, the implementation before this one: other rules, but the same import name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COGRID_0_3 = Peer("cogrid 0.3.2", process, (Path(__file__), Path(__file__).with_
 
 
 def _shorter(cases: tuple[PeerCase, PeerCase], steps: int) -> tuple[PeerCase, PeerCase]:
-    """The slower peer plays the beginning of the tape only."""
+    """The slower peer plays only the start of the tape."""
     first, second = cases
     return first, dataclasses.replace(second, case=dataclasses.replace(second.case, steps=steps))
 

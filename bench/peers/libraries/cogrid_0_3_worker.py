@@ -1,4 +1,4 @@
-"""The process of cogrid 0.3.2, whose import name is ours: our clock comes by its path, and nothing else."""
+"""The process of cogrid 0.3.2, which has our import name: only our clock is imported, by its path."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _require_0_3() -> None:
 
 
 def todays_clock() -> Any:
-    """Bench's clock, which builds on the one that cogrid ships: that goes by its own name for so long."""
+    """Bench's clock, which builds on the one that cogrid ships: meanwhile that one has its own name."""
     name = "cogrid.benchmarks.clock"
     spec = importlib.util.spec_from_file_location(name, SHIPPED_CLOCK)
     assert spec is not None
@@ -80,7 +80,7 @@ def _numpy(case: Mapping[str, Any], tape: Any, clock: Any) -> Prepared:
 
 
 def _frames(case: Mapping[str, Any], tape: Any, clock: Any) -> Prepared:
-    """Pictures of what the tape leads to; the tiles are drawn again in every pass."""
+    """Pictures of the states of a tape; the tiles are drawn again in every pass."""
     import_module("cogrid.envs")
     env = import_module("cogrid.envs.registry").make(case["id"], backend="numpy", render_mode="rgb_array")
     env.render = lambda: None  # which every step calls

@@ -1,4 +1,4 @@
-"""cogrid at an earlier revision of this repository: what one NumPy environment has gained since."""
+"""cogrid at an earlier revision of this repository: the speed-up of one NumPy environment since then."""
 
 from __future__ import annotations
 

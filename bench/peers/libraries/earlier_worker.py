@@ -1,4 +1,4 @@
-"""The process of an earlier cogrid, in whose folder it runs: of ours it has the clock alone."""
+"""The process of an earlier cogrid, in whose folder it runs: only the clock is ours."""
 
 from __future__ import annotations
 

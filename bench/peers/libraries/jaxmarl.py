@@ -33,7 +33,7 @@ NUMPY_BATCH = Case(CRAMPED, "numpy-batch", 1024, 64, "cooperative", options=opti
 
 
 def _of_step(what: str, way: str, measure: str, **limits: Any) -> Target:
-    """At most so much of what JaxMARL's step takes, of both compiled."""
+    """A limit on the cost of our compiled step relative to JaxMARL's."""
     cases = beside(JAXMARL, way, scan(**LOSSLESS), way, measure=measure, mode="jax-vmap")
     return Target(
         f"{what} of the vmapped lossless step", "JaxMARL V1 step_env", cases, at_most=True, **limits
@@ -145,7 +145,7 @@ def _layout(layout: Layout) -> Any:
 
 
 def _start(game: Any, case: Case) -> Any:
-    """(batch,) states as cogrid's reset makes them: their facings are drawn, ours are up, in three places."""
+    """(batch,) states as cogrid's reset makes them: facing up, which their state stores in three places."""
     import jax
 
     keys = jax.random.split(jax.random.key(case.seed), case.batch)
@@ -200,7 +200,7 @@ def _end(game: Any, case: Case, end: Any) -> dict[str, Any]:
 
 
 def _drawn(case: Case, staggered: bool = False) -> Prepared:
-    """A scan of `step`, which resets by itself, with random actions; staggered episodes end at all times."""
+    """A scan of `step`, with its automatic reset, and random actions; staggered episodes end at any time."""
     from bench.peers import compiled
 
     step, start = _resetting(case, staggered)

@@ -1,4 +1,4 @@
-"""Training in JaxMARL's Overcooked by independent PPO with the settings of its script, beside ours with them.
+"""Training in JaxMARL's Overcooked with independent PPO and its script's settings, and ours with the same.
 
 The script itself (baselines/IPPO/ippo_ff_overcooked.py) is in its repository and in none of its packages. So
 JaxMARL's environment and LogWrapper are driven by the learner below, which follows the script's published
@@ -22,7 +22,7 @@ from bench.peers.target import PeerCase, Target, python_peer
 from bench.suites import CRAMPED, options
 from cogrid.benchmarks.case import Case
 
-#: Of ippo_ff_overcooked.yaml, by the names of cogrid's options.
+#: The settings of ippo_ff_overcooked.yaml, by the names of cogrid's options.
 SETTINGS: Mapping[str, Any] = MappingProxyType(
     {
         "num_envs": 16,
@@ -80,7 +80,7 @@ def prepare(way: str, case: Case) -> Prepared:
 
 
 def _learn(case: Case, seeds: int = 1) -> Prepared:
-    """Some updates from the same beginning each time, as one compiled loop."""
+    """Several updates from the same start each time, as one compiled loop."""
     import jax
 
     jaxmarl = import_module("jaxmarl")
@@ -108,7 +108,7 @@ _WAYS: Mapping[str, Callable[[Case], Prepared]] = {
 
 
 class Run(NamedTuple):
-    """The whole of training at one moment."""
+    """The complete state of training."""
 
     network: Any
     optimizer: Any
@@ -130,7 +130,7 @@ class Steps(NamedTuple):
 
 
 def learner(env: Any, settings: Mapping[str, Any]) -> tuple[Callable[[Any], Run], Callable[..., Any]]:
-    """A function that begins with a key, and one that makes an update as the body of a scan."""
+    """A function that starts from a key, and one that makes an update, as the body of a scan."""
     import jax
     import jax.numpy as jnp
     import optax

@@ -1,4 +1,4 @@
-"""Jumanji's level-based foraging on JAX: other rules where agents meet, and a mask of actions beside."""
+"""Jumanji's level-based foraging on JAX: different rules where agents meet, and an additional action mask."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TARGETS = (
 
 
 def prepare(way: str, case: Case) -> Prepared:
-    """A scan over the tape, from starts of Jumanji's own: its rules are not ours where agents meet."""
+    """A scan over the tape, from Jumanji's own starts: its rules differ from ours where agents meet."""
     import jax
 
     from bench.peers import compiled

@@ -38,7 +38,7 @@ TARGETS = (
 
 
 def prepare(way: str, case: Case) -> Prepared:
-    """One environment of the case's options, in the state in which the first tape begins."""
+    """One environment with the case's options, in the state in which the first tape starts."""
     spec, game = case.spec, case.spec.game
     assert isinstance(game, Foraging)
     state: Any = CoGridEnv(spec).reset_fn(workloads.start_keys(case.seed, 1)[0])[0]

@@ -51,7 +51,7 @@ def prepare(way: str, case: Case) -> Prepared:
 
 
 def _game(layout: Layout) -> Any:
-    """Automatic cooking and one order, on our text."""
+    """A game with automatic cooking and one order, on our layout."""
     recipe = {"ingredients": ["onion"] * 3}
     options = {
         "old_dynamics": True,

@@ -1,4 +1,4 @@
-"""cogrid, this checkout of it: what the other peers are compared with."""
+"""cogrid at this checkout: what the other peers are compared with."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _played(
 
 
 def _play(case: Case) -> Prepared:
-    """The tape, as `bench run` plays it, compared with NumPy before."""
+    """The tape, as `bench run` plays it, first compared with NumPy."""
     ready = modes.ready(case)
     end = ready.end(ready.work.once())
     modes.check(case, ready, end)
@@ -54,7 +54,7 @@ def _end(case: Case, end: modes.End, count: int) -> dict[str, Any]:
 
 
 def _drawn(case: Case, staggered: bool = False) -> Prepared:
-    """Random actions drawn inside of the scan, with automatic reset; staggered episodes end at all times."""
+    """Random actions drawn inside the scan, with automatic reset; staggered episodes end at any time."""
     from bench.peers import compiled
 
     step, start = _resetting(case, staggered)
@@ -121,7 +121,7 @@ def _learn(case: Case) -> Prepared:
     learner = Learner(options)
     chunk = jax.jit(loop.chunk_on(place(count, options.num_envs), learner))
     run = jax.jit(loop.over_seeds(learner.begin))(loop.seeds(options))
-    for _ in range(2):  # then it lies where it is needed
+    for _ in range(2):  # then its arrays are on the right devices
         run, _ = chunk(run)
     return _played(case, lambda: chunk(run), times=count)
 
@@ -159,7 +159,7 @@ def _own_tapes(case: Case) -> Prepared:
 
 
 def _sharded(case: Case, tape: Callable[[Case], Array] = actions) -> Prepared:
-    """The tape, the batch divided among all devices."""
+    """The tape, with the batch divided among all devices."""
     import jax
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -188,7 +188,7 @@ def _scanned(case: Case, env: CoGridEnv, start: Any, joint: Array) -> Prepared:
 
 
 def _empty(case: Case) -> Prepared:
-    """One environment's loop over a function with the arrays of a step in and out, and no step."""
+    """One environment's loop over an empty function with the arrays of a step as input and output."""
     import jax
 
     env = CoGridEnv(case.spec, "jax")

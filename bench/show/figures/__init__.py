@@ -1,1 +1,1 @@
-"""Figures, drawn by matplotlib."""
+"""Figures, drawn with matplotlib."""

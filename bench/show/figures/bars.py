@@ -1,4 +1,4 @@
-"""The bars: the phases of a step, other libraries beside cogrid, and the targets beside them."""
+"""Bar charts: the phases of a step, cogrid and other libraries, and the targets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from bench.units import engineering
 
 
 def profiled(rows: Sequence[Row]) -> list[Row]:
-    """Profiles, those of one environment together and NumPy first."""
+    """Profiles, grouped by environment, NumPy first."""
     found = [row for row in rows if row.case.measure == "profile" and (row.parts or not row.is_ok)]
     order = list(dict.fromkeys(row.case.environment for row in found))
     return sorted(found, key=lambda row: (order.index(row.case.environment), row.case.backend != "numpy"))
@@ -49,7 +49,7 @@ def phases(results: Iterable[Result]) -> Figure | None:
     height = 0.5 + 0.4 * max(len(rows) for _, rows in found)
     figure, axes = columns(found, "Phases of a step", height, sharex=True)
     parts = dict.fromkeys(part for _, rows in found for row in rows for part in row.parts)
-    # Hatches where the colours run out.
+    # Hatches when the colours run out.
     styles = ({"color": colour, "hatch": hatch} for hatch in ("", "//", "..") for colour in COLOURS)
     named = {part: {"label": part, **style} for part, style in zip(parts, styles, strict=False)}
     for axis, (_, rows) in zip(axes[0], found, strict=True):
@@ -64,7 +64,7 @@ def phases(results: Iterable[Result]) -> Figure | None:
 
 
 def phase_bar(axis: Axes, y: int, row: Row, styles: Mapping[str, Style]) -> None:
-    """The phases end to end, each with its share; then the whole, and how much of it they sum up to."""
+    """The phases end to end, each with its share; then the whole step, and the sum of the phases."""
     whole, left = row.numbers.median, 0.0
     for part, seconds in row.parts.items():
         share, style = 100 * seconds / whole, styles[part]
@@ -106,9 +106,9 @@ def speeds(results: Iterable[Result]) -> Figure | None:
 
 
 def by_environment(rows: Sequence[Row]) -> list[list[Row]]:
-    """The speeds of cogrid, those of one environment together; one speed alone needs no picture.
+    """The speeds of cogrid, grouped by environment; a single speed needs no picture.
 
-    The same case of several runs stands side by side.
+    The same case of several runs is shown side by side.
     """
     groups: dict[str, dict[str, list[Row]]] = {}
     for row in speed_rows(rows):
@@ -186,7 +186,7 @@ class Bar(NamedTuple):
 
     name: str
     ratio: Interval
-    goal: float  # what is enough, or the stretch where nothing is
+    goal: float  # the target, or the stretch goal if there is no target
 
 
 def targets(results: Iterable[Result]) -> Figure | None:
@@ -211,7 +211,7 @@ def bars_of(result: Result) -> list[Bar]:
 
 
 def target_bars(axis: Axes, bars: Sequence[Bar]) -> None:
-    """A bar from as fast as the other one, a line where the target is, and the ratio."""
+    """A bar starting at equal speed, a line at the target, and the ratio."""
     ends = [end for bar in bars for end in (bar.ratio.low, bar.ratio.high, bar.goal)]
     axis.set(xscale="log", xlim=(min(0.9, *ends) / 1.1, max(1.1, *ends) * 4))  # room for the text
     for y, (_, (ratio, low, high), goal) in enumerate(bars):

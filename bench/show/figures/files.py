@@ -1,7 +1,7 @@
 """The figures by name and the files that they are written to, made from results alone.
 
-Each figure takes loaded results and is None when they have nothing for it. A panel shows one machine and one
-revision: for each platform the newest that has such rows. A new figure is a function and a line in FIGURES.
+Each figure takes loaded results and is None if they have no data for it. A panel shows one machine and one
+revision: for each platform, the newest with such rows. A new figure needs a function and a line in FIGURES.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FIGURES: dict[str, Callable[[Iterable[Result]], Figure | None]] = {
 
 
 def svg(figure: Figure, name: str, transparent: bool = False) -> str:
-    """The figure as SVG, the same text each time: no date, and ids that follow from what is drawn."""
+    """The figure as reproducible SVG: without a date, and with deterministic ids."""
     text = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": name}):
         figure.savefig(text, format="svg", metadata={"Date": None}, transparent=transparent)
@@ -43,7 +43,7 @@ def svg(figure: Figure, name: str, transparent: bool = False) -> str:
 
 def drawn(results: Sequence[Result], names: Sequence[str] = tuple(FIGURES)) -> dict[str, Figure]:
     """Every figure that the results have data for, by name."""
-    # A person's own matplotlibrc must not change the pictures.
+    # A user's own matplotlibrc must not change the pictures.
     with matplotlib.style.context("default"):
         return {name: figure for name in names if (figure := FIGURES[name](results))}
 

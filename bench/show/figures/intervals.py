@@ -31,12 +31,12 @@ STYLES: dict[str, Style] = {
     "same": {"color": COLOURS[0], "marker": "o"},
     "inconclusive": {"color": "#767676", "marker": "o", "markerfacecolor": "none"},
 }
-# Which ticks have room on an axis that reaches this far.
+# The ticks that fit on an axis with this reach.
 TICKS = {1.2: (0.9, 1, 1.1), 1.6: (0.8, 0.9, 1, 1.1, 1.25), 1e9: (0.25, 0.5, 1, 2, 4)}
 
 
 class Line(NamedTuple):
-    """A case of the figure; the finding has no ratio where it could not be compared."""
+    """A case of the figure; the finding has no ratio if it could not be compared."""
 
     row: Row
     finding: Finding
@@ -57,7 +57,7 @@ def intervals(results: Iterable[Result]) -> Figure | None:
 
 
 def compared(rows: Sequence[Row]) -> list[Line]:
-    """The rows that were measured in pairs: what has no ratio first, then the slowest."""
+    """The rows that were measured in pairs: those without a ratio first, then the slowest."""
     found = [Line(row, judge_pair(row, row.ab)) for row in rows if row.ab]
     return sorted(found, key=lambda line: -line.finding.ratio.median if line.finding.ratio else float("-inf"))
 

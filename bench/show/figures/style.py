@@ -1,4 +1,4 @@
-"""What the figures share: panels, line styles, axes in engineering notation, crosses for failures."""
+"""Shared by the figures: panels, line styles, axes in engineering notation, crosses for failures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from bench.records import Result, Row
 from bench.units import engineering
 
-# Okabe and Ito's colours, which people with any colour vision tell apart; their yellow is too pale for lines.
+# Okabe and Ito's colours, distinguishable with any colour vision; their yellow is too pale for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 PALE = COLOURS[3:6]
 INK = "#101010"  # for text on a pale colour: nearly black, and dark also where a page turns black to white
@@ -29,7 +29,7 @@ Spread = tuple[float, float, float]  # median, least, greatest
 
 
 class Panel(NamedTuple):
-    """The rows of one machine and revision, and how they are called."""
+    """The rows of one machine and revision, and their title."""
 
     platform: str
     title: str
@@ -40,7 +40,7 @@ class Panel(NamedTuple):
 def panels(
     results: Iterable[Result], find: Callable[[list[Row]], list[Group]]
 ) -> list[tuple[Panel, list[Group]]]:
-    """For each platform the newest machine and revision with something to draw, and what that is."""
+    """For each platform, the newest machine and revision with something to draw, and what that is."""
     campaigns: dict[tuple[str, str], list[Result]] = {}
     for result in sorted(results, key=lambda result: result.when, reverse=True):
         campaigns.setdefault((result.fingerprint, str(result.git)), []).append(result)
@@ -52,7 +52,7 @@ def panels(
 
 
 def panel_of(campaign: Sequence[Result]) -> Panel:
-    """Runs of one machine and revision, newest first: of a row that was measured twice the newest counts."""
+    """Runs of one machine and revision, newest first: if a row was measured twice, the newest counts."""
     rows = {row.name: row for result in reversed(campaign) for row in result.rows}
     system, git = campaign[0].system, campaign[0].git
     device = "" if system.device == system.platform else f" ({system.device})"
@@ -79,7 +79,7 @@ class Styles:
         self.given: dict[str, Style] = {}
 
     def _chunks(self, groups: Sequence[Sequence[Row]]) -> dict[str, str]:
-        """By the line's name the steps of its scans, where those of the same batch differ between lines."""
+        """The steps of a line's scans by its name, if they differ between lines at the same batch size."""
         scans = [group for group in groups if group[0].case.mode == "jax-scan"]
         steps: dict[int, set[int]] = {}
         for row in (row for group in scans for row in group):
@@ -145,7 +145,7 @@ def engineering_axis(
     if log:
         axes.set(**{f"{which}scale": "log"})
         low, high = axis.get_view_interval()
-        # Within two decades the powers of ten alone are too few to read a value from.
+        # Within two decades, powers of ten alone are too few to read values.
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,)))
         axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: engineering(value, unit)))
@@ -166,7 +166,7 @@ def crosses(axis: Axes, failed: Iterable[tuple[float, Row, Style]]) -> None:
     place = axis.get_xaxis_transform()
     for turn, (x, row, style) in enumerate(sorted(failed, key=lambda cross: cross[0])):
         height, colour = 0.03 + 0.05 * turn, style["color"]
-        # The line's name makes an entry in the legend also for a line that never ran.
+        # The line's name makes a legend entry even for a line that never ran.
         axis.plot([x], [height], label=style["label"], transform=place, color=colour, **CROSS)
         # To the left, into the picture; the leftmost cross has no room there.
         side, shift = ("right", -6) if x > axis.dataLim.x0 else ("left", 6)
@@ -182,7 +182,7 @@ def make_room(axis: Axes, turns: int) -> None:
 
 
 def failed_bar(axis: Axes, y: int, row: Row) -> None:
-    """A cross at the axis with the reason, in the place of a bar."""
+    """A cross at the axis with the reason, instead of a bar."""
     place = axis.get_yaxis_transform()
     axis.plot([0.015], [y], transform=place, color="black", **CROSS)
     axis.annotate(reason(row), (0.015, y), (8, 0), place, "offset points", va="center", fontsize=SMALL)

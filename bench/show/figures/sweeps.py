@@ -1,4 +1,4 @@
-"""The sweeps: speed, efficiency and memory against the batch, and against the chunk of a scan."""
+"""Sweeps: speed, efficiency and memory against the batch size, and against the chunk of a scan."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def chunk_of(row: Row) -> int:
 
 
 def throughput(results: Iterable[Result]) -> Figure | None:
-    """Steps per second against the batch, with the line on which twice the batch is twice the steps."""
+    """Steps per second against the batch size, with a line of ideal scaling."""
 
     def draw(axis: Axes, sweeps: Sweeps, styles: Styles) -> None:
         lines(axis, sweeps, styles, batch_of, lambda row, first: spread(row))
@@ -52,13 +52,13 @@ def throughput(results: Iterable[Result]) -> Figure | None:
 
 
 def ideal(axis: Axes, sweeps: Sweeps) -> None:
-    """The fastest sweep if it went on in proportion to the batch from its first point."""
+    """The fastest sweep, extrapolated in proportion to the batch size from its first point."""
     measured = [rows for sweep in sweeps if (rows := [row for row in sweep if row.is_ok])]
     if measured:
         fastest = max(measured, key=lambda rows: max(row.numbers.median for row in rows))
         batches = [fastest[0].case.batch, fastest[-1].case.batch]
         speeds = [batch * per_environment(fastest[0]) for batch in batches]
-        # An artist and not a plot: where this line ends must not stretch the axes.
+        # An artist, not a plot: this line must not stretch the axes.
         axis.add_artist(Line2D(batches, speeds, label="ideal: in proportion to the batch", **GUIDE))
 
 
@@ -103,7 +103,7 @@ def against_batch(results: Iterable[Result], title: str, label: str, unit: str, 
     rows = [[row for sweep in sweeps for row in sweep] for _, sweeps in found]
     if not any(row.is_ok for panel in rows for row in panel):
         axes[0, 0].set_ylim(1, 10)  # a log axis without data has no limits of its own
-    for axis in axes[0]:  # all panels are drawn, and the limits they share are known
+    for axis in axes[0]:  # all panels are drawn, so their shared limits are known
         engineering_axis(axis, "x", "environments in the batch", log=True)
         engineering_axis(axis, "y", label, unit, log=True)
         axis.label_outer()

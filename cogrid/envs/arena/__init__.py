@@ -1,1 +1,1 @@
-"""Arena: many agents among walls drawn from the key; no goal, a load for movement and observation."""
+"""Arena: many agents among random walls; no goal, a stress test for movement and observation."""

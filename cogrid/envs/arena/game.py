@@ -35,7 +35,7 @@ class Arena(Game):
         return "wall", self.density
 
     def paint(self, thing: Thing) -> Mapping[str, int]:
-        """Walls are seen, floor is not."""
+        """Only walls are painted."""
         return {"wall": int(thing == "wall")}
 
     def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:

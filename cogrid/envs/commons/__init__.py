@@ -1,1 +1,1 @@
-"""Commons: social dilemmas around apples that grow back only where they are looked after."""
+"""Commons: social dilemmas around apples that grow back only if players look after them."""

@@ -13,7 +13,7 @@ Values = np.ndarray[Any, Any]
 
 
 class Figures(NamedTuple):
-    """Those of Perolat et al. (2017), for each episode of a batch; an apple counts for who ate it."""
+    """The figures of Perolat et al. (2017), for each episode of a batch; an apple counts for its eater."""
 
     efficiency: Values  # apples that all players eat together in a step
     equality: Values  # 1 minus the Gini coefficient of the players' apples; 1 where nobody eats any
@@ -22,10 +22,10 @@ class Figures(NamedTuple):
 
 
 def figures(infos: Mapping[Any, Any]) -> Figures:
-    """The figures of the episodes that ended with this step, by its infos.
+    """The figures of the episodes that ended with this step, from its infos.
 
-    They are those of an environment made with `infos=True` by `make`, or by `make_vec`: then every figure is
-    (B,), and means something where `infos["_episode"]` is true.
+    The environment must be made with `infos=True`, by `make` or `make_vec`; with `make_vec` every figure is
+    (B,), and valid where `infos["_episode"]` is true.
     """
     counts, length = _of_batch(infos) if "episode" in infos else _of_agents(infos)
     eaten, players = counts[EAT], counts[EAT].shape[-1]  # (*B, n)
@@ -49,8 +49,8 @@ def _of_agents(infos: Mapping[Any, Any]) -> tuple[dict[str, Values], Values]:
     ended = [info["episode"] for info in infos.values() if isinstance(info, Mapping) and "episode" in info]
     if not ended:
         raise ValueError(
-            "these infos end no episode: take those of the last step of an environment of `make` or "
-            "`make_vec` with infos=True; the infos of a pure step are about that step alone."
+            "these infos are not from the end of an episode: take those of the last step of an environment "
+            "of `make` or `make_vec` with infos=True; the infos of a pure step cover that step alone."
         )
     every = [_counts(episode) for episode in ended]
     counts = {name: np.array([one[name] for one in every], np.float64) for name in every[0]}
@@ -62,5 +62,7 @@ def _counts(episode: Mapping[str, Any]) -> Mapping[str, Any]:
         raise ValueError("these infos have no counts: make the environment with infos=True.")
     counts: Mapping[str, Any] = episode["counts"]
     if EAT not in counts:
-        raise ValueError(f"these counts are of no commons, where players {EAT!r}: {', '.join(counts)}.")
+        raise ValueError(
+            f"these counts are not from a commons game: they have no {EAT!r}, but {', '.join(counts)}."
+        )
     return counts

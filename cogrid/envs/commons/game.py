@@ -55,7 +55,7 @@ class Commons(Game):
         return thing != WALL
 
     def enter(self, held: Item, thing: Thing) -> Outcome | None:
-        """Eat an apple; who was zapped in this very step does not."""
+        """Eat an apple, unless the player was zapped in this very step."""
         return Outcome(held, GRASS, EAT, 1.0) if thing == APPLE and held is None else None
 
     def aim(self, action: str) -> Aim:
@@ -63,7 +63,7 @@ class Commons(Game):
         return Aim(reach=3, width=1) if action in self.actions else Aim()
 
     def meet(self, action: str, held: Item, other: Item) -> Meeting | None:
-        """A zap sends the other one out."""
+        """A zap sends the other player out."""
         return Meeting(held, self.timeout, ZAP) if action == ZAP and held is other is None else None
 
     def tick_hand(self, held: Item) -> Item:
@@ -71,7 +71,7 @@ class Commons(Game):
         return held - 1 if isinstance(held, int) and held > 1 else None
 
     def away(self, held: Item) -> bool:
-        """Who is out is off the board."""
+        """Players who are out are off the board."""
         return held is not None
 
     def spawn(self, thing: Thing) -> bool:
@@ -87,7 +87,7 @@ class Commons(Game):
         return (Reward("apples", lambda event: event.value, team=self.common),)
 
     def features(self) -> tuple[Feature, ...]:
-        """Who is out and for how long, what is ahead, where one stands."""
+        """Who is out and for how long, what is ahead, where the player stands."""
         seen = (APPLE, GRASS, WATER, DIRT, WALL)
         return (
             Agents(("nothing", "out"), lambda item: (float(item is None), (item or 0) / self.timeout)),  # type: ignore[operator]
@@ -100,11 +100,11 @@ class Commons(Game):
         return {str(thing): 1} if thing not in (FLOOR, PAD) else {}
 
     def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
-        """Facing is 1 right, 2 down, 3 left, 4 up, as seen by the one who looks up."""
+        """Facing is 1 right, 2 down, 3 left, 4 up, relative to an observer who faces up."""
         return {"me": 1} if own else {"other": 1, "facing": facing + 1}
 
     def paint_away(self, own: bool, held: Item) -> Mapping[str, int]:
-        """One's own steps out, and the number of the others who are out."""
+        """The player's own steps out, and the number of other players who are out."""
         steps = held if isinstance(held, int) else 1
         return {"out": steps} if own else {"others out": 1}
 
@@ -113,7 +113,7 @@ class Commons(Game):
         return f"out {item}"
 
     def glyph(self, thing: Thing) -> str:
-        """Letters of the legend, floor and grass light."""
+        """Letters of the legend; blank for floor and a dot for grass."""
         return {FLOOR: "  ", WALL: "##", APPLE: "a ", GRASS: ". ", PAD: "p ", WATER: "~ ", DIRT: "d "}[
             str(thing)
         ]
@@ -135,7 +135,7 @@ class Commons(Game):
         return super().look(thing)
 
     def look_item(self, item: Item) -> Look:
-        """Never seen: who holds one is off the board."""
+        """Never seen: the holder is off the board."""
         return token(self.item_name(item))
 
 
@@ -149,13 +149,13 @@ def _stalk() -> Look:
 
 @dataclass(frozen=True)
 class Harvest(Commons):
-    """Commons Harvest: apples grow back by the apples around them, so a patch that is emptied is lost."""
+    """Commons Harvest: apples grow back near other apples, so a patch that is emptied is lost."""
 
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType(
         {" ": FLOOR, "#": WALL, "a": APPLE, ".": GRASS, "P": PAD}
     )
     layouts: ClassVar[Mapping[str, Layout]] = layouts.HARVESTS
-    #: Of 1000, by the apples within distance 2: none, one, two, three or more.
+    #: Chances out of 1000, by the number of apples within distance 2: none, one, two, three or more.
     growth: ClassVar[tuple[int, ...]] = (0, 1, 5, 25)
 
     def near(self) -> Near:

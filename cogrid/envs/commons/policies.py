@@ -1,4 +1,4 @@
-"""Scripted players of the commons: greedy or restrained ones, some who clean, and a temper to zap."""
+"""Scripted players of the commons: greedy or restrained, some of whom clean, and some prone to zap."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _FACINGS = (UP, DOWN, LEFT, RIGHT)
 
 
 class ScriptedPlayers(Scripted):
-    """Everybody walks to the nearest apple worth eating; the first `cleaners` keep the river clean before.
+    """Everybody walks to the nearest apple worth eating; the first `cleaners` clean the river first.
 
-    An apple is worth eating with `restraint` others within distance 2: 0 is greed, 3 leaves the patch able to
-    grow as fast as it can. A player with another one in reach zaps it with probability `temper`; `noise`
-    is the share of random actions.
+    An apple is worth eating with at least `restraint` others within distance 2: 0 is greedy, 3 lets the patch
+    grow back at full speed. A player zaps another one in reach with probability `temper`; `noise` is the
+    share of random actions.
     """
 
     game: ClassVar[type[Game]] = Commons
@@ -73,7 +73,7 @@ class ScriptedPlayers(Scripted):
         mask, positions = action_mask(rules, state), state.agent_pos.tolist()
         actions = {}
         for agent in self.agents:
-            wanted = [self._walks[k] for k in self._draw.permutation(4)]  # a stroll, where nothing is wanted
+            wanted = [self._walks[k] for k in self._draw.permutation(4)]  # wander if there is nothing to do
             row, column = positions[agent]
             if row < 0:
                 actions[agent] = rules.noop

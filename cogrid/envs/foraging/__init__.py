@@ -1,1 +1,1 @@
-"""Level-based foraging: agents load food together that none of them is strong enough to load alone."""
+"""Level-based foraging: agents cooperate to load food that none of them could load alone."""

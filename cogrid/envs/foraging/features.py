@@ -1,4 +1,4 @@
-"""What a forager sees: the numbers of `lbforaging`, rows and columns counted from the corner of its sight."""
+"""A forager's observation, as in `lbforaging`: rows and columns are counted from the corner of its sight."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cogrid.core.rules import Rules
 from cogrid.envs.foraging.objects import level_of
 
 ABSENT = np.array([-1, -1, 0], np.int32)  # row, column and level of what is not seen
-MOST_WORDS = 8  # that `Bits` go through one by one; more take long to compile
+MOST_WORDS = 8  # that `Bits` unrolls; more take long to compile
 
 
 def features(foods: int, sight: int | None, levels: bool) -> tuple[Feature, ...]:
@@ -25,12 +25,12 @@ def features(foods: int, sight: int | None, levels: bool) -> tuple[Feature, ...]
 
 
 def _places(rules: Rules) -> np.ndarray[Any, Any]:
-    """(cells, 2) row and column in the field, which begins behind the wall."""
+    """(cells, 2) row and column in the field, which starts inside the wall."""
     return np.stack(np.divmod(np.arange(rules.n_cells), rules.width), axis=-1).astype(np.int32) - 1
 
 
 def _packed(triples: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """(rows, 4) row, column and level as bytes, so that a row is one word to read; −1 is 255."""
+    """(rows, 4) row, column and level as bytes, so that a row is read as one word; −1 is 255."""
     return np.pad(triples, ((0, 0), (0, 1))).astype(np.int8).view(np.uint8)
 
 
@@ -40,7 +40,7 @@ def _triples(rules: Rules, packed: np.ndarray[Any, Any], index: Array) -> Array:
 
 
 def _corners(rules: Rules, sight: int | None) -> np.ndarray[Any, Any] | None:
-    """(cells, 3) where a forager in each cell counts rows, columns and levels from; None for the field's."""
+    """(cells, 3) the origin of rows, columns and levels for a forager in each cell; None for the field's."""
     if sight is None or sight >= max(rules.height, rules.width) - 3:
         return None
     corner = np.maximum(_places(rules) - sight, 0)
@@ -55,7 +55,7 @@ def _bounds(rules: Rules) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Foods:
-    """Row, column and level of the food in sight, in reading order; −1, −1, 0 for less food."""
+    """Row, column and level of the food in sight, in reading order; padded with −1, −1, 0."""
 
     count: int
     sight: int | None
@@ -69,7 +69,7 @@ class Foods:
         return _bounds(rules)
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
-        """Tables over the cells where food can be, by what is there."""
+        """Tables over the cells where food can be and what is there."""
         xp, things, places = rules.xp, rules.n_things, _places(rules)
         where = rules.cells_where(lambda thing: level_of(thing) > 0)  # (k,)
         none = len(where)  # the number of no food
@@ -107,7 +107,7 @@ First = Callable[[EnvState], Array]
 
 
 def _ranked(rules: Rules, where: np.ndarray[Any, Any], count: int, sight: int | None) -> First:
-    """For large fields: the number of food k is that of the cells before it, where at most k have any."""
+    """For large fields: food k is in the first cell with more than k foods up to it, counted by a cumsum."""
     xp, is_food, places = rules.xp, rules.symbols(lambda thing: level_of(thing) > 0, bool), _places(rules)
 
     def first(state: EnvState) -> Array:
@@ -123,7 +123,7 @@ def _ranked(rules: Rules, where: np.ndarray[Any, Any], count: int, sight: int | 
 
 
 class Bits:
-    """Sets of cells as words of 32 bits, in reading order: for small fields, where a few words hold all."""
+    """Sets of cells as 32-bit words, in reading order: for small fields, which need only a few words."""
 
     def __init__(self, rules: Rules, where: np.ndarray[Any, Any]) -> None:
         self.rules, self.where = rules, where
@@ -137,7 +137,7 @@ class Bits:
         self.n_words = -(-len(where) // self.size)
 
     def first(self, count: int, sight: int | None) -> First:
-        """The lowest bit is taken again and again."""
+        """Takes the lowest bit repeatedly."""
         rules, places = self.rules, _places(self.rules)
         in_sight = None
         if sight is not None:  # every forager has a list of its own
@@ -188,7 +188,7 @@ class Bits:
         return bits.sum(axis=axes, dtype=np.uint32)[..., None]
 
     def lowest(self, left: list[Array]) -> tuple[Array, list[Array]]:
-        """The number of the first cell of a set, that of none if it is empty, and the set without it."""
+        """The number of the first cell of a set, or the number for none, and the set without it."""
         xp, after, one = self.rules.xp, list(left), np.uint32(1)
         number: Array = np.int32(len(self.where))
         for k in reversed(range(self.n_words)):
@@ -206,7 +206,7 @@ class Bits:
 
 @dataclass(frozen=True)
 class Foragers:
-    """Row, column and level of oneself, then of the others in sight, by number; −1, −1, 0 for fewer."""
+    """Row, column and level of the forager, then of the others in sight, by number; padded with −1, −1, 0."""
 
     sight: int | None
     levels: bool
@@ -222,7 +222,7 @@ class Foragers:
         return _bounds(rules)
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
-        """Tables over places and poses. Who is not in sight leaves no gap: the next one takes its place."""
+        """Tables over places and poses. Foragers out of sight leave no gap: the others move up."""
         n, corners = rules.n_agents, _corners(rules, self.sight)
         levels = rules.items(level_of, np.int32)[rules.held]  # (poses,)
         poses = np.tile(levels, rules.n_cells)[:, None]

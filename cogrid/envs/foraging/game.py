@@ -31,27 +31,29 @@ from cogrid.envs.foraging.rewards import FAIL, LOAD, SPAWNED, rewards
 from cogrid.envs.foraging.state import ForagingState
 
 MOST_LEVEL = 10
-MOST_FOOD = 25  # reset places one after the other, and a compiled one grows with each
-SIDES = 4  # so many foragers fit around food
-TEAM = 3  # food is never beyond the weakest of so many
+MOST_FOOD = 25  # reset places food one by one, and its compiled code grows with each
+SIDES = 4  # foragers that fit around food
+TEAM = 3  # food never needs more than the weakest foragers of this number
 
 
 @dataclass(frozen=True)
 class Foraging(Game):
-    """Foragers of different levels load the food beside them; what is beyond one takes several at once.
+    """Foragers of different levels load adjacent food; food beyond one forager's level takes several at once.
 
-    The options have the names that `lbforaging` gives them.
+    The options have the same names as in `lbforaging`.
     """
 
     field_size: int = 8  # cells a side; the board has a wall around them
     max_num_food: int = 3  # at most 25; fewer where there is no room: food is three steps or more apart
     force_coop: bool = False  # all food takes the three weakest foragers together
     sight: int | None = None  # cells that a forager sees in each direction, None for the whole field
-    min_player_level: int = 1  # levels are drawn at reset, each as likely
+    min_player_level: int = 1  # levels are drawn uniformly at reset
     max_player_level: int = 2  # at most 10
-    min_food_level: int = 1  # of the least food
-    max_food_level: int | None = None  # of the most; None for the levels of the three weakest foragers
-    normalize_reward: bool = True  # an episode is worth 1 at most, shared by all
+    min_food_level: int = 1  # lowest level of food
+    max_food_level: int | None = (
+        None  # highest level of food; None for the sum of the three weakest foragers' levels
+    )
+    normalize_reward: bool = True  # rewards of an episode sum to at most 1 over all foragers
     penalty: float = 0.0  # for everyone who takes part in a load that fails
     observe_agent_levels: bool = True  # foragers see levels, their own and others'
 
@@ -87,7 +89,7 @@ class Foraging(Game):
         return Chance(*((Skill(k), 1) for k in range(self.min_player_level, self.max_player_level + 1)))
 
     def placed(self) -> tuple[Placed, ...]:
-        """Food: not at the edge of the field, and apart, so that nobody stands beside two of it."""
+        """Food: not at the edge of the field, and spaced out, so that nobody stands beside two."""
         return (Placed(self.max_num_food, self.food, weakest=TEAM, apart=3, margin=2),)
 
     def food(self, weakest: int) -> Chance:
@@ -97,7 +99,7 @@ class Foraging(Game):
         return Chance(*((Food(level), 1) for level in range(least, most + 1)))
 
     def slots(self) -> Mapping[str, Counted]:
-        """All food of the episode, which the normalised reward is a share of."""
+        """The total level of the episode's food, for the normalised reward."""
         most = self.max_food_level or TEAM * self.max_player_level
         return {SPAWNED: Counted(level_of, self.max_num_food * most)} if self.normalize_reward else {}
 
@@ -111,11 +113,11 @@ class Foraging(Game):
         return level_of(held)
 
     def aim(self, action: str) -> Aim:
-        """Food is loaded from beside it, whatever the forager faces."""
+        """Food is loaded from an adjacent cell, whichever way the forager faces."""
         return Aim(adjacent=True) if action == LOAD else Aim()
 
     def join(self, held: Item, total: int, thing: Thing) -> Outcome | None:
-        """All who load the same food take it if their levels reach its own."""
+        """All who load the same food take it if their levels add up to at least its own."""
         if not isinstance(thing, Food):
             return None
         if total < thing.level:
@@ -135,7 +137,7 @@ class Foraging(Game):
         return "food" if isinstance(thing, Food) else str(thing)
 
     def item_name(self, item: Item) -> str:
-        """The level in words."""
+        """The level, as text."""
         return f"level {level_of(item)}"
 
     def glyph(self, thing: Thing) -> str:
@@ -151,11 +153,11 @@ class Foraging(Game):
         return looks.badge(level_of(item))
 
     def features(self) -> tuple[Feature, ...]:
-        """The vector that `lbforaging` returns: food, then oneself, then the others."""
+        """The vector that `lbforaging` returns: food, then the forager itself, then the others."""
         return features.features(self.max_num_food, self.sight, self.observe_agent_levels)
 
     def paint(self, thing: Thing) -> Mapping[str, int]:
-        """The level of food, and where there is room."""
+        """The level of food, and free cells."""
         return {"foods": level_of(thing), "access": int(thing == self.legend[FLOOR])}
 
     def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:

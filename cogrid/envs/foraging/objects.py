@@ -1,4 +1,4 @@
-"""What a field holds: food and foragers, each of a level."""
+"""What a field holds: food and foragers, each with a level."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cogrid.core.game import Item, Thing
 
 @dataclass(frozen=True)
 class Food:
-    """Food that foragers of this level, added up, can load."""
+    """Food that foragers can load if their levels add up to this one."""
 
     level: int
 
@@ -22,5 +22,5 @@ class Skill:
 
 
 def level_of(one: Item | Thing) -> int:
-    """The level of food or of a forager, 0 of anything else."""
+    """The level of food or of a forager, 0 for anything else."""
     return one.level if isinstance(one, (Food, Skill)) else 0

@@ -1,4 +1,4 @@
-"""Scripted foragers: all of them go to the food that they can soonest load together."""
+"""Scripted foragers: all of them go to the food that they can load together soonest."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ FAR = 10_000
 
 
 class ScriptedForagers(Scripted):
-    """They see the whole field. Who is first at the food tries alone, unless a failed load has a price."""
+    """They see the whole field. The first at the food tries to load it alone, unless failing is penalised."""
 
     game: ClassVar[type[Game]] = Foraging
 
     def plan(self, scene: Scene) -> list[str]:
-        """Everybody walks to the chosen food, around those who have chosen before, and loads it."""
+        """Everybody walks to the chosen food, around those who chose earlier, and loads it."""
         food = self._chosen(scene)
         actions, taken = ["noop"] * len(scene.pos), set(scene.pos)
         if food is None:
@@ -40,7 +40,7 @@ class ScriptedForagers(Scripted):
         return actions
 
     def _chosen(self, scene: Scene) -> int | None:
-        """The food with the shortest way for the last of those whom it takes, the nearest first."""
+        """The food that enough of the nearest foragers can reach soonest."""
         best: tuple[int, int] | None = None
         for food in (cell for cell, thing in enumerate(scene.things) if level_of(thing)):
             far = scene.distances(scene.beside(food))

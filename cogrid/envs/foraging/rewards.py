@@ -10,19 +10,19 @@ SPAWNED = "spawned"  # the slot with the level of all food of the episode
 
 
 def share(event: Event) -> float:
-    """The level of the food, once for every level of the forager."""
+    """The level of the food times the level of the forager."""
     return float(level_of(event.held) * level_of(event.thing)) if event.verb == LOAD else 0.0
 
 
 def normalised(event: Event, spawned: Thing) -> float:
-    """By the levels of all who loaded and of all food, so that an episode is worth 1 at most."""
+    """Divided by the levels of all who loaded and of all food, so that an episode sums to at most 1."""
     if event.verb != LOAD or not isinstance(spawned, int) or not spawned:
         return 0.0
     return share(event) / float(event.value * spawned)
 
 
 def rewards(normalize: bool, penalty: float) -> tuple[AnyReward, ...]:
-    """The terms of the reward, to each forager its own."""
+    """The reward terms, paid to each forager separately."""
 
     def failed(event: Event) -> float:
         return -penalty if event.verb == FAIL else 0.0

@@ -1,4 +1,4 @@
-"""Fields by the ids of `lbforaging`: those that papers report on are listed, all others made by name."""
+"""Fields by the ids of `lbforaging`: those used in papers are registered, all others are made by name."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ID = re.compile(
 
 
 def named(id: str) -> Spec | None:
-    """The field that `lbforaging` has under this id; None if it is none of its ids.
+    """The field that `lbforaging` has under this id; None if it has no such id.
 
-    The numbers are sight, rows, columns, players and foods; `-grid` sees the window, which shows as much as a
-    forager sees.
+    The numbers are sight, rows, columns, players and foods; `-grid` observes the window, which covers the
+    forager's sight.
     """
     if (found := _ID.fullmatch(id)) is None or found[3] != found[4]:
         return None

@@ -1,4 +1,4 @@
-"""The state of a field: levels can be read, and food written."""
+"""The state of a field: views of levels, and writable food."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ForagingState(EnvState):
         return self.rules.backend.lookup(levels, self.held)
 
     def write(self, views: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-        """Food of the given levels, and no other."""
+        """Exactly the food of the given levels."""
         number = self.rules.spec.symbols.number
         floor = number["floor"]
         cells = np.array(self._map(self.cells))

@@ -43,17 +43,17 @@ class Goal:
 
 @dataclass(frozen=True)
 class Goals(Game):
-    """Agents walk to goals: those of their own colour pay the one who arrives, shared ones pay all.
+    """Agents walk to goals: those of their own colour pay the agent that arrives, shared ones pay all.
 
-    The walls of an episode are drawn, and never close anything off: no two of them touch.
+    The walls of an episode are random, and never close anything off: no two of them touch.
     """
 
     map_size: int = 11  # cells a side, border included; odd
     density: float = 0.5  # probability of a wall where one may be: in every second cell of every second row
-    colours: int = 2  # agent i has colour i modulo so many, up to 4
-    own_goals: int = 1  # of each colour
-    shared_goals: int = 2  # of all
-    step_price: float = 0.01  # that every agent pays in every step
+    colours: int = 2  # agent i has colour i modulo this, up to 4
+    own_goals: int = 1  # goals of each colour
+    shared_goals: int = 2  # goals for everybody
+    step_price: float = 0.01  # cost of every step, to every agent
 
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType({FLOOR: "floor", WALL: "wall", SITE: "site"})
     planes: ClassVar[tuple[str, ...]] = (
@@ -103,11 +103,11 @@ class Goals(Game):
         return tuple(Placed(count, _goal_of(colour)) for colour, count in wanted if count)
 
     def walkable(self, thing: Thing) -> bool:
-        """Goals are walked onto."""
+        """Agents can walk onto goals."""
         return thing == "floor" or isinstance(thing, Goal)
 
     def enter(self, held: Item, thing: Thing) -> Outcome | None:
-        """A goal vanishes when one arrives whom it is for."""
+        """A goal vanishes when an agent that it is for arrives."""
         if not isinstance(thing, Goal) or thing.colour not in (held, SHARED):
             return None
         return Outcome(held, "floor", "share" if thing.colour == SHARED else "reach", 1.0)
@@ -117,7 +117,7 @@ class Goals(Game):
         return int(isinstance(thing, Goal))
 
     def rewards(self) -> tuple[AnyReward, ...]:
-        """One point for a goal, to its own agent or to all, and the price of a step."""
+        """One point for a goal, to the agent that reached it or to all, and the cost of a step."""
 
         def paid_for(verb: str) -> Reward:
             def points(event: Event) -> float:
@@ -168,7 +168,7 @@ class Goals(Game):
         return {self.kind(thing): 1}
 
     def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
-        """The number of the colour, from 1 on."""
+        """The number of the colour, from 1."""
         return {"own" if own else "others": 1 + (COLOURS.index(held) if held in COLOURS else 0)}
 
 

@@ -10,12 +10,12 @@ from cogrid.envs.scripted import Scene, Scripted, walk
 
 
 class ScriptedWalkers(Scripted):
-    """Own goals first; two never walk to one shared goal. They step aside when they are in the way."""
+    """Own goals first; no two walk to the same shared goal. They step aside when they are in the way."""
 
     game: ClassVar[type[Game]] = Goals
 
     def plan(self, scene: Scene) -> list[str]:
-        """Agent by agent, around those who have chosen before."""
+        """Agent by agent, around those who chose earlier."""
         actions, taken = ["noop"] * len(scene.pos), set(scene.pos)
         shared = {cell for cell, thing in enumerate(scene.things) if thing == Goal(SHARED)}
         for agent, cell in enumerate(scene.pos):

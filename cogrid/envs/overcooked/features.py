@@ -1,4 +1,4 @@
-"""What a cook sees: named numbers, or the 26 planes of overcooked_ai."""
+"""A cook's observation: named numbers, or the 26 planes of overcooked_ai."""
 
 from __future__ import annotations
 

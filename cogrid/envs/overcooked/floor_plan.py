@@ -1,4 +1,4 @@
-"""The floor plan: what stands where in a layout, how far it is, and through whose hands it goes."""
+"""The floor plan: where things stand in a layout, the distances, and where items must be handed over."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from cogrid.core.game import Item, Outcome, Thing
 from cogrid.core.rules import Rules
 from cogrid.envs.overcooked.objects import DISH, ONION, Counter, Pile, Pot, Serving
 
-FAR = 10**6  # steps to where no way leads
+FAR = 10**6  # steps to what cannot be reached
 
 
 @runtime_checkable
 class Cuisine(Protocol):
-    """What cooks must know of a game."""
+    """What cooks must know about a game."""
 
     def __hash__(self) -> int:
-        """Floor plans are kept by it."""
+        """Floor plans are cached by it."""
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -51,10 +51,10 @@ class Cuisine(Protocol):
         """How long it cooks."""
 
     def after(self, soup: tuple[str, ...]) -> Cuisine:
-        """The game as it is for other soups once this one is on its way."""
+        """The game for further soups once this one is being made."""
 
     def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> Cuisine | None:
-        """The game as it is told by the things in sight, or by all (None); None if they tell nothing new."""
+        """The game as known from the things in sight, or from all (None); None if they show nothing new."""
 
 
 class FloorPlan:
@@ -75,7 +75,7 @@ class FloorPlan:
         self.counters = [c for c in used if isinstance(things[c], Counter)]
         self.servings = tuple(c for c in used if isinstance(things[c], Serving))
         self.piles = {i: [c for c in used if things[c] == Pile(i)] for i in (*game.known, DISH)}
-        self.room = list(cells)  # of each floor cell, named by its first
+        self.room = list(cells)  # of each floor cell, identified by its first cell
         for c in reversed([c for c in used if things[c] == "floor"]):
             for reached in (d for d, steps in enumerate(steps_to(self, c)) if steps < FAR):
                 self.room[reached] = c
@@ -83,7 +83,7 @@ class FloorPlan:
 
 
 def floor_plan(rules: Rules, state: EnvState, game: Cuisine) -> FloorPlan:
-    """The plan of a single state's board, whatever is in the pots and on the counters; made once."""
+    """The plan of a single state's board, ignoring what is in pots and on counters; cached."""
     if rules.open:
         return _floor_plan(rules, tuple(_empty(rules)[np.asarray(state.cells)].tolist()), game)
     return _floor_plan(rules, 0 if state.layout is None else int(state.layout), game)
@@ -135,7 +135,7 @@ def hops_to(floor: FloorPlan, targets: tuple[int, ...], rooms: frozenset[int]) -
 
 @functools.lru_cache(maxsize=2**12)
 def missing(game: Cuisine, larder: tuple[str, ...], items: tuple[str, ...]) -> tuple[str, ...] | None:
-    """What turns a pot's items into the most valuable soup; None if the larder makes no soup of them."""
+    """What turns a pot's items into the most valuable soup; None if the larder cannot complete any soup."""
     counts = range(4 - len(items)) if game.cook_start == "interact" else (3 - len(items),)
     extras = [e for n in counts for e in itertools.combinations_with_replacement(larder, n)]
 
@@ -147,10 +147,10 @@ def missing(game: Cuisine, larder: tuple[str, ...], items: tuple[str, ...]) -> t
 
 
 def soup_steps(rules: Rules, state: EnvState) -> int:
-    """How hard a kitchen is: the fewest steps in which cooks carry what one soup takes; FAR if none can.
+    """How hard a kitchen is: the fewest carrying steps that one soup takes; FAR if it is impossible.
 
-    Three onions and a dish go to a pot and the soup to a serving: each is taken, carried on the shortest way,
-    handed over at counters where rooms have to be crossed, and put down. Cooks are where they are needed.
+    Three onions and a dish go to a pot and the soup to a serving: each is taken, carried by the shortest
+    path, handed over at counters between rooms, and put down. Cooks are assumed to be where they are needed.
     """
     game = rules.spec.game
     if not isinstance(game, Cuisine):
@@ -162,7 +162,7 @@ def soup_steps(rules: Rules, state: EnvState) -> int:
     floor = floor_plan(rules, state, game)
 
     def carried(source: int, targets: Sequence[int]) -> int:
-        """Steps from a thing to the nearest of some others: two of a hand, two at every counter between."""
+        """Steps from a thing to the nearest of others: two to take and put, two more per counter between."""
         queue, known = [(1, cell) for cell in floor.beside[source]], dict.fromkeys(floor.beside[source], 1)
         goals = {cell for target in targets for cell in floor.beside[target]}
         while queue:

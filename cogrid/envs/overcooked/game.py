@@ -43,7 +43,7 @@ class AnyKitchen(Game):
             raise ValueError(f"cook_start={brief(self.cook_start)} is unknown: choose 'auto' or 'interact'.")
 
     def interact(self, held: Item, thing: Thing) -> Outcome | None:
-        """The table of the classic game."""
+        """The interactions of the classic game."""
         match held, thing:
             case None, Counter(item) if item is not None:
                 return Outcome(item, Counter(None), "pick up")
@@ -99,7 +99,7 @@ class AnyKitchen(Game):
         return super().glyph(thing)
 
     def look(self, thing: Thing) -> Look:
-        """Pots show what is in them and how much of their cooking is over."""
+        """Pots show their contents and the progress of their cooking."""
         left = thing.timer / self.time_of(thing.items) if isinstance(thing, Pot) and thing.timer > 0 else 0.0
         return looks.look(thing, 1.0 - left) or super().look(thing)
 
@@ -114,7 +114,7 @@ class AnyKitchen(Game):
 
 @dataclass(frozen=True)
 class Kitchen(AnyKitchen):
-    """The classic game: three items a pot, a soup onto a dish, a dish to the serving."""
+    """The classic game: three items per pot, a soup onto a dish, a dish to the serving."""
 
     cook_time: int = 20  # steps from its start until a soup can be taken
     cook_start: str = "auto"  # "auto": with the third item; "interact": an empty hand starts it
@@ -123,7 +123,7 @@ class Kitchen(AnyKitchen):
         None  # soups that score: three onions and the recipes; (): all
     )
     bonus_orders: tuple[tuple[str, ...], ...] = ()  # orders that score `order_bonus` times
-    order_bonus: float = 2.0  # what the value of a bonus order is multiplied by
+    order_bonus: float = 2.0  # factor for the value of a bonus order
     soup_value: float = 20.0  # score of a delivered soup, to every agent
 
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType(
@@ -146,7 +146,7 @@ class Kitchen(AnyKitchen):
     state_type: ClassVar[type[KitchenState]] = KitchenState
 
     def __post_init__(self) -> None:
-        """Check the options and put recipes in order."""
+        """Check the options and sort the recipes."""
         super().__post_init__()
         checked_integer("cook_time", self.cook_time, 1, MAX_SYMBOLS)
         for name in ("order_bonus", "soup_value"):
@@ -188,11 +188,11 @@ class Kitchen(AnyKitchen):
         return INGREDIENTS
 
     def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> Kitchen | None:
-        """Cooks know the orders of the classic game from the beginning."""
+        """Cooks know the orders of the classic game from the start."""
         return self
 
     def after(self, soup: tuple[str, ...]) -> Kitchen:
-        """Every soup scores, however many there are."""
+        """Every soup scores, however many are made."""
         return self
 
     @property
@@ -215,7 +215,7 @@ def _soup(items: Any) -> tuple[str, ...]:
     known = isinstance(items, (list, tuple)) and all(is_choice(item, INGREDIENTS) for item in items)
     if not known or not 1 <= len(items) <= 3:
         wanted = f"it takes one to three of {', '.join(INGREDIENTS)}"
-        raise ValueError(f"soup {brief(items)} is no soup: {wanted}.")
+        raise ValueError(f"{brief(items)} is not a soup: {wanted}.")
     return tuple(sorted(items))
 
 

@@ -1,4 +1,4 @@
-"""Generated kitchens: a board of every key's own, in which a soup can always be cooked and served."""
+"""Generated kitchens: a board drawn from the key, in which a soup can always be cooked and served."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _AROUND = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
 
 @dataclass(frozen=True)
 class GeneratedKitchen(Kitchen):
-    """A kitchen drawn by reset, of one room, or of two with a counter between them to hand things over.
+    """A kitchen drawn by reset, with one room, or two with a counter between them to hand things over.
 
-    In each room one cook can reach everything there is to reach, even if all others never move.
+    In each room, one cook can reach everything that is reachable there, even if the others never move.
     """
 
     min_height: int = 5  # rows of the smallest kitchen, its border included
@@ -65,11 +65,11 @@ class GeneratedKitchen(Kitchen):
 
     @property
     def _most(self) -> dict[str, int]:
-        """How many there can be of each letter; of each there is at least one."""
+        """The most there can be of each letter; there is at least one of each."""
         return {"P": self.pots, "O": self.onion_piles, "D": self.dish_piles, "S": self.servings}
 
     def default_layouts(self) -> tuple[Layout, ...]:
-        """The bounds: the largest size, as many of everything as there can be, and floor for all cooks."""
+        """The bounds: the largest size, the most of everything, and floor for all cooks."""
         height, width = self.max_height, self.max_width
         wanted = "".join(letter * number for letter, number in self._most.items())
         inner = [(r, c) for r in range(1, height - 1) for c in range(1, width - 1)]
@@ -104,7 +104,7 @@ class GeneratedKitchen(Kitchen):
         return board
 
     def _check_bounds(self, sketch: Sketch) -> None:
-        """What the layouts do not admit would become wall."""
+        """Raise an error if the layouts do not allow what is generated, which would become walls."""
         if sketch.height < self.max_height or sketch.width < self.max_width:
             raise ValueError(
                 f"layout leaves no room for kitchens of up to {self.max_height} × {self.max_width} cells: "
@@ -115,7 +115,7 @@ class GeneratedKitchen(Kitchen):
                 raise ValueError(f"layout leaves no room for {number} of {letter!r}: leave it out.")
 
     def _check_cooks(self, n: int) -> None:
-        """There is always room for the four things only if some counters have no cook in front of them."""
+        """Raise an error for too many cooks: some counters must have no cook in front of them."""
         if n > MAX_COOKS:
             raise ValueError(
                 f"num_agents={n} is too many for a generated kitchen: it has room for {MAX_COOKS} cooks."
@@ -132,7 +132,7 @@ class GeneratedKitchen(Kitchen):
             )
 
     def _site(self, sketch: Sketch) -> Site:
-        """The size, and the line of counters between two rooms, one of them to hand things over."""
+        """The size, and the line of counters between two rooms, one of which is for handing over."""
         xp, rows, columns = sketch.xp, sketch.rows, sketch.columns
         height = self.min_height + sketch.below(self.max_height - self.min_height + 1)  # (*B, 1)
         width = self.min_width + sketch.below(self.max_width - self.min_width + 1)
@@ -154,7 +154,7 @@ class GeneratedKitchen(Kitchen):
         return Site(kitchen, inside, line, window, sketch.beside(window) & inner, rooms, divided)
 
     def _cluttered(self, sketch: Sketch, site: Site, free: Array, cooks: Array) -> tuple[Array, Array]:
-        """Free floor and counters, after adding inner ones that split no room and shut in no cook."""
+        """Free floor and counters, after adding inner counters that neither split a room nor trap a cook."""
         solid = (site.kitchen & ~site.inside) | site.line
         wanted = sketch.below(self.clutter + 1)
 
@@ -174,14 +174,14 @@ class GeneratedKitchen(Kitchen):
         return found
 
     def _furnished(self, sketch: Sketch, site: Site, free: Array, solid: Array, board: Array) -> Array:
-        """One of everything, with the pot and the onions in different rooms; then more by chance."""
+        """One of everything, with the pot and the onions in different rooms; then a random number more."""
         xp, counter = sketch.xp, sketch.code("X")
         flip = sketch.below(2) == 1
         either = site.rooms[0] | site.rooms[1]
         here = xp.where(site.divided, xp.where(flip, site.rooms[0], site.rooms[1]), either)
         there = xp.where(site.divided, xp.where(flip, site.rooms[1], site.rooms[0]), either)
         most = self._most
-        count = {letter: sketch.below(number) for letter, number in most.items()}  # beside the first
+        count = {letter: sketch.below(number) for letter, number in most.items()}  # in addition to the first
         wanted: list[tuple[str, Array, Array]] = [("P", here, True), ("O", there, True)]
         wanted += [("D", either, True), ("S", either, True)]
         wanted += [
@@ -199,14 +199,14 @@ class Site(NamedTuple):
     kitchen: Array
     inside: Array
     line: Array  # counters between two rooms
-    window: Array  # the one of them that things are handed over at
-    kept: Array  # the floor on both of its sides
+    window: Array  # the one where things are handed over
+    kept: Array  # the floor on both sides of it
     rooms: tuple[Array, Array]  # the second is empty in an open kitchen
     divided: Array  # (*B, 1)
 
 
 def _cooks(sketch: Sketch, site: Site) -> tuple[Array, list[Array]]:
-    """The floor that is left, and where all but each room's first cook start: no start splits a room."""
+    """The remaining floor, and the starts of all but each room's first cook: no start splits a room."""
     xp, free = sketch.xp, site.rooms[0] | site.rooms[1]
     nobody = free & ~free
     starts = [nobody]
@@ -221,7 +221,7 @@ def _cooks(sketch: Sketch, site: Site) -> tuple[Array, list[Array]]:
 
 
 def _places(sketch: Sketch, site: Site, floor: Array, solid: Array) -> Array:
-    """Counters that somebody on this floor can reach; the one for handing over stays one."""
+    """Counters that can be reached from this floor, except the one for handing over."""
     return sketch.beside(floor) & solid & ~site.window
 
 
@@ -248,7 +248,7 @@ _JOINED = np.array([_joined(bits) for bits in range(256)])
 _SIMPLE = _JOINED & (np.arange(256) < 255)
 
 
-#: Seeds of the published kitchens of `Overcooked-Generated-V0`: to learn from, and to be judged by.
+#: Seeds of the published kitchens of `Overcooked-Generated-V0`: for training, and for evaluation.
 TRAINING, HELD_OUT = range(80), range(80, 100)
 
 

@@ -17,7 +17,7 @@ from cogrid.envs.overcooked.objects import DISH, INGREDIENTS, ONION, TOMATO, Pot
 
 Worth = tuple[int, int]  # value and cook time
 
-#: What is not as in overcooked_ai, and why; all else is equal in every step.
+#: Known differences from overcooked_ai, and why; everything else is equal in every step.
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
         "tutorial_1": "agent 0 begins facing left; here all agents begin facing up.",
@@ -32,9 +32,11 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class BegunKitchen(Kitchen):
-    """A kitchen where an episode begins with something in pots and hands."""
+    """A kitchen whose episodes start with something in pots and hands."""
 
-    hands: tuple[str | None, ...] = ()  # what the agents hold at first, in their order; the others nothing
+    hands: tuple[
+        str | None, ...
+    ] = ()  # what the agents hold at the start, in order; further agents hold nothing
 
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType(
         {**Kitchen.legend, "p": Pot((ONION,), -1), "q": Pot((ONION, ONION), -1)}
@@ -50,17 +52,17 @@ class BegunKitchen(Kitchen):
         for item in self.hands:
             if item is not None and not is_choice(item, items):
                 raise ValueError(
-                    f"hands hold {brief(item)}: an agent begins with {', '.join(items)} or None."
+                    f"hands hold {brief(item)}: an agent can start with {', '.join(items)} or None."
                 )
         object.__setattr__(self, "hands", tuple(self.hands))
 
     def hand(self, agent: int) -> Item:
-        """As the file says."""
+        """As in the file."""
         return self.hands[agent] if agent < len(self.hands) else None
 
 
 def game_of(name: str) -> Kitchen:
-    """The settings of a file."""
+    """The game with the settings of a file."""
     return _SETTINGS.get(name, Kitchen(cook_start="interact"))
 
 
@@ -74,7 +76,7 @@ def _kitchen(
 ) -> Kitchen:
     """Soups by the letters of their ingredients; "" orders every soup.
 
-    What a soup is worth: `recipes` in the sequence of the orders, or `each` onion and tomato.
+    The worth of a soup: `recipes` in the order of the orders, or `each` onion and tomato.
     """
     ordered, doubled = (tuple(map(_soup, soups.split())) for soups in (orders, bonus))
     worth = _sums(*each) if each else ((soup, *one) for soup, one in zip(ordered, recipes, strict=False))

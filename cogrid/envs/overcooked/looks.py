@@ -46,7 +46,7 @@ _BROTHS = ("#e0a63c", "#de8336", "#d86432", "#c8442e")
 
 
 def look(thing: Thing, clock: float) -> Look | None:
-    """A thing of the kitchen, its pot's clock at this share; None for floor and walls."""
+    """A thing of the kitchen; `clock` is the share of a pot's cooking; None for floor and walls."""
     match thing:
         case Counter():
             return counter()
@@ -126,7 +126,7 @@ _ITEMS: Mapping[str, Look] = MappingProxyType(
 
 
 def board(lit: bool, button: bool) -> Look:
-    """A board that can show a recipe, with a button on it or not; scribbles until it is lit."""
+    """A board that can show a recipe, with or without a button; scribbles until it is lit."""
     lines = ((0.26, 0.24, 0.62), (0.42, 0.24, 0.76), (0.58, 0.24, 0.54))
     written = (line(STEEL, 0.06, (left, y), (right, y)) for y, left, right in lines)
     knob = disk(INK, 0.72, 0.68, 0.15), disk(ORANGE if lit else STEEL, 0.72, 0.68, 0.11)
@@ -146,7 +146,7 @@ def recipe(items: tuple[str, ...], button: bool) -> Look:
 
 
 def order(soup: tuple[str, ...], left: float, place: int, places: int) -> Look:
-    """A card in one of some places of a cell: what the soup takes, and a bar of the time that is left."""
+    """A card in one of several places of a cell: the soup's ingredients, and a bar of the time left."""
     rows = 1 if places <= 3 else 2
     columns = -(-places // rows)
     width, height = 0.9 / columns, 0.86 / rows
@@ -166,7 +166,7 @@ def order(soup: tuple[str, ...], left: float, place: int, places: int) -> Look:
 
 
 def _at(items: tuple[str, ...], places: Sequence[Point], size: float) -> Look:
-    """Some items, each at its place."""
+    """Items, each at its place."""
     pairs = zip(items, places, strict=False)
     return tuple(shape for kind, (x, y) in pairs for shape in placed(item(kind), x, y, size))
 
@@ -175,7 +175,7 @@ _PLACES = ((0.5, 0.36), (0.37, 0.59), (0.63, 0.59))
 
 
 def soup(items: tuple[str, ...]) -> Look:
-    """A soup on its dish, with what is in it."""
+    """A soup on its dish, with its ingredients."""
     return (
         *DISH_LOOK[:2],
         disk("#8a5a1e", 0.5, 0.5, 0.33),
@@ -190,7 +190,7 @@ def _broth(items: tuple[str, ...]) -> str:
 
 
 def pot(items: tuple[str, ...], timer: int, clock: float) -> Look:
-    """A pot on its stove, what is in it, and around its rim how much of the cooking is over."""
+    """A pot on its stove, its contents, and around its rim the progress of the cooking."""
     cooks, ready = timer > 0, timer == 0
     inside = _broth(items) if cooks or ready else "#6b7480"
     rim: Look = ()

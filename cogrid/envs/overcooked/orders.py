@@ -1,4 +1,4 @@
-"""The order queue: orders come by chance, each with a clock; a soup answers the oldest that matches."""
+"""The order queue: orders arrive at random, each with a clock; a soup fills the oldest one that matches."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.objects import ONION, TOMATO, Serving, Soup
 from cogrid.envs.overcooked.rewards import REWARDS
 
-#: The slot that takes a soup which nobody has ordered.
+#: The slot that takes soups that nobody has ordered.
 NOBODY = "nobody"
 
 
 class Order(NamedTuple):
-    """A soup that is waited for, and for how many steps more."""
+    """An ordered soup, and the steps left."""
 
     soup: tuple[str, ...]
     left: int
@@ -30,11 +30,11 @@ class Order(NamedTuple):
 
 @dataclass(frozen=True)
 class OrderKitchen(Kitchen):
-    """Up to `max_orders` open orders, each with a clock: what is served answers the oldest that matches."""
+    """Up to `max_orders` open orders, each with a clock: a served soup fills the oldest one that matches."""
 
-    orders: tuple[tuple[str, ...], ...] | None = (("onion",) * 3, ("tomato",) * 3)  # each as likely
-    max_orders: int = 2  # that are open at a time
-    order_gap: int = 25  # steps until a free place has a new order, on average
+    orders: tuple[tuple[str, ...], ...] | None = (("onion",) * 3, ("tomato",) * 3)  # drawn uniformly
+    max_orders: int = 2  # open at a time
+    order_gap: int = 25  # mean number of steps until a free place has a new order
     order_time: int = 100  # steps until an order expires
     expiry_cost: float = 20.0  # to every agent, when an order expires
     wrong_cost: float = 20.0  # to every agent, for a soup that no open order asks for
@@ -52,7 +52,7 @@ class OrderKitchen(Kitchen):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The names of the order's slots."""
+        """The names of the orders' slots."""
         return tuple(f"order {k + 1}" for k in range(self.max_orders))
 
     def slots(self) -> Mapping[str, Thing | Chance]:
@@ -60,7 +60,7 @@ class OrderKitchen(Kitchen):
         return dict.fromkeys((*self.places, *([NOBODY] if self.wrong_cost else [])), None)
 
     def reply(self, slot: str, thing: Thing, event: Event) -> Reply | None:
-        """A served soup answers an order for it."""
+        """A served soup fills an order for it."""
         if event.verb != "deliver" or not isinstance(event.held, Soup):
             return None
         if slot == NOBODY:
@@ -73,7 +73,7 @@ class OrderKitchen(Kitchen):
         return thing.left if isinstance(thing, Order) else self.order_time + 1
 
     def tick_slot(self, slot: str, thing: Thing) -> Thing | Chance:
-        """Clocks run; a free place has a new order by chance, also one whose order has just expired."""
+        """Clocks run; a free place, even one whose order has just expired, gets a new order at random."""
         if isinstance(thing, Order) and thing.left > 1:
             return Order(thing.soup, thing.left - 1)
         if slot == NOBODY:
@@ -89,7 +89,7 @@ class OrderKitchen(Kitchen):
         return (Replies("orders"), *(term for term in REWARDS if term.shaping))
 
     def features(self) -> tuple[Feature, ...]:
-        """Of each order also which soup it is, and how much of its time is left."""
+        """The classic features, and for each order which soup it is and how much of its time is left."""
         names = tuple(",".join(soup) for soup in self.orders or ())
         shown = tuple(SlotFeature(slot, (*names, "time left"), self._numbers) for slot in self.places)
         return (*super().features(), *shown)
@@ -100,11 +100,11 @@ class OrderKitchen(Kitchen):
 
     @property
     def planes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Those of the classic game, and of each order what is in it and its time, where soups are served."""
+        """Those of the classic game, and at the servings each order's ingredients and time."""
         return (*features.PLANES, *(f"{slot} {what}" for slot in self.places for what in _SHOWN))
 
     def value_of(self, items: tuple[str, ...]) -> float:
-        """What a delivered soup scores if an order for it is open; one that is never ordered costs."""
+        """What a delivered soup scores if an order for it is open; a soup that is never ordered costs."""
         return super().value_of(items) if items in (self.orders or ()) else -self.wrong_cost
 
     def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> OrderKitchen | None:
@@ -141,22 +141,22 @@ _SHOWN = ("onions", "tomatoes", "time left")
 
 @dataclass(frozen=True)
 class OpenOrders(OrderKitchen):
-    """The kitchen as a cook knows it who has read the orders."""
+    """The kitchen as known to a cook who has read the orders."""
 
     open: tuple[tuple[str, ...], ...] = ()  # the oldest first
 
     def value_of(self, items: tuple[str, ...]) -> float:
-        """Nobody pays for what is not open; of what is, the oldest is worth a little more."""
+        """Only open orders pay; the oldest is worth a little more."""
         if items not in self.open:
             return -max(self.wrong_cost, 1.0)
         return super().value_of(items) + 1 / (1 + self.open.index(items))
 
     def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> OrderKitchen | None:
-        """What was read is remembered; but if there was nothing to cook for, by now there may be anything."""
+        """The orders last read; but if there were none, any order may be open by now."""
         return super().menu(seen, slots) or (self if self.open else OrderKitchen(**self._options()))
 
     def after(self, soup: tuple[str, ...]) -> OpenOrders:
-        """One order less is to be cooked for."""
+        """The open orders without one for this soup."""
         if soup not in self.open:
             return self
         place = self.open.index(soup)

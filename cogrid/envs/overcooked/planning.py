@@ -1,4 +1,4 @@
-"""The plan of one step: who does what in the kitchen, and who makes way for whom."""
+"""The plan of one step: which cook does what, and who makes way for whom."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from cogrid.envs.overcooked.floor_plan import (
 )
 from cogrid.envs.overcooked.objects import DISH, Counter, Pot, Soup
 
-AWAY = 50  # steps to where somebody else must bring it
+AWAY = 50  # steps charged for what somebody else must bring
 LATER = 1000  # urgency of what only the next soup needs
-LEAD = 8  # a dish whose soup is ready in so many steps is more urgent than an ingredient
-BURDEN = 6  # steps that it costs to put something down first
-CROWD, AROUND = 2, 20  # steps worth walking to get around a cook who makes way, and around one who does not
+LEAD = 8  # a dish whose soup is ready in this many steps is more urgent than an ingredient
+BURDEN = 6  # cost in steps of putting something down first
+CROWD, AROUND = 2, 20  # detour in steps around a cook who makes way, and around one who does not
 
 
 class Scene(NamedTuple):
@@ -37,7 +37,7 @@ class Scene(NamedTuple):
 class Need(NamedTuple):
     """An item, or an empty hand (None), that one of some cells needs."""
 
-    when: int  # the least is the most urgent
+    when: int  # the lowest is the most urgent
     item: Item
     targets: tuple[int, ...]
 
@@ -50,7 +50,7 @@ class Errand(NamedTuple):
 
 
 class Plan:
-    """What all cooks do next; every cook makes the same plan of the same scene and memory."""
+    """What all cooks do next; cooks with the same scene and memory make the same plan."""
 
     def __init__(self, scene: Scene, trusted: list[bool], resting: list[bool]) -> None:
         self.scene, self.floor = scene, scene.floor
@@ -63,26 +63,26 @@ class Plan:
         ]
         self.larder = tuple(within)  # ingredients that somebody can take
         self.cooks = [a for a, trust in enumerate(trusted) if trust]
-        self.free = [a for a in self.cooks if not resting[a]]  # and not yet on an errand
+        self.free = [a for a in self.cooks if not resting[a]]  # cooks without an errand
         self.avoid = frozenset((c, CROWD if t else AROUND) for c, t in zip(scene.pos, trusted, strict=True))
         self.standing = {c for c, trust in zip(scene.pos, trusted, strict=True) if not trust}
         laden = [(c, self.floor.game.lying(scene.things[c])) for c in self.floor.counters]
-        self.lying = {c: item for c, item in laden if item is not None}  # and not yet claimed
-        self.clogged: set[int] = set()  # counters that are waited for
+        self.lying = {c: item for c, item in laden if item is not None}  # items not yet claimed
+        self.clogged: set[int] = set()  # counters that somebody waits for
         self.errands: dict[int, Errand] = {}
         self._share_out()
         self.corners: dict[int, int] = {}  # cooks who must get out of a corner, and how many cells it has
-        self.aside: dict[int, int] = {}  # those of them without an errand, and the goal that they shut off
+        self.aside: dict[int, int] = {}  # those of them without an errand, and the goal that they block
         self._find_corners()
         self.taken = set(self.standing)  # cells after this step
-        self.next: dict[int, int] = {}  # the cell that each cook wants to be in then
+        self.next: dict[int, int] = {}  # the next cell of each cook
         for agent in sorted(self.cooks, key=self._rank):
             if agent not in self.next:
                 self._place(agent, None)
         self.actions = [self._action(agent) for agent in range(len(scene.pos))]
 
     def surprised_by(self, agent: int, after: Scene) -> bool:
-        """Whether an agent whose hand has not changed has done something else than planned."""
+        """Whether an agent whose hand has not changed did something other than planned."""
         action = self.floor.actions[self.actions[agent]]
         pos, facing = self.scene.pos[agent], self.scene.facing[agent]
         if action.intent == INTERACT:
@@ -91,7 +91,7 @@ class Plan:
         expected = self.next[agent] if action.walks else pos, action.facing_after(facing)
         return agent in self.next and expected != (after.pos[agent], after.facing[agent])
 
-    # Who does what: needs are met from hands first, then by errands of those who are left.
+    # Who does what: needs are met from hands first, then by errands of the remaining cooks.
 
     def _share_out(self) -> None:
         for needs in self._needs():
@@ -102,7 +102,7 @@ class Plan:
                 self._send(agent, self._junk(agent) if self.scene.held[agent] is None else None, FAR)
 
     def _needs(self) -> tuple[list[Need], list[Need]]:
-        """What is needed now, and what for the soups after those that cook; the most urgent first."""
+        """What is needed now, and for the soups after those that cook; the most urgent first."""
         floor = self.floor
         soups, jobs, rest = self._jobs()
         now, later = [Need(0, soup, floor.servings) for soup in soups], []
@@ -117,9 +117,9 @@ class Plan:
         return sorted(now, key=lambda need: need.when), sorted(later, key=lambda need: need.when)
 
     def _jobs(self) -> tuple[list[Soup], dict[int, tuple[Pot, tuple[str, ...]]], Cuisine]:
-        """Soups to serve, pots to work at with what each lacks, and the game as it is for further soups.
+        """Soups to serve, pots to work at with what each lacks, and the game for further soups.
 
-        What is furthest gets the orders first. If nobody wants what is in any of the pots, one is cleared.
+        Soups that are furthest along get the orders first. If no pot has anything wanted, one is cleared.
         """
         game, soups, jobs = self.floor.game, [], {}
         for item in (*self.scene.held, *self.lying.values()):
@@ -144,7 +144,7 @@ class Plan:
         return not self.standing.issuperset(self.floor.beside[cell])
 
     def _lacks(self, game: Cuisine, pot: Pot) -> tuple[str, ...] | None:
-        """What a pot lacks for the best soup that it can become; None if nobody would want that."""
+        """What a pot lacks for the best soup that it can become; None if that soup is not wanted."""
         lacks = missing(game, self.larder, pot.items) if pot.timer < 0 else ()
         return lacks if lacks is None or game.value_of(tuple(sorted(pot.items + lacks))) >= 0 else None
 
@@ -152,7 +152,7 @@ class Plan:
         return (missing(game, self.larder, pot.items) if pot.timer < 0 else None) or ()
 
     def _meet_from_hand(self, need: Need) -> bool:
-        """Give the need to the nearest cook who holds what it takes."""
+        """Assign the need to the nearest cook who holds the item."""
         holders = [a for a in self.free if self.scene.held[a] == need.item is not None]
         hops = hops_to(self.floor, need.targets, self.rooms)
         offers = [
@@ -166,13 +166,13 @@ class Plan:
         return steps < FAR
 
     def _meet_by_errand(self, need: Need) -> None:
-        """Send the cook who has it done soonest, unless it lies ready for one nearer to its target."""
+        """Send the cook who can finish it soonest, unless the item lies ready for one nearer the target."""
         floor, lying = self.floor, [c for c, item in self.lying.items() if item == need.item]
         piles = floor.piles.get(str(need.item), [])
         sources = need.targets if need.item is None else lying + piles
         hops = hops_to(floor, need.targets, self.rooms)
         nearest = {c: min(hops.get(room, FAR) for room in floor.rooms[c]) for c in (*lying, *piles)}
-        # Nobody brings what those nearer to the target can take from a pile of their own.
+        # Nobody brings what cooks nearer to the target can take from a pile of their own.
         nearest |= dict.fromkeys(piles, min((nearest[c] for c in piles), default=FAR))
         offers = []
         for agent in self.free:
@@ -192,7 +192,7 @@ class Plan:
             self._send(agent, source if self.scene.held[agent] is None else None, need.when)
 
     def _send(self, agent: int, goal: int | None, when: int) -> None:
-        """To a goal, or without one to where the agent can put down what it holds."""
+        """Send an agent to a goal, or without one to where it can put down what it holds."""
         goal = self._place_to_put(agent) if goal is None else goal
         if goal is not None:
             self.errands[agent] = Errand(when, goal)
@@ -202,12 +202,12 @@ class Plan:
         return steps_to(self.floor, goal, self.avoid)[self.scene.pos[agent]]
 
     def _goals(self, agent: int, need: Need) -> list[tuple[int, int]]:
-        """Where the agent can bring it, with the steps from there on: a target, or a counter on the way."""
+        """Where the agent can bring it, a target or a counter on the way, with the remaining steps."""
         floor, room = self.floor, self.room[agent]
         hops = hops_to(floor, need.targets, self.rooms)
         if room not in hops:
             return []
-        if hops[room] == 0:  # who takes the dish will have to serve the soup
+        if hops[room] == 0:  # the cook who takes the dish will have to serve the soup
             onward = floor.servings if need.item == DISH else ()
             inside = [c for c in need.targets if room in floor.rooms[c]]
             return [(c, min(AWAY, steps_between(floor, c, onward, room)) if onward else 0) for c in inside]
@@ -217,15 +217,15 @@ class Plan:
         last_is_kept = need.when >= LATER or (
             self._soups_come(room, over) and not isinstance(need.item, Soup)
         )
-        if last_is_kept and len(over) > 1 and len(free) < 2:  # for what is needed now, and for soups
+        if last_is_kept and len(over) > 1 and len(free) < 2:  # keep one for urgent items and for soups
             return []
         self.clogged.update(() if free else over)
-        if not free and all(self._comes(room, c) for c in over):  # who waits here waits for itself
+        if not free and all(self._comes(room, c) for c in over):  # waiting here would be waiting for oneself
             return []
         return [(c, min(AWAY, steps_between(floor, c, need.targets))) for c in free or over]
 
     def _soups_come(self, room: int, counters: list[int]) -> bool:
-        """Whether soups are handed over some counters into this room."""
+        """Whether soups are handed over these counters into this room."""
         hops = hops_to(self.floor, self.floor.servings, self.rooms)
         others = {r for c in counters for r in self.floor.rooms[c] & self.rooms} - {room}
         return room in hops and any(hops.get(r, 0) > hops[room] for r in others)
@@ -239,7 +239,7 @@ class Plan:
         return hops.get(room, FAR) <= min((hops.get(r, FAR) for r in others), default=FAR)
 
     def _place_to_put(self, agent: int) -> int | None:
-        """A free counter, rather not one between two rooms; without one, a pot takes any ingredient."""
+        """A free counter, preferably not between two rooms; otherwise a pot, which takes any ingredient."""
         floor, room, held = self.floor, self.room[agent], self.scene.held[agent]
         places = [
             c for c in (*floor.counters, *floor.pots) if room in floor.rooms[c] and self._takes(held, c)
@@ -252,14 +252,14 @@ class Plan:
         return None if held is None else min(places, key=cost, default=None)
 
     def _junk(self, agent: int) -> int | None:
-        """Something to take away from a counter that is waited for."""
+        """Something to take away from a counter that somebody waits for."""
         junk = [c for c in self.lying if c in self.clogged and self.room[agent] in self.floor.rooms[c]]
         return min(junk, key=lambda c: self._walk(agent, c), default=None)
 
     def _takes(self, held: Item, cell: int) -> bool:
         return self.floor.game.interact(held, self.scene.things[cell]) is not None
 
-    # Who goes where: by rank, cooks choose a cell and push out of the way who stands in it: priority
+    # Who goes where: by rank, cooks choose a cell and push whoever stands in it out of the way: priority
     # inheritance with backtracking (Okumura et al. 2019).
 
     def _is_there(self, agent: int) -> bool:
@@ -269,7 +269,7 @@ class Plan:
         return self._is_there(agent) and self._takes(self.scene.held[agent], self.errands[agent].goal)
 
     def _find_corners(self) -> None:
-        """Who is shut in where another must walk, and cannot step aside as that one can, gets out first."""
+        """Find cooks trapped where another must walk; unless the other can step aside, they get out first."""
         beside = self.floor.beside
         ways = {a: self._way(a) for a in self.errands if any(len(beside[c]) > 2 for c in self._space(a))}
         for agent in self.cooks:
@@ -283,7 +283,7 @@ class Plan:
                 self.aside[agent] = goals[0]
 
     def _way(self, agent: int) -> set[int]:
-        """The cells that the agent walks through to its goal if nobody is in the way."""
+        """The cells on the agent's path to its goal, ignoring other agents."""
         steps, cell = steps_to(self.floor, self.errands[agent].goal), self.scene.pos[agent]
         way = set()
         while 0 < steps[cell] < FAR:
@@ -292,7 +292,7 @@ class Plan:
         return way
 
     def _space(self, agent: int) -> set[int]:
-        """The cells that the agent can get to if nobody else moves."""
+        """The cells that the agent can reach if nobody else moves."""
         others, todo = {*self.scene.pos} - {self.scene.pos[agent]}, [self.scene.pos[agent]]
         found = {*todo}
         while todo:
@@ -310,7 +310,7 @@ class Plan:
         return 4 if when >= LATER else 3 if self._is_there(agent) else 2, when, agent
 
     def _place(self, agent: int, pusher: int | None) -> bool:
-        """Choose the agent's next cell; whether the one where it stands becomes free."""
+        """Choose the agent's next cell; returns whether its current cell becomes free."""
         pos, here = self.scene.pos, self.scene.pos[agent]
         for cell in self._choices(agent, pusher):
             if cell in self.taken or (pusher is not None and cell == pos[pusher]):
@@ -327,7 +327,7 @@ class Plan:
         return False
 
     def _choices(self, agent: int, pusher: int | None) -> list[int]:
-        """Cells to be in next, the best first; without an errand, rather not towards the pusher's goal."""
+        """Candidate next cells, best first; without an errand, preferably away from the pusher's goal."""
         here, errands = self.scene.pos[agent], self.errands
         if self._can_act(agent):
             return [here]

@@ -1,4 +1,4 @@
-"""Scripted cooks: they share out what a kitchen needs, make way for each other and deliver soups."""
+"""Scripted cooks: they divide the work of a kitchen, make way for each other and deliver soups."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from cogrid.core.rules import Rules
 from cogrid.envs.overcooked.floor_plan import Cuisine, floor_plan
 from cogrid.envs.overcooked.planning import Plan, Scene
 
-PATIENCE = 4  # surprises until a cook is no longer counted on
-BACK_OFF = 0.5  # how often a cook waits who could not walk, for somebody whom it cannot see
-REST = 32  # steps without a use for the hands, beyond any cook time, after which somebody else has a turn
+PATIENCE = 4  # surprises after which a cook is no longer relied on
+BACK_OFF = 0.5  # probability of waiting for a cook that is blocked by somebody it cannot see
+REST = 32  # steps of idle hands, beyond any cook time, after which somebody else has a turn
 
 
 class ScriptedCooks:
     """Plays some of a kitchen's cooks, all by default: `env.step(cooks.act(env.env_state))`.
 
-    They count on the others to play as they would. Who surprises them is worked and walked around until its
-    hands do something again. All that they remember of an episode is forgotten when another one begins.
+    They expect the others to play as they would. They work and walk around a cook that surprises them, until
+    its hands do something again. They forget everything when a new episode starts.
 
-    With `sight`, every cook knows the layout and who is in which room, and else acts only on what it has seen
-    itself: no more than so many cells to each side, as in a window of 2 · sight + 1. What is out of sight it
-    takes to be as it was; a recipe that it has not read may be any, and it presses no button to find out.
+    With `sight`, every cook knows the layout and who is in which room, and otherwise acts only on what it has
+    seen itself: up to `sight` cells to each side, as in a window of 2 · sight + 1. It assumes that what is
+    out of sight has not changed; a recipe that it has not read may be any, and it presses no button to find
+    out.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class ScriptedCooks:
 
 
 class _Mind:
-    """What one cook, or all of them, know of an episode, and what they make of it."""
+    """What one cook, or all of them, know about an episode, and their plans."""
 
     def __init__(self, rules: Rules, agents: tuple[int, ...], eyes: tuple[int, int] | None = None) -> None:
         self.rules, self.agents, self.eyes = rules, agents, eyes
@@ -85,7 +86,7 @@ class _Mind:
         assert isinstance(game, Cuisine)
         self._game: Cuisine = game
         self._tired = game.longest + REST
-        self._last: tuple[int, Plan] | None = None  # when, and what was planned
+        self._last: tuple[int, Plan] | None = None  # the time and the plan
         self._forget()
 
     def _forget(self) -> None:
@@ -96,7 +97,7 @@ class _Mind:
         self.blocked = False  # by somebody out of sight who wants the same cell
 
     def plan(self, state: EnvState) -> Plan:
-        """What all cooks should do next, as far as is known."""
+        """What all cooks should do next, given what is known."""
         time = int(state.time)
         going_on = self._last is not None and self._last[0] + 1 == time
         if not going_on:
@@ -110,7 +111,7 @@ class _Mind:
         return plan
 
     def _seen(self, state: EnvState) -> Scene:
-        """The state in plain values; of what is out of sight, what was seen last."""
+        """The state in plain values; for what is out of sight, what was seen last."""
         symbols, n = self.rules.spec.symbols, self.rules.n_agents
         things = [symbols.things[number] for number in np.asarray(state.cells).tolist()]
         pos, facing = np.asarray(state.pos).tolist(), np.asarray(state.agent_dir).tolist()
@@ -118,7 +119,7 @@ class _Mind:
         visible = self._visible(pos)
         if visible is not None:
             floor = floor_plan(self.rules, state, self._game)
-            rooms = [floor.room[cell] for cell in pos]  # all that is known of those who were never seen
+            rooms = [floor.room[cell] for cell in pos]  # all that is known about cooks never seen
             old = self._known or Scene(floor, floor.things, rooms, [UP] * n, [None] * n)
             pairs = enumerate(zip(things, old.things, strict=True))
             things = [now if cell in visible else then for cell, (now, then) in pairs]
@@ -139,7 +140,7 @@ class _Mind:
         return frozenset(r * width + c for r in rows for c in columns)
 
     def _imagined(self, rooms: list[int], last: int, visible: frozenset[int]) -> int:
-        """Where somebody may be who was there and is not in sight: as near to it as possible, in its room."""
+        """Where a cook last seen at a cell may be if it is out of sight: as near as possible, in its room."""
         width = self.rules.width
         hidden = [c for c, room in enumerate(rooms) if room == rooms[last] and c not in visible]
 
@@ -157,7 +158,7 @@ class _Mind:
         return self._menu
 
     def _watch(self, scene: Scene) -> None:
-        """Compare what everybody did with what was planned."""
+        """Compare what everybody did with the plan."""
         assert self._last is not None
         plan = self._last[1]
         for a in range(self.rules.n_agents):

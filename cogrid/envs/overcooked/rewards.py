@@ -5,7 +5,7 @@ from __future__ import annotations
 from cogrid.core.game import Event, Item, Reward, Thing
 from cogrid.envs.overcooked.objects import DISH, Counter, Pot
 
-#: A dish that lies on a counter is supply enough for any number of pots.
+#: One dish on a counter counts as enough for any number of pots.
 _PLENTY = 1000
 
 
@@ -22,12 +22,12 @@ def _plated(event: Event) -> float:
 
 
 def dish_taken(event: Event) -> float:
-    """What a dish from the pile is worth, where one is of use."""
+    """Points for a dish from the pile, while dishes are needed."""
     return 3.0 * (event.verb == "take dish")
 
 
 def dishes(thing: Thing, held: Item) -> int:
-    """The dishes there are for the pots."""
+    """The number of dishes available for the pots."""
     return _PLENTY * (thing == Counter(DISH)) + (held == DISH)
 
 

@@ -32,7 +32,7 @@ _LINEAGE: Mapping[str, Spec] = MappingProxyType(
     {lineage_id(name): _lineage(layout) for name, layout in {**LINEAGE_LAYOUTS, **BEGUN_LAYOUTS}.items()}
 )
 
-# What the older CoGrid has besides.
+# Further kitchens of the older CoGrid.
 _ROOM, _HALVES = LAYOUTS["CrampedRoom"], LAYOUTS["AsymmetricAdvantages"]
 _OLDER: Mapping[str, Spec] = MappingProxyType(
     {

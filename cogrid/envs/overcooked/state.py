@@ -1,4 +1,4 @@
-"""The state of a kitchen: pots can be read one by one."""
+"""The state of a kitchen: views of its pots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cogrid.envs.overcooked.objects import Pot
 
 @dataclass(frozen=True)
 class KitchenState(EnvState):
-    """Adds views of the pots, in reading order; a pot that this layout lacks is at −1."""
+    """Adds views of the pots, in reading order; −1 where this layout has fewer."""
 
     kinds: ClassVar[tuple[str, ...]] = ("pot",)
     writers: ClassVar[tuple[str, ...]] = ("pot_contents", "pot_timer")
@@ -42,7 +42,7 @@ class KitchenState(EnvState):
         return self.read("pot", contents, absent=-1)
 
     def write(self, views: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-        """Pots from contents and timers; the one that is not given stays."""
+        """Pots from contents and timers; the view that is not given stays as it is."""
         contents = np.asarray(views.get("pot_contents", self.pot_contents))  # (*B, n_pots, 3)
         timer = np.asarray(views.get("pot_timer", self.pot_timer))  # (*B, n_pots)
         positions = np.asarray(self.pot_positions)

@@ -1,1 +1,1 @@
-"""OvercookedV2: recipes that are drawn, and that cooks must look up or ask for."""
+"""OvercookedV2: random recipes that cooks must look up or ask for."""

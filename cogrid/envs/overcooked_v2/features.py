@@ -1,4 +1,4 @@
-"""What a cook of OvercookedV2 sees: named numbers, or its planes for any number of ingredients."""
+"""The observation of an OvercookedV2 cook: named numbers, or its planes for any number of ingredients."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _paint_items(of: str, items: tuple[str, ...]) -> dict[str, int]:
 
 
 def renamed(planes: tuple[str, ...], instead: Mapping[str, str]) -> Mapping[str, str]:
-    """For every plane of an ingredient, the same plane of the one that is seen in its place."""
+    """For every plane of an ingredient, the same plane of the ingredient seen instead."""
     pairs = ((plane, plane.split(" ")) for plane in planes)
     return {plane: " ".join(instead.get(word, word) for word in words) for plane, words in pairs}
 
@@ -134,7 +134,7 @@ def features(ingredients: int, longest: int) -> tuple[Feature, ...]:
 
 @dataclass(frozen=True)
 class ShownRecipe:
-    """How much of each ingredient the recipe takes, while it is shown anywhere; whether one was delivered."""
+    """The recipe's ingredients while it is shown anywhere, and whether a delivery was just made."""
 
     labels: tuple[str, ...]
 
@@ -160,7 +160,7 @@ class ShownRecipe:
         return see
 
     def _numbers(self, shown: int, recipe: Thing) -> tuple[float, ...]:
-        if not isinstance(recipe, Recipe):  # what is in the slots of the agents
+        if not isinstance(recipe, Recipe):  # the agents' own slots
             return (0.0,) * (len(self.labels) + 2)
         items = (shown * recipe.items.count(label) / 3 for label in self.labels)
         return float(shown), *items, float(recipe.served == 2)

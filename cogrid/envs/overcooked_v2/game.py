@@ -1,4 +1,4 @@
-"""OvercookedV2: a recipe that is drawn for the episode, shown by indicators and asked for by buttons."""
+"""OvercookedV2: a recipe drawn for the episode, shown by indicators and by buttons when pressed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _FLAGS = ("negative_rewards", "sample_recipe_on_delivery", "indicate_successful_
 
 @dataclass(frozen=True)
 class KitchenV2(AnyKitchen):
-    """OvercookedV2: three items a pot, any soup can be delivered, and the recipe of the moment scores."""
+    """OvercookedV2: three items per pot, any soup can be delivered, and only the current recipe scores."""
 
     ingredients: int = 1  # how many of onion, tomato, carrot and mushroom are known, up to 4
     recipes: tuple[tuple[str, ...], ...] = ()  # what can be drawn; (): all that the ingredients make
@@ -60,7 +60,7 @@ class KitchenV2(AnyKitchen):
     negative_rewards: bool = False  # any other soup costs as much, instead of nothing
     sample_recipe_on_delivery: bool = False  # draw a recipe after each correct delivery, not only at reset
     indicate_successful_delivery: bool = False  # one more plane: a correct delivery was made in this step
-    random_reset: bool = False  # hands, pots and counters begin with anything; see random_start for places
+    random_reset: bool = False  # hands, pots and counters start with anything; see random_start for positions
     permuted_ingredients: tuple[str, ...] = ()  # each agent sees their planes in an order drawn at reset
 
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType(
@@ -83,7 +83,7 @@ class KitchenV2(AnyKitchen):
     state_type: ClassVar[type[RecipeState]] = RecipeState
 
     def __post_init__(self) -> None:
-        """Check the options and put recipes in order."""
+        """Check the options and sort the recipes."""
         super().__post_init__()
         checked_integer("ingredients", self.ingredients, 1, len(INGREDIENTS))
         checked_integer("cook_time", self.cook_time, 1, 255)
@@ -109,7 +109,7 @@ class KitchenV2(AnyKitchen):
 
     @property
     def possible(self) -> tuple[tuple[str, ...], ...]:
-        """The recipes that can be drawn, each as likely."""
+        """The recipes that can be drawn, with equal probability."""
         every = itertools.combinations_with_replacement(sorted(self.known), 3)
         return tuple(dict.fromkeys(self.recipes)) or tuple(every)
 
@@ -118,20 +118,20 @@ class KitchenV2(AnyKitchen):
         match held, thing:
             case None, Pile(item) if item not in (*self.known, DISH):
                 raise ValueError(
-                    f"the layout has a pile of {item}, but ingredients={self.ingredients} are only "
+                    f"the layout has a pile of {item}, but ingredients={self.ingredients} means only "
                     f"{', '.join(self.known)}: set ingredients={INGREDIENTS.index(item) + 1}."
                 )
             case None, Button():
                 return Outcome(None, Button(BUTTON_TIME), "press")
             case Soup(), Serving():
                 return Outcome(None, thing, "deliver")
-            # Full, but idle: only a random reset leaves such a pot.
+            # Full but idle: only a random reset makes such a pot.
             case _, Pot((_, _, _) as items, -1) if self.cook_start == "auto":
                 return Outcome(held, Pot(items, self.cook_time), "light")
         return super().interact(held, thing)
 
     def tick(self, thing: Thing) -> Thing:
-        """Pots cook, buttons go out."""
+        """Pots cook, and lit buttons go out."""
         if isinstance(thing, Button):
             return Button(max(0, thing.lit - 1))
         return super().tick(thing)
@@ -170,7 +170,7 @@ class KitchenV2(AnyKitchen):
         return None
 
     def tick_slot(self, slot: str, thing: Thing) -> Thing | Chance:
-        """After a delivery the next recipe is drawn, and the delivery is shown for one step."""
+        """After a delivery, the next recipe is drawn and the delivery is shown for one step."""
         if not isinstance(thing, Recipe):
             return thing
         served = 2 * (thing.served == 1 and self.indicate_successful_delivery)
@@ -179,7 +179,7 @@ class KitchenV2(AnyKitchen):
         return Recipe(thing.items, served)
 
     def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> KitchenV2 | None:
-        """The kitchen with the recipe of the moment, if it can be read anywhere in sight."""
+        """The kitchen with the current recipe, if it can be read anywhere in sight."""
         if seen is not None and not any(map(features.is_shown, seen)):
             return None
         assert isinstance(slots[0], Recipe)
@@ -199,7 +199,7 @@ class KitchenV2(AnyKitchen):
         return self.cook_time
 
     def value_of(self, items: tuple[str, ...]) -> float:
-        """What a delivered soup can score at best."""
+        """The most that a delivered soup can score."""
         return self.soup_value if items in self.possible else self._wrong_value
 
     @property
@@ -207,7 +207,7 @@ class KitchenV2(AnyKitchen):
         return -self.soup_value if self.negative_rewards else 0.0
 
     def glyph(self, thing: Thing) -> str:
-        """A lit button has a star, as a pot that is ready has."""
+        """A lit button has a star, like a pot that is ready."""
         return "B*" if isinstance(thing, Button) and thing.lit else super().glyph(thing)
 
     def look(self, thing: Thing) -> Look:
@@ -265,7 +265,7 @@ class KitchenV2(AnyKitchen):
 
 
 def _recipe(recipe: Any, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Three names, or their numbers: ("onion", "onion", "tomato"), "onion,onion,tomato", [0, 0, 1], "001"."""
+    """Three names or numbers: ("onion", "onion", "tomato"), "onion,onion,tomato", [0, 0, 1] or "001"."""
     items = recipe
     if isinstance(items, str):
         items = items.split(",") if "," in items else [int(c) if c.isdigit() else c for c in items]

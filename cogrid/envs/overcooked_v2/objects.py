@@ -12,14 +12,14 @@ INGREDIENTS = (ONION, TOMATO, CARROT, MUSHROOM)
 
 @dataclass(frozen=True)
 class Indicator:
-    """Shows the recipe all the time."""
+    """Always shows the recipe."""
 
     kind = "indicator"
 
 
 @dataclass(frozen=True)
 class Button:
-    """Shows the recipe for some steps after it was pressed."""
+    """Shows the recipe for some steps after being pressed."""
 
     lit: int  # steps left
     kind = "button"
@@ -27,7 +27,7 @@ class Button:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The recipe of the moment, and whether a soup of it has just been delivered."""
+    """The current recipe, and whether a soup of it has just been delivered."""
 
     items: tuple[str, ...]
     served: int = 0  # 1 in this step, 2 in the step before

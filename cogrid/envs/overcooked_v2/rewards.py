@@ -1,4 +1,4 @@
-"""The score by the recipe of the moment, the price of a button, and the shaping."""
+"""The score by the current recipe, the cost of a button, and the shaping."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BUTTON_COST = 5.0
 
 
 def rewards(soup_value: float, wrong_value: float) -> tuple[AnyReward, ...]:
-    """The terms, with what a soup of the recipe and any other soup are worth."""
+    """The terms, for the given values of a soup of the recipe and of any other soup."""
 
     def delivered(event: Event, recipe: Thing) -> float:
         if event.verb != "deliver":
@@ -36,7 +36,7 @@ def rewards(soup_value: float, wrong_value: float) -> tuple[AnyReward, ...]:
 
 
 def _items(recipe: Thing) -> tuple[str, ...]:
-    return recipe.items if isinstance(recipe, Recipe) else ()  # the slots of the agents have other things
+    return recipe.items if isinstance(recipe, Recipe) else ()  # the agents' own slots hold other things
 
 
 def _pressed(event: Event) -> float:
@@ -44,7 +44,7 @@ def _pressed(event: Event) -> float:
 
 
 def _potted(event: Event, recipe: Thing) -> float:
-    """An ingredient of which the pot has fewer than the recipe."""
+    """Points for an ingredient of which the pot has fewer than the recipe."""
     if not event.verb.startswith("pot ") or not isinstance(event.thing, Pot):
         return 0.0
     ingredient = str(event.held)
@@ -52,7 +52,7 @@ def _potted(event: Event, recipe: Thing) -> float:
 
 
 def _plated_or_started(event: Event, recipe: Thing) -> float:
-    """Only a pot that holds just the recipe."""
+    """Points for a pot that holds exactly the recipe."""
     if event.verb not in ("plate", "start") or not isinstance(event.thing, Pot):
         return 0.0
     return 5.0 * (event.thing.items == _items(recipe))

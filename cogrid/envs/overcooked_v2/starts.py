@@ -1,4 +1,4 @@
-"""A random reset: what hands, counters and pots begin with, and how likely."""
+"""A random reset: what hands, counters and pots start with, and how likely."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def hand(ingredients: tuple[str, ...], recipes: Recipes) -> Chance:
 
 
 def counter(ingredients: tuple[str, ...], recipes: Recipes) -> Chance:
-    """The same by other odds, lying there."""
+    """The same items, with other odds, on a counter."""
     likely = _items((50, 10, 30, 10), ingredients, recipes)
     return _chance((Counter(item), share) for item, share in likely)  # type: ignore[arg-type]
 
@@ -53,14 +53,14 @@ def _items(
 
 
 def _contents(ingredients: tuple[str, ...], number: int) -> list[tuple[tuple[str, ...], Fraction]]:
-    """What that many draws of one ingredient make."""
+    """The contents after this many draws of an ingredient, and their probabilities."""
     every = itertools.product(ingredients, repeat=number)
     counts = Tally(tuple(sorted(items)) for items in every)
     return [(items, Fraction(count, len(ingredients) ** number)) for items, count in counts.items()]
 
 
 def _chance(likely: Iterable[Likely]) -> Chance:
-    """Shares as whole-number weights."""
+    """Fractions converted to whole-number weights."""
     options = list(likely)
     scale = math.lcm(*(share.denominator for _, share in options))
     return Chance(*((thing, int(share * scale)) for thing, share in options))

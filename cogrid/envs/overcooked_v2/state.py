@@ -1,4 +1,4 @@
-"""The state of an OvercookedV2 kitchen: pots and the recipe can be read."""
+"""The state of an OvercookedV2 kitchen: views of its pots and of the recipe."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cogrid.envs.overcooked_v2.objects import Recipe
 
 @dataclass(frozen=True)
 class RecipeState(KitchenState):
-    """Adds the recipe of the moment."""
+    """Adds the current recipe."""
 
     @property
     def recipe(self) -> Array:

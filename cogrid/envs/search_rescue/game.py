@@ -44,21 +44,26 @@ from cogrid.envs.search_rescue.objects import (
 )
 from cogrid.envs.search_rescue.rewards import CLEAR, DROP, RESCUE, REWARDS, TAKE, TREAT, UNLOCK
 
-#: What the agents begin with, in turn: a medic, an engineer, a scout.
+#: What the agents start with, in turn: a medic, an engineer, a scout.
 ROLES = (MEDKIT, PICKAXE, None)
 _SEEN = (*(f"{colour} victim" for colour in COLOURS), "treated victim", RUBBLE, DOOR, *TOOLS)
 
 
 @dataclass(frozen=True)
 class SearchRescue(Game):
-    """A medic, an engineer and scouts look for victims, and make a way to them.
+    """A medic, an engineer and scouts look for victims, and clear the way to them.
 
     Green victims need a hand, yellow ones a medkit, red ones a medkit and then another agent. A pickaxe
-    clears rubble, a key unlocks doors. Who walks onto a tool with a free hand has it; toggle puts it down.
+    clears rubble, a key unlocks doors. An agent with a free hand picks up a tool by walking onto it; toggle
+    puts it down.
     """
 
     wait: int = 30  # steps that a treated red victim waits for another agent
-    victims: tuple[int, int, int] = (0, 0, 0)  # green, yellow and red ones that reset adds on the floor
+    victims: tuple[int, int, int] = (
+        0,
+        0,
+        0,
+    )  # numbers of green, yellow and red ones that reset adds on the floor
     rubble: float = 0.5  # probability that a `?` of the layout is rubble
 
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType(
@@ -80,7 +85,7 @@ class SearchRescue(Game):
         checked_integer("wait", self.wait, 1, 200)
         if not isinstance(self.victims, Sequence) or len(self.victims) != len(COLOURS):
             raise ValueError(
-                f"victims={brief(self.victims)} are not three numbers: give green, yellow and red ones."
+                f"victims={brief(self.victims)} is not three numbers: give green, yellow and red ones."
             )
         object.__setattr__(self, "victims", tuple(self.victims))
         for colour, count in zip(COLOURS, self.victims, strict=True):
@@ -98,7 +103,7 @@ class SearchRescue(Game):
         return Chance(*options) if thing == DEBRIS else thing
 
     def placed(self) -> tuple[Placed, ...]:
-        """Victims, apart enough to leave ways between them."""
+        """Victims, far enough apart to leave paths between them."""
         pairs = zip(COLOURS, self.victims, strict=True)
         return tuple(Placed(count, _victim_of(colour), apart=3) for colour, count in pairs if count)
 
@@ -146,7 +151,7 @@ class SearchRescue(Game):
         return replace(thing, left=thing.left - 1) if thing.left > 1 else Victim(thing.colour)
 
     def remaining(self, thing: Thing) -> int:
-        """The episode ends when nobody is left."""
+        """The episode ends when no victim is left."""
         return int(isinstance(thing, Victim))
 
     def rewards(self) -> tuple[AnyReward, ...]:
@@ -184,7 +189,7 @@ class SearchRescue(Game):
         return looks.tool(item.tool) if isinstance(item, Rescuer) and item.tool else ()
 
     def features(self) -> tuple[Feature, ...]:
-        """The agents and their tools, what is around, and the nearest of all that matters."""
+        """The agents and their tools, what is around, and the nearest of everything that matters."""
         kinds = ("wall", *_SEEN)
 
         def tools(item: Item) -> tuple[float, ...]:
@@ -206,7 +211,7 @@ class SearchRescue(Game):
         return {self._seen(thing): 1, "time left": thing.left if isinstance(thing, Victim) else 0}
 
     def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
-        """Facing is 1 right, 2 down, 3 left, 4 up; tools are numbered from 1 on."""
+        """Facing is 1 right, 2 down, 3 left, 4 up; tools are numbered from 1."""
         tool = held.tool if isinstance(held, Rescuer) else None
         return {
             "own" if own else "others": 1,

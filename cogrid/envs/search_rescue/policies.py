@@ -11,12 +11,12 @@ from cogrid.envs.search_rescue.objects import DOOR, KEY, PICKAXE, RUBBLE, Rescue
 
 
 class ScriptedRescuers(Scripted):
-    """They see the whole site and share it out; who has nothing to do makes way."""
+    """They see the whole site and divide the work; those with nothing to do make way."""
 
     game: ClassVar[type[Game]] = SearchRescue
 
     def plan(self, scene: Scene) -> list[str]:
-        """Agent by agent, around those who have chosen before."""
+        """Agent by agent, around those who chose earlier."""
         actions, taken, claimed = ["noop"] * len(scene.pos), set(scene.pos), set[int]()
         for agent, here in enumerate(scene.pos):
             target = self._target(scene, agent, claimed)
@@ -30,7 +30,7 @@ class ScriptedRescuers(Scripted):
         return actions
 
     def _target(self, scene: Scene, agent: int, claimed: set[int]) -> int | None:
-        """The nearest cell with something to do there that nobody else has chosen."""
+        """The nearest cell with something to do that nobody else has chosen."""
         held, far = scene.held[agent], scene.distances([scene.pos[agent]])
         found = []
         for cell, thing in enumerate(scene.things):
@@ -49,7 +49,7 @@ class ScriptedRescuers(Scripted):
         return thing not in ("floor", "wall") and scene.game.interact(held, thing) is not None
 
     def _needed(self, scene: Scene, tool: str) -> bool:
-        """Whether there is something left for a tool that nobody has at hand."""
+        """Whether there is something left to do for a tool that nobody holds."""
         use = {KEY: DOOR, PICKAXE: RUBBLE}.get(tool)
         held = [one.tool for one in scene.held if isinstance(one, Rescuer)]
         left = use in scene.things if use else any(isinstance(thing, Victim) for thing in scene.things)
@@ -68,7 +68,7 @@ class ScriptedRescuers(Scripted):
         return walk(scene, agent, aim), aim
 
     def _idle(self, scene: Scene, agent: int, taken: set[int]) -> tuple[str, int]:
-        """Put down what is of no more use, where that leaves a hand for what is; or make way."""
+        """Put down a tool that is no longer needed, if that frees the hand for one that is; or make way."""
         here, held = scene.pos[agent], scene.held[agent]
         use = {KEY: DOOR, PICKAXE: RUBBLE}.get(held.tool or "") if isinstance(held, Rescuer) else None
         ahead = scene.beside(here)[scene.facing[agent]]

@@ -1,4 +1,4 @@
-"""Points for rescues to all, and shaping for what makes them possible."""
+"""Points for rescues, paid to all, and shaping for what makes rescues possible."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def test_what_is_counted_is_compared_and_not_run(
     capsys.readouterr()
     assert bench("baseline", "accept", tmp_path / "a.json", "--reason", "counted", "--allow-dirty") == 0
     assert [path.name.partition("-")[0] for path in folder.iterdir()] == ["counters"], "no times"
-    assert "left out" not in capsys.readouterr().err
+    assert "skipped" not in capsys.readouterr().err
     assert bench(*ONE, "-o", tmp_path / "b.json", "--strict") == 0
     assert capsys.readouterr().out.splitlines()[-1] == "1 counted; no counter grew."
     fewer = {**row.counters, "operations": row.counters["operations"] - 9}

@@ -56,7 +56,7 @@ def test_a_diff_of_one_file_is_against_the_baselines(
     assert bench("diff", tmp_path / "b.json") == 0
     assert capsys.readouterr().out == first
     assert bench("diff", *[tmp_path / "b.json"] * 3) == 2
-    assert "takes one or two files, and here are 3" in capsys.readouterr().err
+    assert "takes one or two files, not 3" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("style", "start"), [("json", "{"), ("github", "| case"), ("terminal", "case")])

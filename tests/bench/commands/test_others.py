@@ -79,7 +79,7 @@ def test_a_report_is_written_again_and_again(tmp_path: Path, capsys: pytest.Capt
     assert html.read_text().startswith("<!doctype html>")
     out, err = capsys.readouterr()
     assert out.splitlines()[0] == str(html)
-    assert "left out: " in err
+    assert "skipped: " in err
     (tmp_path / "empty").mkdir()
     for command in (("report", tmp_path / "empty", "--html", html), ("compare", tmp_path / "empty")):
         assert bench(*command) == 2
@@ -155,7 +155,7 @@ def test_training_is_left_out_in_words_where_its_packages_are_missing(
     assert bench("list", "--full", "--layout", "Cramped", "--backend", "jax", "--batch", 64) == 0
     out, err = capsys.readouterr()
     assert ("jax-scan@64 ×128 train" in out) is not bool(missing)
-    assert ("without optax training is left out: pip install '.[train]'." in err) is bool(missing)
+    assert ("without optax training is skipped: pip install '.[train]'." in err) is bool(missing)
 
 
 COMMANDS = [name for names in GROUPS.values() for name in names]

@@ -148,18 +148,18 @@ def test_a_required_platform_that_is_absent_exits_69(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run", "--only", "nothing like it"), "no case fits what was asked for"),
+        (("run", "--only", "nothing like it"), "no case matches these options"),
         (("export", "nowhere.json", "--to", "csv"), "nowhere.json cannot be read"),
         (("run", "--map-size", "1"), "map_size=1"),
         (
             ("run", "--layout", "Nowhere"),
-            "--layout 'Nowhere' is in no id: `python -m cogrid list` shows",
+            "--layout 'Nowhere' matches no id: `python -m cogrid list` shows",
         ),
         (("run", "--layout", "CrampedRoom", "--agents", "3"), "toy arena, which is not selected"),
         (("profile", "--layout", "CrampedRoom", "--agents", "3"), "toy arena, which is not selected"),
-        (("run", "--tag", "a/b"), "--tag 'a/b' becomes a part of a file's name"),
+        (("run", "--tag", "a/b"), "--tag 'a/b' becomes part of a file's name"),
         (("run", "--resume", "--full"), "--resume finishes what was planned, so leave out --full"),
-        (("run", "--output", __file__), "exists already"),
+        (("run", "--output", __file__), "already exists"),
     ],
 )
 def test_usage_errors_are_one_sentence_and_exit_2(

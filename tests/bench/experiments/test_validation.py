@@ -158,7 +158,7 @@ def test_what_training_needs_is_asked_for_at_once(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("size", ["0", "-3", "much", "1.5"])
 def test_a_size_that_is_none(size: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="smoke nor soak nor a number from 1 on"):
+    with pytest.raises(argparse.ArgumentTypeError, match="smoke nor soak nor a number of 1 or more"):
         size_of(size)
 
 

@@ -114,5 +114,5 @@ def test_pyperf_keeps_every_row_apart() -> None:
 
 
 def test_pyperf_needs_a_row_that_succeeded() -> None:
-    with pytest.raises(UsageError, match="no row that succeeded"):
+    with pytest.raises(UsageError, match="no successful row"):
         to_pyperf(result([row(**OUT_OF_MEMORY)]))

@@ -178,7 +178,7 @@ def test_files_that_cannot_be_read_are_named_and_left_alone(
 def test_a_folder_without_results(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no results"):
         history(tmp_path)
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         history(tmp_path / "missing")
 
 

@@ -102,7 +102,7 @@ def test_doubtful_rows_are_left_out_and_counters_have_no_doubt(tmp_path: Path, f
         "shaky: unstable, its counters were kept.",
         "broken: failed: no",
         "large: out of memory: 9 GB",
-        "old: measured by other code than today's.",
+        "old: measured by code that has changed since.",
     ]
     times, counted = (baselines.load(folder / name) for name in (f"{measured().fingerprint}.json", COUNTS))
     assert [one.name for one in times.rows] == ["fine"]

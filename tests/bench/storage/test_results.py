@@ -40,7 +40,7 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path, tag: Any, er
     ("text", "message"),
     [
         (None, r"cannot be read: No such file"),
-        ('{"schema": 1, "rows', r"is damaged, it holds no JSON"),
+        ('{"schema": 1, "rows', r"is damaged, it is not JSON"),
         ("[1, 2]", r"has schema version None and this program reads 1: measure again\.$"),
         ('{"schema": 0}', r"has schema version 0 and this program reads 1"),
         ('{"schema": 1}', r"is damaged: Object missing required field `created`"),
@@ -104,9 +104,9 @@ def test_a_pipe_and_a_huge_file_are_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     with (tmp_path / "huge.json").open("wb") as file:
         file.truncate(results.MAX_BYTES + 1)
-    with pytest.raises(UsageError, match=r"pipe.json is no regular file\.$"):
+    with pytest.raises(UsageError, match=r"pipe.json is not a regular file\.$"):
         results.load(tmp_path / "pipe.json")
-    with pytest.raises(UsageError, match="more than the 256 MiB that are read"):
+    with pytest.raises(UsageError, match="more than the limit of 256 MiB"):
         results.load(tmp_path / "huge.json")
     with pytest.raises(UsageError, match="holds no results"):
         results.all_in(tmp_path)
@@ -144,8 +144,8 @@ def test_the_readable_results_of_a_folder_in_time_order(
     (tmp_path / "c.json").write_text("{")
     found = results.all_in(tmp_path)
     assert [(name, one.tag) for name, one in found.items()] == [("b.json", "old"), ("a.json", "new")]
-    assert "bench: left out: " in capsys.readouterr().err
-    with pytest.raises(UsageError, match="is no folder"):
+    assert "bench: skipped: " in capsys.readouterr().err
+    with pytest.raises(UsageError, match="is not a folder"):
         results.all_in(tmp_path / "a.json")
 
 

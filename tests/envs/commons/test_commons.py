@@ -286,9 +286,11 @@ def test_figures() -> None:
     assert found.equality.tolist() == pytest.approx([1 - 2 / 12, 1.0, 0.5])
     assert found.sustainability.tolist() == [1.0, 0.0, 2.0]
     for unended in ({0: {}, 1: {}}, {"counts": np.zeros((2, 5)), "verb": np.zeros(2)}):
-        with pytest.raises(ValueError, match=r"these infos end no episode: .* the infos of a pure step"):
+        with pytest.raises(
+            ValueError, match=r"these infos are not from the end of an episode: .* the infos of a pure step"
+        ):
             figures(unended)
-    with pytest.raises(ValueError, match="no commons, where players 'eat': reach"):
+    with pytest.raises(ValueError, match="not from a commons game: they have no 'eat', but reach"):
         figures({"episode": {"l": 4, "counts": {"reach": [0, 0]}}})
     with pytest.raises(ValueError, match="no counts: make the environment with infos=True"):
         figures({"episode": {"l": 4, "r": [0, 0]}})
@@ -365,7 +367,7 @@ def test_scripted_players_say_what_they_cannot_play() -> None:
     env = made(SPECS["CleanUp-V0"], "numpy")
     with pytest.raises(TypeError, match="ScriptedPlayers plays Commons, not Goals"):
         ScriptedPlayers(cogrid.make("Goals-V0").rules)
-    with pytest.raises(ValueError, match="agent 7 is none of this game's"):
+    with pytest.raises(ValueError, match="agent 7 is not in this game"):
         ScriptedPlayers(env.rules, [7])
     with pytest.raises(ValueError, match="restraint=13 is out of range: it must be from 0 to 12"):
         ScriptedPlayers(env.rules, restraint=13)

@@ -205,8 +205,8 @@ def test_replace_leaves_absent_pots_alone(backend) -> None:
     ("hands", "words"),
     [
         ("onion", "hands='onion' is not a list"),
-        (["leek"], "hands hold 'leek': an agent begins with onion, tomato, dish or None"),
-        ([["onion"]], "an agent begins with onion, tomato, dish or None"),
+        (["leek"], "hands hold 'leek': an agent can start with onion, tomato, dish or None"),
+        ([["onion"]], "an agent can start with onion, tomato, dish or None"),
     ],
 )
 def test_first_hands_are_checked(hands: Any, words: str) -> None:

@@ -164,8 +164,8 @@ def test_scripted_rescuers_save_all(id: str) -> None:
 
 def test_wrong_options_are_named() -> None:
     for options, words in (
-        ({"victims": (1, 2)}, r"victims=\(1, 2\) are not three numbers"),
-        ({"victims": 5}, "victims=5 are not three numbers: give green, yellow and red ones"),
+        ({"victims": (1, 2)}, r"victims=\(1, 2\) is not three numbers"),
+        ({"victims": 5}, "victims=5 is not three numbers: give green, yellow and red ones"),
         ({"victims": (1, 2, 99)}, "the number of red victims=99"),
         ({"wait": 0}, "wait=0"),
         ({"rubble": 2.0}, "rubble=2"),
