@@ -14,8 +14,16 @@ from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.registry import spec_of
 from tests.support import HAS_JAX, assert_same
 
+if not HAS_JAX:
+    pytest.skip("is about JAX", allow_module_level=True)
+
+import jax
+import jax.numpy as jnp
+
+from cogrid.backend._kernel import repeat
+
 pytestmark = [
-    pytest.mark.skipif(not HAS_JAX, reason="is about JAX"),
+    pytest.mark.skipif(jax.__version_info__ < (0, 8), reason="one kernel needs JAX 0.8"),
     pytest.mark.xdist_group("kernel"),
 ]
 
@@ -30,7 +38,7 @@ GAMES: list[tuple[str, dict[str, Any], int, set[str]]] = [
     ),
     ("Overcooked-CrampedMixedKitchen-V0", {"max_steps": 90}, 100, {"put down"}),  # orders come and expire
     ("OvercookedV2-CrampedRoomV2-V0", {"max_steps": 30}, 100, {"put down"}),  # every reset draws a recipe
-    (ARENA, {"map_size": 6, "num_agents": 5, "max_steps": 20}, 50, set()),  # crowded: chains of agents wait
+    (ARENA, {"map_size": 5, "num_agents": 4, "max_steps": 20}, 50, set()),  # crowded: chains of agents wait
 ]
 
 
@@ -89,8 +97,6 @@ def test_a_large_board_is_refused() -> None:
 
 
 def test_an_old_jax_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    import jax
-
     monkeypatch.setattr(jax, "__version_info__", (0, 7, 2))
     env = cogrid.make(ROOM, backend="jax")
     with pytest.raises(ValueError, match=r"one_kernel=True needs JAX 0\.8 or newer"):
@@ -98,10 +104,6 @@ def test_an_old_jax_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_cannot_be_computed_entry_by_entry_is_refused() -> None:
-    import jax.numpy as jnp
-
-    from cogrid.backend._kernel import repeat
-
     with pytest.raises(ValueError, match="one kernel cannot play these rules, which need JAX's sort"):
         repeat(jnp.sort, jnp.zeros((4, 3)), 2, interpret=True)
 
