@@ -158,7 +158,7 @@ def gpu(variant: str, everything: bool = False, device: str = "a100") -> list[Ca
     programs = ("step", "scan", "renew", "rollout")
     kinds = {
         "lossless": PROGRAMS if everything else programs,
-        "none": ("scan", "rollout"),
+        "none": ("scan", "rollout", "kernel"),
         "features": ("scan",),
     }
     others = programs if everything else ("step", "renew")  # unrolled rollouts take half a minute each

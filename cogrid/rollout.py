@@ -16,7 +16,8 @@ from cogrid.backend.array import Array, brief, is_choice
 from cogrid.backend.env_state import EnvState
 from cogrid.checkpoint import Checkpoints
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.autoreset import renew
+from cogrid.core.autoreset import renew, renewed
+from cogrid.core.observation import observe
 from cogrid.core.pool import checked_pool
 from cogrid.core.rules import Rules
 from cogrid.core.snapshot import fingerprint
@@ -73,6 +74,7 @@ def rollout(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: int = 10_000,
     pool: Any = None,
+    one_kernel: bool = False,
 ) -> Rollout:
     """Play `num_steps` in `num_envs` environments with `policy(params, obs, key) -> actions`, or at random.
 
@@ -89,6 +91,10 @@ def rollout(
     `checkpoint` names a folder: the rollout is saved there every `checkpoint_every` steps and at its end.
     The same call resumes from the last save, on any devices, with the same result; a different policy or
     different params raise an error.
+
+    With `one_kernel` a GPU plays a whole chunk of random actions in one kernel, with the same result, and
+    observes only the last state. This is experimental: no GPU has run it yet, and a CPU interprets the
+    kernel, slowly. It takes small boards, and no pool, policy, trajectory or shadow.
     """
     sizes = {"num_envs": num_envs, "num_steps": num_steps, "chunk": chunk}
     saving = {"checkpoint": checkpoint is not None, "checkpoint_every": checkpoint_every}
@@ -98,7 +104,11 @@ def rollout(
     if words.shape != (2,):
         raise ValueError(f"rollout takes one key and splits it, not keys of shape {words.shape}.")
     shadow = env._shadow
-    program = compiled(env.rules, policy, place(devices, num_envs), "trajectory" if shadow else keep)
+    if one_kernel:
+        _check_kernel(policy=policy, pool=pool, shadow=shadow, trajectory=keep == "trajectory" or None)
+    program = compiled(
+        env.rules, policy, place(devices, num_envs), "trajectory" if shadow else keep, one_kernel
+    )
     if program.place.processes > 1:
         agree("rollout", spec=fingerprint(env.rules), key=np.asarray(words), keep=keep, **sizes, **saving)
     pool = program.everywhere(checked_pool(env.rules, pool))
@@ -135,6 +145,18 @@ def _check(env: CoGridEnv, policy: Any, keep: str, checkpoint: Any, numbers: dic
         raise TypeError(f"policy={brief(policy)} is not a function of parameters, observation and key.")
     if checkpoint is not None and keep == "trajectory":
         raise ValueError("a checkpoint holds no trajectory: leave out checkpoint= or keep='trajectory'.")
+
+
+def _check_kernel(**given: Any) -> None:
+    """Refuse what needs more than the last state."""
+    import jax
+
+    if names := [name for name, value in given.items() if value is not None]:
+        raise ValueError(
+            f"one_kernel=True plays random actions without a {' or a '.join(names)}: leave it out."
+        )
+    if jax.__version_info__ < (0, 8):
+        raise ValueError(f"one_kernel=True needs JAX 0.8 or newer, and this is {jax.__version__}.")
 
 
 def _about(program: Program, words: Array, params: Any, pool: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -239,7 +261,9 @@ class Program(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def compiled(rules: Rules, policy: Policy | None, place: Placement, keep: str) -> Program:
+def compiled(
+    rules: Rules, policy: Policy | None, place: Placement, keep: str, one_kernel: bool = False
+) -> Program:
     """The functions of a rollout, which JAX compiles on the first call."""
     import jax
 
@@ -272,6 +296,8 @@ def compiled(rules: Rules, policy: Policy | None, place: Placement, keep: str) -
     @functools.partial(jax.jit, static_argnums=2, donate_argnums=0)
     def run(carry: Carry, params: Any, length: int, pool: Any = None) -> Any:
         def chunk(carry: Carry, params: Any, pool: Any) -> Any:
+            if one_kernel:
+                return _in_one_kernel(rules, carry, length, interpret=_is_cpu(place)), {}
             one_step = functools.partial(one, params, pool)
             return jax.lax.scan(one_step, carry, None, length=length, unroll=min(unroll, length))
 
@@ -287,16 +313,39 @@ def _unroll(policy: Policy | None, place: Placement) -> int:
     A CPU gains nothing. A GPU copies the carry between iterations, and fuses the steps within one; with a
     policy, compilation takes so much longer that two steps, which save most of the copies, are enough.
     """
-    if place.mesh.devices.flat[0].platform == "cpu":
+    if _is_cpu(place):
         return 1
     return 16 if policy is None else 2
+
+
+def _is_cpu(place: Placement) -> bool:
+    return bool(place.mesh.devices.flat[0].platform == "cpu")
+
+
+def _in_one_kernel(rules: Rules, carry: Carry, length: int, interpret: bool) -> Carry:
+    """The same steps as the loop of random actions makes, without what is seen on the way."""
+    from cogrid.backend._kernel import repeat
+
+    def one(own: tuple[EnvState, Array, Sums]) -> tuple[EnvState, Array, Sums]:
+        state, words, sums = own  # of one environment
+        words = rng.split_words(rules.xp, words, 2)  # for the next step, for this one
+        state, _, rewards, done, _ = step(rules, state, _random_actions(rules, words[1]))
+        sums = Sums(sums.rewards + rewards, sums.episodes + done.astype(np.int32))
+        return renewed(rules, state, done), words[0], sums
+
+    state, words, sums = repeat(one, (carry.state, carry.words, carry.sums), length, interpret)
+    return Carry(state, observe(rules, state), words, sums)
 
 
 def random_policy(rules: Rules) -> Policy:
     """Every action equally likely."""
 
     def act(params: Any, obs: Array, key: Array) -> Array:
-        draws = rng.bits(rules.backend.words(key), rules.n_agents)
-        return (draws % np.uint32(rules.n_actions)).astype(np.int32)
+        return _random_actions(rules, rules.backend.words(key))
 
     return act
+
+
+def _random_actions(rules: Rules, words: Array) -> Array:
+    draws = rng.bits(words, rules.n_agents)
+    return (draws % np.uint32(rules.n_actions)).astype(np.int32)

@@ -30,7 +30,9 @@ MODEL = (
     "Nothing in this table was run. Modelled: a kernel takes its bytes at the memory's bandwidth, at least "
     f"{engineering(counting.IN_GRAPH, 's')} in a CUDA graph and {engineering(counting.ALONE, 's')} outside; "
     f"an open loop, or a conditional outside of graphs, {engineering(counting.WAIT, 's')} more. Open loops "
-    "have no trip count and are taken to run once, conditionals to take the branch of False."
+    "have no trip count and are taken to run once, conditionals to take the branch of False. In a kernel of "
+    f"many steps an instruction takes {counting.RESULT} cycles and a load {counting.CACHED}, or longer where "
+    "warps wait for each other."
 )
 
 
@@ -75,7 +77,7 @@ def cells(row: Row) -> list[str]:
     return [
         name,
         target,
-        f"{counters['kernels'] / steps:.1f}",
+        f"{counters['kernels'] / steps:.{1 if counters['kernels'] >= steps else 3}f}",
         f"{bytes_per_environment(row):.0f}",
         engineering(row.numbers.median),
         _share(counters),

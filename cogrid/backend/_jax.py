@@ -1,4 +1,4 @@
-"""The JAX backend: the only file of layers 0 to 2 that imports jax."""
+"""The JAX backend; beside it only `_kernel.py` and `_scalars.py` import jax in layers 0 to 2."""
 
 from __future__ import annotations
 

@@ -22,7 +22,10 @@ def of(target: Target, program: str) -> Callable[[Case, Plan], Measured]:
     def measure(case: Case, plan: Plan) -> Measured:
         there = devices(target)
         found = compiled(lowered(programs.program(program, case, there), case, there))
-        speed = case.steps * case.batch / counting.seconds(found, target.facts)
+        seconds = counting.seconds(found, target.facts)
+        if found.loop is not None:
+            seconds += counting.looped(found.loop, case.steps, case.batch // target.number, target.facts)
+        speed = case.steps * case.batch / seconds
         return Measured(UNIT, [speed], counting.counters(found))
 
     return measure

@@ -16,6 +16,10 @@ from bench.measure.gpu.targets import ptxas
 
 _THUNK = re.compile(r"^(\s*)(\d+): (\w+)")
 _METADATA = re.compile(r'profile_annotation: "([^"]*)"\s+thunk_id: (\d+)')
+_LABEL, _JUMP = re.compile(r"^\$\w+:$"), re.compile(r"\bbra(?:\.uni)?\s+(\$\w+);")
+_CODE = re.compile(r"^\s+(?:@|[a-z])")
+#: The name that the kernel of `rollout(one_kernel=True)` has.
+ONE_KERNEL = "cogrid_steps"
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 
@@ -27,6 +31,13 @@ class Assembled(msgspec.Struct, frozen=True):
     spill_bytes: int
 
 
+class Loop(msgspec.Struct, frozen=True):
+    """The loop of a kernel that plays many steps: what a thread does in one of them."""
+
+    instructions: int
+    loads: int
+
+
 class Compiled(msgspec.Struct, frozen=True):
     """A program as a GPU would run it; what this version of XLA does not report is None."""
 
@@ -34,6 +45,7 @@ class Compiled(msgspec.Struct, frozen=True):
     temp_bytes: int
     outside: frozenset[str] | None  # the launches that are in no CUDA graph
     assembled: Assembled | None
+    loop: Loop | None = None  # of a rollout in one kernel
 
 
 def compiled(lowered: Any) -> Compiled:
@@ -46,6 +58,7 @@ def compiled(lowered: Any) -> Compiled:
             temp_bytes=int(done.memory_analysis().temp_size_in_bytes),
             outside=_outside(files),
             assembled=_assembled(sorted(Path(folder).glob("*.ptx"))),
+            loop=_loop(sorted(Path(folder).glob("*.ptx"))),
         )
 
 
@@ -88,6 +101,23 @@ def _assembled(files: list[Path]) -> Assembled | None:
         told += subprocess.run(command, capture_output=True, text=True, check=True).stderr
     spills = sum(int(stores) + int(loads) for stores, loads in _SPILLS.findall(told))
     return Assembled(max(map(int, _REGISTERS.findall(told)), default=0), spills)
+
+
+def _loop(files: list[Path]) -> Loop | None:
+    texts = (text for file in files if f".entry {ONE_KERNEL}(" in (text := file.read_text()))
+    return next((longest_loop(text) for text in texts), None)
+
+
+def longest_loop(ptx: str) -> Loop:
+    """The longest way from a jump back to its label; branches inside count as if all of them were taken."""
+    lines = ptx.splitlines()
+    labels = {line[:-1]: number for number, line in enumerate(lines) if _LABEL.match(line)}
+    jumps = (
+        (number, labels.get(match[1])) for number, line in enumerate(lines) if (match := _JUMP.search(line))
+    )
+    bodies = [lines[first : last + 1] for last, first in jumps if first is not None and first < last]
+    body = [line for line in max(bodies, key=len, default=[]) if _CODE.match(line)]
+    return Loop(len(body), sum("ld.global" in line for line in body))
 
 
 def _architecture(file: Path) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from bench.measure.gpu.compiling import Compiled
+import math
+
+from bench.measure.gpu.compiling import Compiled, Loop
 from bench.measure.gpu.hlo import Launch
 from bench.measure.gpu.targets import Gpu
 
@@ -11,6 +13,10 @@ from bench.measure.gpu.targets import Gpu
 IN_GRAPH, ALONE = 1.5e-6, 4e-6
 # The host waits for the device when it needs the value of a condition.
 WAIT = 20e-6
+# Cycles until a warp can use the result of an instruction, and of a load that finds its data in the nearest
+# cache. Four warps of a core go on in every cycle.
+RESULT, CACHED, SCHEDULERS = 4, 33, 4
+WARP = 32
 
 
 def counters(compiled: Compiled) -> dict[str, int]:
@@ -31,6 +37,9 @@ def counters(compiled: Compiled) -> dict[str, int]:
     if compiled.assembled is not None:
         found["registers"] = compiled.assembled.registers
         found["spill_bytes"] = compiled.assembled.spill_bytes
+    if compiled.loop is not None:
+        found["loop_instructions"] = compiled.loop.instructions
+        found["loop_loads"] = compiled.loop.loads
     return found
 
 
@@ -46,3 +55,14 @@ def seconds(compiled: Compiled, gpu: Gpu) -> float:
 
 def _seconds(launch: Launch, alone: bool, gpu: Gpu) -> float:
     return max(ALONE if alone else IN_GRAPH, (launch.read + launch.written) / gpu.bandwidth)
+
+
+def looped(loop: Loop, passes: int, threads: int, gpu: Gpu) -> float:
+    """The modelled time of the steps inside of a kernel, a thread for each environment.
+
+    A step takes as long as one warp by itself, of which every instruction waits for the one before; or as all
+    warps of a scheduler, one instruction after the other.
+    """
+    warps = math.ceil(threads / WARP / (gpu.cores * SCHEDULERS))
+    alone = RESULT * (loop.instructions - loop.loads) + CACHED * loop.loads
+    return passes * max(alone, warps * loop.instructions) / (gpu.clock * 1e9)

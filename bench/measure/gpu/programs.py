@@ -93,11 +93,13 @@ def _scan(case: Case, env: CoGridEnv, place: Placement, renews: bool = False) ->
     return Program(play, lambda: (_start(case, env), _actions(case, case.steps)), (0, 1))
 
 
-def _rollout(case: Case, env: CoGridEnv, place: Placement, keep: str = "sums") -> Program:
+def _rollout(
+    case: Case, env: CoGridEnv, place: Placement, keep: str = "sums", one_kernel: bool = False
+) -> Program:
     """A chunk of `cogrid.rollout` with its random policy, which ignores observations."""
     from cogrid.rollout import compiled
 
-    ready = compiled(env.rules, None, place, keep)
+    ready = compiled(env.rules, None, place, keep, one_kernel)
     return Program(ready.run, lambda: (ready.begin(rng.key(case.seed)), ()), (0, None), (case.steps,))
 
 
@@ -109,5 +111,7 @@ PROGRAMS: Mapping[str, Callable[[Case, CoGridEnv, Placement], Program]] = Mappin
         "rollout": _rollout,
         # The same, writing all observations, actions and rewards.
         "trajectory": functools.partial(_rollout, keep="trajectory"),
+        # All steps in one kernel, without what is seen on the way.
+        "kernel": functools.partial(_rollout, one_kernel=True),
     }
 )

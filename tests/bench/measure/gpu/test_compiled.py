@@ -106,6 +106,16 @@ def test_eight_gpus_share_a_rollout_without_a_collective() -> None:
 
 
 @needs_compiler
+def test_one_kernel_plays_all_steps() -> None:
+    loop, kernel = compiled("rollout"), compiled("kernel")
+    assert kernel.counters["kernels"] <= 2, "of 16 steps"
+    assert kernel.counters["spill_bytes"] == 0
+    assert kernel.counters["bytes"] < loop.counters["bytes"] / 10
+    assert kernel.counters["loop_instructions"] > 100
+    assert "loop_instructions" not in loop.counters
+
+
+@needs_compiler
 def test_an_h100_is_modelled_as_faster() -> None:
     large = Case(CRAMPED, "jax-vmap", 65_536, 1, measure=f"{VARIANT}-a100-step")
     slower, faster = (

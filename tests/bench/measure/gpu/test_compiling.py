@@ -1,8 +1,12 @@
-"""The runtime's plan: what lies outside of all CUDA graphs is found and named."""
+"""The compiler's files: what lies outside of all CUDA graphs, and the loop of a kernel of many steps."""
 
 from __future__ import annotations
 
-from bench.measure.gpu.compiling import outside_graphs
+import pytest
+
+from bench.measure.gpu.compiling import Loop, longest_loop, outside_graphs
+from bench.measure.gpu.counting import looped
+from bench.measure.gpu.targets import GPUS
 
 PLAN = """\
 000: kCommandBuffer [source       | next=008 (1)]
@@ -42,3 +46,34 @@ def test_what_is_below_no_command_buffer_is_outside() -> None:
 def test_without_graphs_everything_is_outside() -> None:
     plain = PLAN.replace("kCommandBuffer", "kSequential")
     assert outside_graphs(plain, METADATA) == {name for _, name in NAMES}
+
+
+PTX = """\
+.visible .entry cogrid_steps(
+)
+{
+\tmov.b32 \t%r44, 0;
+$L__BB0_1:
+\t// begin inline asm
+\tmov.u16 %rs1, 0x0; @%p111 ld.global.b8 { %rs1 }, [ %rd91 + 0 ];
+\t// end inline asm
+\t@%p1 bra \t$L__BB0_2;
+\tadd.s16 \t%rs2, %rs1, 1;
+$L__BB0_2:
+\tadd.s32 \t%r44, %r44, 1;
+\t@%p110 bra \t$L__BB0_1;
+\tret;
+}
+"""
+
+
+def test_the_loop_of_a_kernel_is_counted() -> None:
+    assert longest_loop(PTX) == Loop(instructions=5, loads=1)
+    assert longest_loop("ret;") == Loop(0, 0)
+
+
+def test_a_step_waits_for_results_or_for_other_warps() -> None:
+    loop, gpu = Loop(instructions=110, loads=10), GPUS["a100"]
+    cycle = 1 / 1.41e9
+    assert looped(loop, 2, 1024, gpu) == pytest.approx(2 * (4 * 100 + 33 * 10) * cycle)  # a warp at most
+    assert looped(loop, 2, 32 * 432 * 9, gpu) == pytest.approx(2 * 9 * 110 * cycle)
