@@ -9,6 +9,7 @@ import math
 import os
 import zlib
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 MAX_BYTES = 2**26  # of a file when it is unpacked
@@ -69,7 +70,7 @@ def setting(text: str) -> tuple[str, Any]:
     return name, tuple(found) if isinstance(found, list) else found
 
 
-_PYTHON = {"True": "true", "False": "false", "None": "null"}
+_PYTHON = MappingProxyType({"True": "true", "False": "false", "None": "null"})
 _TOO_DEEP = f"lists and objects are nested more than {MAX_DEPTH} deep"
 
 

@@ -28,7 +28,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_keeps_its_file(tmp_path: Path)
     done = stopped_at(tmp_path, "bench.runner:row_of", "-m", "bench", *run)
     assert (done.returncode, done.stdout) == (130, "")
     *waiting, last = done.stderr.splitlines()
-    assert last == f"bench: interrupted; `python -m bench run --resume -o {path}` goes on."
+    assert last == f"bench: interrupted; `python -m bench run --resume -o {path}` continues."
     assert all(line.endswith(" s so far") for line in waiting)
     assert path.exists()
 

@@ -341,7 +341,7 @@ def test_the_recipe_can_be_read() -> None:
         ({"cook_start": "never"}, r"cook_start='never' is unknown"),
         (
             {"ingredients": 1},
-            r"the layout has a pile of tomato, but ingredients=1 are only onion: set ingredients=2",
+            r"the layout has a pile of tomato, but ingredients=1 means only onion: set ingredients=2",
         ),
     ],
 )
