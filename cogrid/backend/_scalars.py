@@ -85,7 +85,7 @@ def _evaluate_one(equation: Any, values: list[Entries], read: Read) -> list[Entr
     if name in _ENTRYWISE:
         return [_each(functools.partial(_compute, primitive, params), *values)]
     if name == "scan":
-        return _unrolled(values, read=read, **params)
+        return _unrolled(equation, values, read)
     if name == "gather":
         return [_gather(*values, read=read, **params)]
     if name not in _RULES:
@@ -161,19 +161,17 @@ def _branch(values: list[Entries], *, read: Read, branches: Any, **_: Any) -> li
     return [entries(chosen, result.shape) for result in usual]
 
 
-def _unrolled(
-    values: list[Entries],
-    *,
-    read: Read,
-    jaxpr: Any,
-    length: int,
-    num_consts: int,
-    num_carry: int,
-    **params: Any,
-) -> list[Entries]:
-    """A loop whose length is known, pass by pass."""
-    fixed, carry = values[:num_consts], values[num_consts : num_consts + num_carry]
-    inputs, outputs = values[num_consts + num_carry :], []
+def _unrolled(equation: Any, values: list[Entries], read: Read) -> list[Entries]:
+    """A loop whose length is known, pass by pass; its arguments are constants, the carry and the inputs.
+
+    How many there are of each is read off the shapes, because JAX has changed the parameters that say so.
+    """
+    params = equation.params
+    jaxpr, length = params["jaxpr"], params["length"]
+    num_carry = _alike(jaxpr.jaxpr.outvars, equation.outvars)
+    first = _alike(jaxpr.jaxpr.invars, equation.invars)
+    fixed, carry, inputs = values[: first - num_carry], values[first - num_carry : first], values[first:]
+    outputs = []
     order = range(length)[::-1] if params["reverse"] else range(length)
     for i in order:
         results = _called(jaxpr, [*fixed, *carry, *(value[i, ...] for value in inputs)], read)
@@ -181,6 +179,11 @@ def _unrolled(
         outputs.append([_objects(result) for result in results[num_carry:]])
     outputs = outputs[::-1] if params["reverse"] else outputs
     return [*carry, *(np.stack(results) for results in zip(*outputs, strict=True))]
+
+
+def _alike(inside: Sequence[Any], outside: Sequence[Any]) -> int:
+    """How many arrays have the same shape inside and outside of a loop; the others have an axis of steps."""
+    return sum(one.aval.shape == other.aval.shape for one, other in zip(inside, outside, strict=True))
 
 
 # What reads and writes at places
