@@ -12,6 +12,11 @@ from bench.units import percent
 
 # Counters have no noise: the limit only allows negligible changes.
 GROWTH = 2  # %
+#: Counters of which one more is a regression, however many there are.
+EXACT = frozenset(
+    {"kernels", "open_loops", "conditionals", "host_transfers", "collectives", "wide_values"}
+    | {"spill_bytes", "outside_graphs"}
+)
 NOT_COUNTED = "no earlier counters"
 
 
@@ -34,7 +39,8 @@ class Change(NamedTuple):
         """Whether the growth is a regression; computed in integers, so that exactly 2 % is exact."""
         if self.before is None or self.after is None:
             return False
-        return self.after > self.before and self.after * 100 >= self.before * (100 + GROWTH)
+        limit = 0 if self.name in EXACT else GROWTH
+        return self.after > self.before and self.after * 100 >= self.before * (100 + limit)
 
     @property
     def vanished(self) -> bool:

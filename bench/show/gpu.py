@@ -83,11 +83,7 @@ def cells(row: Row) -> list[str]:
         _share(counters),
         *one,
         str(counters.get("registers", "")),
-        size(counters["spill_bytes"])
-        if counters.get("spill_bytes")
-        else "0"
-        if "spill_bytes" in counters
-        else "",
+        _spills(counters),
         size(counters["temp_bytes"]),
     ]
 
@@ -102,4 +98,13 @@ def _share(counters: dict[str, int]) -> str:
     if "outside_graphs" not in counters:
         return ""
     inside = counters["kernels"] - counters["outside_graphs"]
-    return "all" if inside == counters["kernels"] else f"{100 * inside / counters['kernels']:.1f} %"
+    if inside == counters["kernels"]:
+        return "all"
+    share = 100 * inside / counters["kernels"]
+    return f"{share:.1f} %" if share < 99.95 else "> 99.9 %"
+
+
+def _spills(counters: dict[str, int]) -> str:
+    if "spill_bytes" not in counters:
+        return ""
+    return size(counters["spill_bytes"]) if counters["spill_bytes"] else "0"

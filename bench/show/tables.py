@@ -100,6 +100,8 @@ def headline(result: Result) -> str:
     wrong = sum(row.status == "mismatch" for row in rows)
     agree = "all checksums agree" if not wrong else f"{wrong} with WRONG RESULTS"
     troubled = "".join(f", {count} {status}" for status, count in counts.items() if count)
+    if rows and all(target_of(row.case.measure) for row in rows):
+        return f"{len(rows)} compiled{troubled}."
     return f"{len(rows)} measured{troubled}{f', {noisy} too noisy to compare' if noisy else ''}; {agree}."
 
 

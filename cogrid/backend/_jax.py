@@ -74,16 +74,22 @@ class JaxBackend:
         return _on_cpu_else(few, raised if len(runs) <= _FEW_RUNS else looked_up, array)
 
     def lookup_bytes(self, table: Any, index: Any) -> Any:
-        """On a CPU, many rows are read word by word; for a few, XLA starts no extra thread anyway."""
-        if table.shape[1] == 4:
-            words = np.ascontiguousarray(table).view("<u4")[:, 0]  # a row is one word
-            return lax.bitcast_convert_type(self.lookup(words, index), np.uint8)
+        """On a CPU, many rows are read in words; for a few rows XLA runs a plain gather without a thread."""
 
         def plain(index: Any) -> Any:
             return self.lookup(table, index)
 
+        def one_word(index: Any) -> Any:
+            words = np.ascontiguousarray(table).view("<u4")[:, 0]
+            return lax.bitcast_convert_type(self.lookup(words, index), np.uint8)
+
         def read(index: Any) -> Any:
-            if index.size * table.shape[1] <= _FEW_BYTES:
+            size = index.size * table.shape[1]
+            if not isinstance(size, int):  # a function is exported for any batch
+                return plain(index)
+            if table.shape[1] == np.dtype(np.uint32).itemsize:
+                return _on_cpu_else(one_word, plain, index)
+            if size <= _FEW_BYTES:
                 return plain(index)
             return _on_cpu_else(functools.partial(_cut, table), plain, index)
 
@@ -301,7 +307,7 @@ def _cut(table: Any, index: Any) -> Any:
     found = lax.gather(words, each, numbers, (1, words.shape[1]), mode=_IN_BOUNDS)  # (*index, words, size)
     which = lax.broadcasted_iota(np.uint32, found.shape, index.ndim + 1)
     which = (which + unsigned.astype(np.uint32)[..., None, None] * np.uint32(size)) % np.uint32(size)
-    bytes_ = (found >> (which * np.uint32(8))).astype(np.uint8).reshape(*index.shape, -1)
+    bytes_ = (found >> (which * np.uint32(8))).astype(np.uint8).reshape(*index.shape, wide.shape[1])
     return bytes_[..., :length]
 
 

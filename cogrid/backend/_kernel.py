@@ -56,15 +56,14 @@ def repeat(function: Callable[[Any], Any], carry: Any, length: int, interpret: b
         def read(table: Entries, place: Any) -> Any:
             return pltriton.load(read_only[_key(table)].at[place])
 
-        def places(refs: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
+        def places(refs: tuple[Any, ...], envs: Any) -> Iterator[Any]:
             for ref, count in zip(refs, counts, strict=True):
-                yield from ((ref, ref.at[envs * count + i]) for i in range(count))
+                yield from (ref.at[envs * count + i] for i in range(count))
 
-        state = tuple(
-            pltriton.load(place, mask=mask, other=np.zeros((), ref.dtype)) for ref, place in places(before)
-        )
+        # Beyond the last environment, that one is played again and not stored.
+        state = tuple(map(pltriton.load, places(before, jnp.minimum(envs, size - 1))))
         state = lax.fori_loop(0, length, lambda _, state: once(read, iter(state)), state)
-        for value, (_, place) in zip(state, places(after), strict=True):
+        for value, place in zip(state, places(after, envs), strict=True):
             pltriton.store(place, value, mask=mask)
 
     results = pl.pallas_call(

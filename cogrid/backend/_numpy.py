@@ -107,7 +107,7 @@ class NumpyBackend:
         """For a single pair, compares plain numbers, in a tenth of the time; both stop or neither."""
         if want.shape == (2,):
             (mine, theirs), (my_want, their_want) = pos.tolist(), want.tolist()
-            return pos if test([mine, my_want], [theirs, their_want]) else want
+            return pos.copy() if test([mine, my_want], [theirs, their_want]) else want
         return np.where(self.any_other(test, pos, want), pos, want)
 
     def are_apart(self, places: Any) -> bool:

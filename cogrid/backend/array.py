@@ -34,7 +34,10 @@ class Backend(Protocol):
         """Entries of an axis at a constant index, the same for the whole batch."""
 
     def lookup_at(self, table: Array, array: Array, index: np.ndarray[Any, Any]) -> Array:
-        """`table[array]`, which may change only the entries at a constant `index` of the last axis."""
+        """`table[array]`, which may change only the entries at a constant `index` of the last axis.
+
+        The array is of a signed type that can hold the number of rows of the table.
+        """
 
     def lookup_bytes(self, table: Array, index: Array) -> Array:
         """`lookup` in a table of bytes, (rows, bytes)."""

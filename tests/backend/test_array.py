@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cogrid.backend.array import get_backend
-from tests.support import BACKENDS
+from tests.support import BACKENDS, HAS_JAX
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -48,6 +48,21 @@ def test_lookup_bytes_is_a_lookup(backend: str, batch: tuple[int, ...], rows: in
             functools.reduce(lambda f, _: jax.vmap(f), batch, lambda i: chosen.lookup_bytes(table, i))
         )
         np.testing.assert_array_equal(mapped(index), expected)
+
+
+@pytest.mark.skipif(not HAS_JAX, reason="is about JAX")
+@pytest.mark.parametrize("length", [4, 26])
+def test_lookup_bytes_of_a_batch_whose_size_is_not_known(length: int) -> None:
+    """As `jax.export` traces a function that takes any batch."""
+    import jax
+    from jax import export
+
+    table = np.random.default_rng(1).integers(0, 255, (9, length), np.uint8)
+    shape = export.symbolic_shape("b, 20")
+    traced = export.export(jax.jit(lambda index: get_backend("jax").lookup_bytes(table, index)))
+    exported = traced(jax.ShapeDtypeStruct(shape, np.uint8))
+    index = np.random.default_rng(2).integers(0, 9, (70, 20), np.uint8)
+    np.testing.assert_array_equal(exported.call(index), table[index])
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -19,6 +19,15 @@ GAMES: list[tuple[str, dict[str, Any], int]] = [
     ("Overcooked-CounterCircuit-V0", {"observation": "window"}, 100),
     ("Arena-V0", {"num_agents": 9, "map_size": 7}, 60),  # crowded: chains of agents wait for each other
 ]
+#: With resets, whose branches a GPU takes all at once.
+FAMILIES = (
+    "CleanUp-V0",
+    "CommonsHarvest-Open-V0",
+    "Foraging-8x8-2p-3f-V0",
+    "Goals-V0",
+    "OvercookedV2-CrampedRoomV2-V0",
+    "SearchRescue-Ruins-V0",
+)
 
 
 @pytest.fixture
@@ -64,6 +73,35 @@ def test_a_gpus_way_plays_the_same(
         assert "_write" in elsewhere, "too many agents for choices"
     else:
         assert {"_select", "_through_words", "chosen"} <= {*elsewhere}
+
+
+@pytest.mark.slow  # six games to compile
+@pytest.mark.parametrize("id", FAMILIES)
+def test_a_gpus_way_plays_and_resets_every_family(elsewhere: list[str], id: str) -> None:
+    import jax
+
+    spec, batch = spec_of(id, {"max_steps": 20}, ()), 8
+    numpy, jaxed = CoGridEnv(spec), CoGridEnv(spec, "jax")
+    ours, seen = numpy.reset_fn(keys(3, batch))
+    theirs, others = jaxed.reset_fn(jax.random.wrap_key_data(keys(3, batch)))
+
+    @jax.jit
+    def advance(state: Any, joint: Any) -> Any:
+        state, obs, rewards, done, _ = step(jaxed.rules, state, joint)
+        return *jaxed.renew_fn(state, obs, done), rewards, done
+
+    generator, ends = np.random.default_rng(7), 0
+    for turn in range(45):
+        joint = generator.integers(0, numpy.rules.n_actions, (batch, spec.num_agents)).astype(np.int32)
+        ours, seen, rewards, done, _ = numpy.step_fn(ours, joint)
+        ours, seen = numpy.renew_fn(ours, seen, done)
+        theirs, others, paid, over = advance(theirs, joint)
+        assert_same(ours, theirs, f"step {turn}")
+        for mine, other in ((seen, others), (rewards, paid), (done, over)):
+            np.testing.assert_array_equal(mine, other)
+        ends += int(done.sum())
+    assert ends >= 2 * batch
+    assert elsewhere
 
 
 @pytest.mark.parametrize("index", [[3], [0, 5], [1, 2, 4]])

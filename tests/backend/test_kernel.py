@@ -20,12 +20,12 @@ if not HAS_JAX:
 import jax
 import jax.numpy as jnp
 
+if jax.__version_info__ < (0, 8):
+    pytest.skip("one kernel needs JAX 0.8", allow_module_level=True)
+
 from cogrid.backend._kernel import repeat
 
-pytestmark = [
-    pytest.mark.skipif(jax.__version_info__ < (0, 8), reason="one kernel needs JAX 0.8"),
-    pytest.mark.xdist_group("kernel"),
-]
+pytestmark = pytest.mark.xdist_group("kernel")
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 KEY, ENVS = 5, 40  # more than a block of 32, and not a multiple of it

@@ -129,10 +129,11 @@ def devices(target: Target) -> list[Any]:
 
 def named_by(kind: str) -> str:
     """The GPU with this name in JAX; raises a NoDevice for one whose data are not known."""
-    for name in GPUS:
-        if name in kind.lower():
+    for name, facts in GPUS.items():
+        if kind == facts.name:  # others of the same generation have less memory and bandwidth
             return name
-    raise NoDevice(f"this device is {kind!r}, and the model has the facts of {' and '.join(GPUS)} only.")
+    known = " and ".join(facts.name for facts in GPUS.values())
+    raise NoDevice(f"this device is {kind!r}, and the model has the facts of {known} only.")
 
 
 def installed() -> str:

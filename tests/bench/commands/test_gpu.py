@@ -9,6 +9,7 @@ import pytest
 
 from bench import runner, suites
 from bench.commands import gpu
+from bench.exit_codes import NoDevice
 from bench.measure.gpu import targets
 from bench.measure.measures import measure
 from bench.measure.plan import Plan
@@ -87,11 +88,14 @@ def test_a_gpu_that_the_model_does_not_know(
     monkeypatch.setattr(gpu, "MEASURED_ON", "cpu")
     assert bench("gpu", "--measure") == 69
     reason = capsys.readouterr().err
-    assert "this device is 'cpu', and the model has the facts of a100 and h100 only." in reason
-    assert [targets.named_by(kind) for kind in ("NVIDIA A100-SXM4-40GB", "NVIDIA H100 80GB HBM3")] == [
+    assert "this device is 'cpu', and the model has the facts of NVIDIA A100-SXM4-80GB and " in reason
+    assert [targets.named_by(kind) for kind in ("NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3")] == [
         "a100",
         "h100",
     ]
+    for slower in ("NVIDIA A100-SXM4-40GB", "NVIDIA H100 PCIe"):
+        with pytest.raises(NoDevice, match=slower):
+            targets.named_by(slower)
 
 
 def test_one_gpu_is_measured_and_not_eight(capsys: pytest.CaptureFixture[str]) -> None:

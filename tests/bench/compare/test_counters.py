@@ -69,6 +69,14 @@ def test_growth_in_words(before: int, after: int, grew: bool, text: str) -> None
     assert any(change.grew for change in found) == grew
 
 
+def test_one_kernel_more_is_a_regression_however_many_there_are() -> None:
+    for name in counters.EXACT:
+        (found,) = changes({name: 3466}, {name: 3467})
+        assert found.grew, name
+    (found,) = changes({"bytes": 3466}, {"bytes": 3467})
+    assert not found.grew
+
+
 def test_a_counter_that_vanished_is_said_and_a_trifle_is_not() -> None:
     found = changes({"flops": 1000, "fusions": 4}, {"flops": 1001, "equations": 3})
     assert [change.text() for change in found if change.notable] == [
