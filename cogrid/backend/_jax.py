@@ -84,14 +84,15 @@ class JaxBackend:
             return lax.bitcast_convert_type(self.lookup(words, index), np.uint8)
 
         def read(index: Any) -> Any:
-            if index.size * table.shape[1] <= _FEW_BYTES:
+            size = index.size * table.shape[1]
+            if not isinstance(size, int):  # a function is exported for any batch
+                return plain(index)
+            if table.shape[1] == np.dtype(np.uint32).itemsize:
+                return _on_cpu_else(one_word, plain, index)
+            if size <= _FEW_BYTES:
                 return plain(index)
             return _on_cpu_else(functools.partial(_cut, table), plain, index)
 
-        if not isinstance(index.size, int):  # a function that is exported for any batch
-            return plain(index)
-        if table.shape[1] == np.dtype(np.uint32).itemsize:
-            return _on_cpu_else(one_word, plain, index)
         return self.at_once(read, index)
 
     def own_boards(self, board: Any, mine: Any, pos: Any, cells: int) -> Any:

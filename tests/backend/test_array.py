@@ -59,7 +59,7 @@ def test_lookup_bytes_of_a_batch_whose_size_is_not_known(length: int) -> None:
 
     table = np.random.default_rng(1).integers(0, 255, (9, length), np.uint8)
     shape = export.symbolic_shape("b, 20")
-    traced = export.export(jax.jit(lambda index: get_backend("jax").lookup_bytes(table, index)))
+    traced = export.export(jax.jit(jax.vmap(lambda index: get_backend("jax").lookup_bytes(table, index))))
     exported = traced(jax.ShapeDtypeStruct(shape, np.uint8))
     index = np.random.default_rng(2).integers(0, 9, (70, 20), np.uint8)
     np.testing.assert_array_equal(exported.call(index), table[index])
