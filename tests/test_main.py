@@ -310,7 +310,7 @@ def test_a_port_that_is_taken_is_one_sentence(capsys) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert main(["play", ROOM, "--no-open", "--port", str(port)]) == 2
-    assert f"port {port} cannot be used: Address already in use: leave it out" in capsys.readouterr().err
+    assert f"port {port} cannot be used (Address already in use): leave it out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ if HAS_JAX:
     @pytest.mark.parametrize(
         ("devices", "error", "text"),
         [
-            (0, ValueError, "devices=0 of the 4"),
-            (5, ValueError, "devices=5 of the 4"),
+            (0, ValueError, "devices=0 is out of range: JAX has 4"),
+            (5, ValueError, "devices=5 is out of range: JAX has 4"),
             (True, TypeError, "devices=True is neither"),
             ("cpu", TypeError, "devices='cpu' is neither"),
             ([], TypeError, "is neither a number, nor a list"),

@@ -74,7 +74,7 @@ def test_mistakes_are_told(tmp_path) -> None:
         (str(tmp_path / "text.npz"), "text.npz is not a policy file"),
         (str(tmp_path / "empty.npz"), "empty.npz is not a policy file"),
         (str(tmp_path / "other.npz"), "other.npz is not a policy file"),
-        (narrow, "sees? something else"),
+        (narrow, "has different observations"),
     ):
         with pytest.raises(ValueError, match=words):
             policy_of(name, rules)

@@ -241,4 +241,4 @@ if HAS_JAX:
             for _ in range(1000 // (T * B) + 1):
                 shadow.chunk(**played)
         (line,) = caplog.messages
-        assert line.startswith("jax with numpy beside it: 1,002 comparisons, 0 mismatches")
+        assert line.startswith("jax shadowed by numpy: 1,002 comparisons, 0 mismatches")

@@ -197,9 +197,9 @@ def test_hands_that_count_without_end() -> None:
     def meet(self: Any, action: str, held: Any, other: Any) -> Any:
         return Meeting((held if isinstance(held, int) else 0) + 1, other, "count")
 
-    with pytest.raises(ValueError, match=r"interact goes on with \d+ for \d+ and 'lamp', so shorten"):
+    with pytest.raises(ValueError, match=r"interact adds \d+ for \d+ and 'lamp': shorten"):
         compiled(interact=interact)
-    with pytest.raises(ValueError, match=r"meet goes on with \d+ for"):
+    with pytest.raises(ValueError, match=r"meet adds \d+ for"):
         compiled(meet=meet)
 
 

@@ -67,7 +67,7 @@ def test_a_table_is_read(tmp_path: Path) -> None:
 def test_anything_else_is_a_sentence(tmp_path: Path, kind: str) -> None:
     planted = tmp_path / "planted"
     (tmp_path / "a.pickle").write_bytes(HOSTILE[kind](planted))
-    with pytest.raises(ValueError, match=r"a\.pickle is (refused: it|not a pickled pandas table)") as caught:
+    with pytest.raises(ValueError, match=r"a\.pickle is (rejected: it|not a pickled pandas table)") as caught:
         read_table(tmp_path / "a.pickle")
     assert "\n" not in str(caught.value)
     assert not planted.exists()
@@ -76,7 +76,7 @@ def test_anything_else_is_a_sentence(tmp_path: Path, kind: str) -> None:
 def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cogrid.humans.pickled_table.MAX_BYTES", 100)
     (tmp_path / "a.pickle").write_bytes(pickled(COLUMNS))
-    with pytest.raises(ValueError, match="has more than 100 bytes"):
+    with pytest.raises(ValueError, match="has more than the limit of 100 bytes"):
         read_table(tmp_path / "a.pickle")
 
 
@@ -85,5 +85,5 @@ def test_a_table_with_something_else_inside_is_a_sentence(tmp_path: Path, old: b
     data = pickled(COLUMNS)
     assert old in data
     (tmp_path / "a.pickle").write_bytes(data.replace(old, new))
-    with pytest.raises(ValueError, match=r"a\.pickle is (refused: it|not a pickled pandas table)"):
+    with pytest.raises(ValueError, match=r"a\.pickle is (rejected: it|not a pickled pandas table)"):
         read_table(tmp_path / "a.pickle")
