@@ -413,7 +413,7 @@ def gpu_compile(session: nox.Session, variant: str) -> None:
     whole = not session.posargs
     # Strict: a gate that found nothing to compare with must not pass.
     compile_for_gpus(session, variant, *["--strict"] * whole)
-    if whole:  # tests of the gate itself, which the other sessions skip because they lack the compiler
+    if whole and variant == "cuda12":  # the tests of the gate, which other sessions skip without a compiler
         tested = ("tests/bench/measure/gpu", "tests/bench/peers/test_modelled.py")
         session.run("pytest", *tested, env={"JAX_PLATFORMS": "cpu"})
 
