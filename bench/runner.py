@@ -116,12 +116,17 @@ def row_of(case: Case, plan: Plan, measurement: Measurement) -> Row:
 
 
 def with_disagreements(rows: Sequence[Row]) -> list[Row]:
-    """Rows that played the same tape in the same environments must have the same checksum."""
+    """Rows that played the same tape in the same environments must have the same checksum.
+
+    A single environment plays all tapes one after the other, which a batch of one does not.
+    """
     first: dict[str, Row] = {}
     checked = []
     for row in rows:
         if row.checksum is not None and row.is_ok:
-            game = {**row.case.case.parameters(), "mode": "", "batch": row.case.case.lanes}
+            case = row.case.case
+            mode = "single" if case.mode.endswith("single") else ""
+            game = {**case.parameters(), "mode": mode, "batch": case.lanes}
             other = first.setdefault(json.dumps(game, sort_keys=True), row)
             if other.checksum != row.checksum:
                 error = (

@@ -154,6 +154,18 @@ def test_a_checksum_that_differs_between_modes_is_a_mismatch(tmp_path: Path) -> 
     assert f"its checksum {'b' * 16} is not the {'a' * 16} of {BATCH.name}" in done.rows[1].error
 
 
+def test_a_single_environment_and_a_batch_of_one_play_other_tapes(tmp_path: Path) -> None:
+    """The one plays all tapes one after the other."""
+    single = Case(BATCH.id, "numpy-single", steps=8)
+    scan, other = Case(BATCH.id, "jax-scan", 1, 8), Case(BATCH.id, "jax-single", steps=8)
+
+    def measure(case: Case, plan: Plan) -> Measurement:
+        return replace(fake(case, plan), checksum={single: "a", scan: "b", other: "c"}[case] * 16)
+
+    done = run(planned(single, scan, other), tmp_path / "r.json", measure)
+    assert [row.status for row in done.rows] == ["ok", "ok", "mismatch"]
+
+
 def bench(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "bench", *arguments]
 
