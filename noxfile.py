@@ -391,8 +391,8 @@ def install_compiler(session: nox.Session, variant: str, constraints: Sequence[s
 def compile_for_gpus(session: nox.Session, variant: str, *arguments: str) -> None:
     """Install CPU JAX with the compiler of a variant, compile and compare; exits with 69 if unavailable."""
     constraints = pins(session, variant) or COUNTED
-    install(session, "tests", extra="jax", constraints=constraints)
     try:
+        install(session, "tests", extra="jax", constraints=constraints)
         install_compiler(session, variant, constraints)
     except CommandFailed:
         wheels = " and ".join(COMPILERS[variant])
