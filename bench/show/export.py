@@ -25,7 +25,7 @@ COLUMNS = {
         *("argument_bytes", "output_bytes", "temp_bytes", "peak_bytes", "host_callbacks", "wide_values"),
         *("operations", "allocated_bytes"),  # of NumPy
         *("kernels", "bytes", "open_loops", "conditionals", "host_transfers", "collectives"),  # for a GPU
-        *("outside_graphs", "registers", "spill_bytes"),
+        *("outside_graphs", "registers", "spill_bytes", "loop_instructions", "loop_loads"),
     ),
     "memory": ("state_bytes", "observation_bytes", "peak_rss_bytes", "device_peak_bytes"),
     "noise": ("steal", "others", "free", "pressure", "load", "dropped", "disturbed"),
