@@ -326,7 +326,7 @@ def test_a_port_that_is_taken_is_one_sentence(capsys) -> None:
         (["render", "Arena-V0", "--out", "a.gif", "--steps", "100001"], "whole number from 0 to 100,000"),
     ],
 )
-def test_wrong_options_are_told(arguments, words, capsys) -> None:
+def test_wrong_options_raise_clear_errors(arguments, words, capsys) -> None:
     with pytest.raises(SystemExit) as left:
         main(arguments)
     assert left.value.code == 2

@@ -63,7 +63,7 @@ def test_a_trained_policy_draws_its_actions(tmp_path) -> None:
     assert 0.2 < drawn.count(0) / 300 < 0.5  # e / (e + 5) = 0.35
 
 
-def test_mistakes_are_told(tmp_path) -> None:
+def test_mistakes_raise_clear_errors(tmp_path) -> None:
     rules = shared(ROOM, "numpy").rules
     (tmp_path / "text.npz").write_text("no archive")
     (tmp_path / "empty.npz").touch()
@@ -100,7 +100,7 @@ def test_layers_that_do_not_fit_are_no_saved(tmp_path, name, array) -> None:
         policy_of(file, env.rules)
 
 
-def test_a_damaged_archive_is_no_saved(tmp_path) -> None:
+def test_a_damaged_archive_is_rejected(tmp_path) -> None:
     env = shared(ROOM, "numpy")
     with np.load(saved(tmp_path / "a.npz", len(env.feature_names))) as whole:
         np.savez_compressed(tmp_path / "b.npz", **dict(whole))
@@ -126,7 +126,7 @@ def test_weights_that_are_not_finite_are_no_policy(tmp_path, name, value) -> Non
         policy_of(file, env.rules)
 
 
-def test_weights_whose_sums_are_not_finite_are_told_when_they_play(tmp_path) -> None:
+def test_weights_whose_sums_are_not_finite_raise_an_error_in_play(tmp_path) -> None:
     env = shared(ROOM, "numpy")
     file = saved(tmp_path / "a.npz", len(env.feature_names), (1e38, 0, 0, 0, 0, 0, 0))
     with np.load(file) as whole:
@@ -169,7 +169,7 @@ def test_hostile_archives_are_no_saved(tmp_path, kind, monkeypatch) -> None:
         policy_of(str(file), env.rules)
 
 
-def test_a_header_that_python_cannot_read_is_no_saved(tmp_path) -> None:
+def test_a_header_that_python_cannot_read_is_rejected(tmp_path) -> None:
     """NumPy raises a tokenize.TokenError for it."""
     env = shared(ROOM, "numpy")
     file = Path(saved(tmp_path / "a.npz", len(env.feature_names)))

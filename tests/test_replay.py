@@ -339,14 +339,14 @@ def test_the_first_step_that_differs_is_named() -> None:
         next(frames)
 
 
-def test_other_actions_are_told() -> None:
+def test_other_actions_are_detected() -> None:
     tape = np.full((6, 2), NOOP)
     ours, theirs = (record(made("room", "numpy"), tape, 0) for tape[3, 1] in (LEFT, NOOP))
     with pytest.raises(Mismatch, match="differs after step 4 of 6"):
         dataclasses.replace(ours, tape=theirs.tape).verify()
 
 
-def test_actions_that_change_nothing_are_told_by_the_checksum() -> None:
+def test_actions_that_change_nothing_are_detected_by_the_checksum() -> None:
     env = made("room", "numpy")
     replay = record(env, np.full((4, 2), NOOP), 0)
     changed = dataclasses.replace(replay, tape="5" + replay.tape[1:])  # toggle does nothing in a kitchen
@@ -354,7 +354,7 @@ def test_actions_that_change_nothing_are_told_by_the_checksum() -> None:
         changed.verify()
 
 
-def test_another_start_or_seed_is_told() -> None:
+def test_another_start_or_seed_is_detected() -> None:
     replay = room_replay(4)
     moved = replay.start | {"state": replay.start["state"] | {"time": 1}}
     with pytest.raises(Mismatch, match="differs at its start"):
@@ -366,7 +366,7 @@ def test_another_start_or_seed_is_told() -> None:
         replay.verify(env=shared(ROOM, "numpy"))
 
 
-def test_mistakes_are_told() -> None:
+def test_mistakes_raise_clear_errors() -> None:
     env = shared(ROOM, "numpy")
     for actions in (np.zeros((3, 3), int), np.zeros((3, 2)), np.zeros(2, int)):
         with pytest.raises(ValueError, match=r"integers of shape \(steps, 2\)"):

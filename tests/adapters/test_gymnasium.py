@@ -99,7 +99,7 @@ def test_spaces_and_modes(mode) -> None:
     env.close()
 
 
-def test_mistakes_are_told() -> None:
+def test_mistakes_raise_clear_errors() -> None:
     env = agents("numpy", "same-step")
     with pytest.raises(ValueError, match="step before reset"):
         env.step(np.zeros(B * N, int))

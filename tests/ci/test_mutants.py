@@ -32,7 +32,7 @@ def test_every_wrong_line_can_be_planted() -> None:
     assert sum(name.startswith("one backend: ") for name in names) >= 5
 
 
-def test_a_line_that_is_not_there_is_an_error_in_words() -> None:
+def test_a_missing_line_is_a_clear_error() -> None:
     lost = kitchens.COOKING.mutants[0]._replace(old="no such line")
     with pytest.raises(SystemExit, match=r"'a pot takes four': its line stands 0 times in cogrid/.*game.py"):
         wrong_text(lost)

@@ -203,7 +203,7 @@ def test_with_a_gpu_the_right_extra_is_installed(name: str, variant: str, tmp_pa
 
 
 @needs_driver
-def test_an_old_driver_leaves_a_variant_out_in_words(tmp_path: Path) -> None:
+def test_an_old_driver_skips_a_variant_with_a_message(tmp_path: Path) -> None:
     path = stubs(tmp_path / "bin", {"pytest": 0, "python": 0})
     # The stub answers for ci/gpu.py as well, so that the check itself runs by the real interpreter.
     (tmp_path / "bin/python").write_text(

@@ -177,9 +177,9 @@ def test_a_file_is_no_folder(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"key": 3}, "key=[0, 2] and not [0, 3]"),
-        ({"num_envs": 6}, "num_envs=7 and not 6"),
-        ({"policy": games.script}, "policy=None and not 'script'"),
+        ({"key": 3}, "key=[0, 2] instead of [0, 3]"),
+        ({"num_envs": 6}, "num_envs=7 instead of 6"),
+        ({"policy": games.script}, "policy=None instead of 'script'"),
         ({"env": games.room(max_steps=8)}, "spec="),
         ({"num_steps": 4}, "num_steps=4, but"),
     ],

@@ -94,7 +94,7 @@ def test_replays_of_own_worlds_never_import(tmp_path: Path) -> None:
         ("math:Id", "math has no world 'Id': make a cogrid.Spec in it"),
     ],
 )
-def test_mistakes_are_told(name, words, tmp_path: Path) -> None:
+def test_mistakes_raise_clear_errors(name, words, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("1 / 0", encoding="utf-8")
     two = "import cogrid\nA = cogrid.make('Arena-V0', max_steps=3).spec\nB = A.override(max_steps=4)\n"
     (tmp_path / "two.py").write_text(two, encoding="utf-8")
@@ -112,7 +112,7 @@ def test_the_command_line(tmp_path: Path, capsys) -> None:
     assert Session(registry.find(world)).id == "Lamps-V0"
 
 
-def test_an_author_s_mistake_is_told_with_hand_and_thing(tmp_path: Path, capsys) -> None:
+def test_an_authors_mistake_is_reported_with_hand_and_thing(tmp_path: Path, capsys) -> None:
     broken = LAMPS.replace('if thing == "dark":', "if int(thing):")
     (tmp_path / "lamps.py").write_text(broken, encoding="utf-8")
     assert main(["info", str(tmp_path / "lamps.py")]) == 2

@@ -53,7 +53,7 @@ def test_a_recording_becomes_replays_and_a_dataset(
     assert capsys.readouterr().out.splitlines()[1].split() == [ROOM, "1", "120", "0"]
 
 
-def test_a_game_that_differs_is_told_and_left_out(
+def test_a_game_that_differs_is_reported_and_left_out(
     columns: dict[str, list[Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write(tmp_path / "b.pickle", columns | {"reward": [1.0] * 120})
@@ -81,7 +81,9 @@ def test_games_of_the_page_go_the_same_way(
         assert data["people"][~mine].all()
 
 
-def test_a_replay_that_plays_otherwise_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replay_that_plays_differently_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "mine.replay.json"
     replay = saved(file, 40)
     tape = replay.tape.translate(str.maketrans("4", "6"))  # nobody interacts

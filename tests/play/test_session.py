@@ -175,7 +175,7 @@ def test_a_dropped_page_finds_its_game() -> None:
     assert session.greet()[0]["paused"] is True  # who paused it finds it paused
 
 
-def test_an_episode_ends_and_begins_anew() -> None:
+def test_an_episode_ends_and_the_next_one_starts() -> None:
     session = Session(ROOM, seed=5, people=[])
     session.do({"do": "pause", "paused": False})
     for _ in range(400):

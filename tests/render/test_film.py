@@ -72,7 +72,7 @@ def test_an_episode_ends_with_its_game() -> None:
     assert len(play(env, "random", 0, 100).states) == 6
 
 
-def test_mistakes_are_told(tmp_path, monkeypatch) -> None:
+def test_mistakes_raise_clear_errors(tmp_path, monkeypatch) -> None:
     short = film(1)
     for call, words in (
         (lambda: short.save(tmp_path / "a.bmp"), "a.bmp"),

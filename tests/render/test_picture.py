@@ -141,7 +141,7 @@ def test_a_sheet_has_every_picture() -> None:
         ({"score": [1.0, 2.0, 3.0]}, "(3,)"),
     ],
 )
-def test_mistakes_are_told(arguments, words) -> None:
+def test_mistakes_raise_clear_errors(arguments, words) -> None:
     env, state = kitchen()
     with pytest.raises((TypeError, ValueError)) as told:
         picture(env.rules, state, **arguments)

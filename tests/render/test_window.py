@@ -103,7 +103,7 @@ def test_a_closed_window_stays_closed_and_the_game_goes_on(monkeypatch, clock) -
     assert int(np.asarray(env.env_state.time)) == 2
 
 
-def test_what_is_missing_is_told(monkeypatch) -> None:
+def test_what_is_missing_is_reported(monkeypatch) -> None:
     with pytest.raises(ValueError, match=r"tkinter.*rgb_array"):
         human(monkeypatch, None)
     env = human(monkeypatch, Screen(display=False))

@@ -24,7 +24,7 @@ def test_every_classic_kitchen_has_policies() -> None:
 
 
 @pytest.mark.parametrize("name", zoo.names())
-def test_a_policy_scores_anew_what_it_says(name: str) -> None:
+def test_a_policy_scores_what_its_file_says(name: str) -> None:
     policy = policy_file.load(zoo.find(name))
     last = "clone" if "accuracy" in policy.about else policy.about["seed"]  # a clone learned from people
     assert name == f"{policy.id.removesuffix('-V0')}-{last}"
