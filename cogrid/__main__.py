@@ -364,7 +364,7 @@ def _render(options: argparse.Namespace) -> None:
 
 
 def _played(options: argparse.Namespace, still: bool) -> Episode:
-    env = make(options.what, **dict(options.set))
+    env = make(options.what, **{"shaping": 0.0} | dict(options.set))  # scores are the game's own
     steps, batch = options.steps, options.batch or 1
     check_pixels(env.rules, batch, checked_tile(options.tile))  # before it is played
     if steps is None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
-import sys
 from collections.abc import Sequence
-from types import FrameType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,9 @@ import numpy as np
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.game import Game
+from cogrid.core.checking import check_looks
+from cogrid.core.purity import check_pure
 from cogrid.core.spec import Spec
-from cogrid.core.symbols import Symbols, close
 from cogrid.envs.registry import find, spec_of
 from cogrid.exercise import Exercise, exercise
 
@@ -36,7 +34,11 @@ def check_env(
     """
     if isinstance(spec, str):
         spec = spec_of(find(spec), {})
-    _check_rules(spec)
+    try:
+        check_pure(spec, times=3)
+    except ValueError as error:
+        raise AssertionError(str(error).rstrip(".")) from error
+    check_looks(spec)
     if backends is None:
         backends = ("numpy", "jax") if importlib.util.find_spec("jax") else ("numpy",)
     tapes = {}
@@ -83,70 +85,6 @@ def _info_fields(infos: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
     """The infos of a step as flat NumPy arrays, including the reward terms."""
     terms = {f"reward {name}": points for name, points in infos["rewards"].items()}
     return {name: np.asarray(value) for name, value in (infos | terms).items() if name != "rewards"}
-
-
-def _check_rules(spec: Spec) -> None:
-    """Call the hooks again: they must return the same each time, and use neither clock nor random module."""
-    game, known = spec.game, _answers(spec.symbols)
-    before = sys.getprofile()
-    for _ in range(3):
-        sys.setprofile(_Watch(game))
-        try:
-            again = _answers(close.__wrapped__(game, spec.letters, spec.num_agents))
-        finally:
-            sys.setprofile(before)
-        for hook, answers in known.items():
-            assert again[hook] == answers, (
-                f"{type(game).__name__}.{hook} answered the same question in two ways: "
-                "a rule depends on its arguments alone; for chance, return a Chance"
-            )
-
-
-def _answers(symbols: Symbols) -> dict[str, Any]:
-    """Everything that the game has returned, by hook."""
-    ticks = "tick" if symbols.game.near() is None else "tick_near"
-    return {
-        ticks: (symbols.ticks.values, [bound.tolist() for bound in symbols.ticks.bounds]),
-        "interact": (symbols.outcomes.values, [bound.tolist() for bound in symbols.outcomes.bounds]),
-        "tick_hand": symbols.hand_ticks.values,
-        "start": symbols.starts.values,
-        "hand": symbols.hands,
-        "meet": symbols.meet_rows,
-        "join": symbols.joint_rows,
-        "walkable": (symbols.things, symbols.items),
-    }
-
-
-class _Watch:
-    """A profile function that raises an error when a rule reads a clock or draws a random number."""
-
-    forbidden = frozenset({"time", "datetime", "random", "_random"})
-
-    def __init__(self, game: Game) -> None:
-        self.game = game
-        classes = type(game).__mro__[: type(game).__mro__.index(Game) + 1]
-        named = [(name, f) for one in classes for name, f in vars(one).items() if isinstance(f, FunctionType)]
-        hooks = ((name, f) for name, f in named if hasattr(Game, name) and not name.startswith("_"))
-        self.hooks = {
-            function.__code__: name for name, function in hooks
-        }  # by code, since a lambda has no name
-
-    def __call__(self, frame: FrameType, event: str, called: Any) -> None:
-        if event != "c_call":
-            return
-        owner = getattr(called, "__self__", None)
-        owners = (called, owner, type(owner))
-        homes = {str(getattr(one, "__module__", "")).split(".")[0] for one in owners}
-        homes.add(getattr(owner, "__name__", ""))  # of a module's own functions
-        if homes & self.forbidden:
-            hook: FrameType | None = frame
-            while hook is not None and hook.f_code not in self.hooks:
-                hook = hook.f_back
-            if hook is not None:
-                raise AssertionError(
-                    f"{type(self.game).__name__}.{self.hooks[hook.f_code]} calls {called.__qualname__}: "
-                    "a rule depends on its arguments alone; for chance, return a Chance"
-                )
 
 
 def _check_adapter(env: CoGridEnv, seed: int) -> None:
@@ -239,7 +177,11 @@ def _check_end(env: CoGridEnv, seed: int) -> None:
     noops = np.full(env.spec.num_agents, env.rules.noop, np.int32)
     for count in range(1, 6):
         state, _, rewards, done, _ = step(state, noops)
-        assert bool(done) == (count >= 3), f"max_steps is 3, but after {count} steps done is {bool(done)}"
+        if count < 3 and bool(done):
+            name = type(env.spec.game).__name__
+            why = f": {name}.remaining is 0 on the initial board" if count == 1 else ""
+            raise AssertionError(f"with max_steps=3, an episode of noops ended after step {count}{why}")
+        assert count < 3 or bool(done), f"with max_steps=3, an episode had not ended after step {count}"
         assert count <= 3 or not np.asarray(rewards).any(), "a reward was paid after the end"
 
 

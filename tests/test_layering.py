@@ -82,6 +82,7 @@ ORDER = (
     "observation",
     "validity",
     ("reset", "replace", "report", "difference", "varying"),
+    "purity",
     "snapshot",
     "pool",
     "autoreset",

@@ -171,7 +171,11 @@ class Placed:
     margin: int = 1
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Check the fields."""
+        if not callable(self.thing):
+            raise TypeError(
+                f"Placed's thing is {brief(self.thing)}: give a function of the strength that returns it."
+            )
         checked_integer("Placed's count", self.count, 0, 2**10)
         checked_integer("Placed's weakest", self.weakest, 0, 127)
         checked_integer("Placed's apart", self.apart, 1, 90)

@@ -16,6 +16,7 @@ from cogrid.core.answers import Aim, Near, OneCell, Placed, View
 from cogrid.core.asking import question
 from cogrid.core.game import AnyReward, Game
 from cogrid.core.hooks import written
+from cogrid.core.look import Shape
 from cogrid.core.slots import slots_of
 from cogrid.core.spec import Spec
 
@@ -64,6 +65,7 @@ COUNT = Kind(lambda answer: _is_integer(answer) and 0 <= answer < 2**31, "a whol
 NAME = Kind(lambda answer: isinstance(answer, str) and bool(answer), "a name")
 PAINT = Kind(_is_paint, "a mapping of planes to whole numbers from 0 to 255")
 GLYPH = Kind(lambda answer: isinstance(answer, str) and len(answer) == 2, "two characters")
+LOOK = _several(Shape, "Shapes, such as disk(…)")
 SHOWN = Kind(
     lambda answer: isinstance(answer, (bool, Collection)) and not isinstance(answer, str),
     "True, False or the names of planes",
@@ -127,18 +129,38 @@ def check_answers(spec: Spec) -> None:
         "facing": [(facing,) for facing in range(4)],
         "slot": () if slots is None else sorted(slots.can_be, key=repr),  # with the thing in it
     }
+    # `{self.kind(thing): 1}` is a usual answer of `paint`, and not every kind needs a plane.
+    paintable = {*game.planes, *map(game.kind, symbols.things)}
     for hook, (about, kind) in ANSWERS.items():
         names = ("slot", "thing") if about == ("slot",) else about
         for several in itertools.product(*(known[name] for name in about)) if hook in mine else ():
-            _check(game, hook, dict(zip(names, itertools.chain(*several), strict=True)), kind)
+            answer = _check(game, hook, dict(zip(names, itertools.chain(*several), strict=True)), kind)
+            if kind is PAINT and (unknown := [plane for plane in answer if plane not in paintable]):
+                raise ValueError(
+                    f"{type(game).__name__}.{hook} paints {brief(unknown[0])}, which is not one of its planes: "
+                    f"{brief(game.planes)}."
+                )
     _check_names(spec)
 
 
-def _check(game: Game, hook: str, about: Mapping[str, Any], kind: Kind) -> None:
+def check_looks(spec: Spec) -> None:
+    """Raise a TypeError for a drawing that is not made of shapes; only pictures need them."""
+    game, symbols = spec.game, spec.symbols
+    for thing in symbols.things:
+        _check(game, "look", {"thing": thing}, LOOK)
+    for item in symbols.items[1:]:
+        _check(game, "look_item", {"item": item}, LOOK)
+    for agent in range(spec.num_agents):
+        _check(game, "look_agent", {"agent": agent}, LOOK)
+
+
+def _check(game: Game, hook: str, about: Mapping[str, Any], kind: Kind) -> Any:
+    """What the hook returns, which must be of this kind."""
     answer = getattr(game, hook)(*about.values())
     if not kind.fits(answer):
         words = f" for {question(about)}" if about else ""
         raise TypeError(f"{type(game).__name__}.{hook} returned {brief(answer)}{words}: return {kind.words}.")
+    return answer
 
 
 def labelled(part: Any, table: Array) -> Array:

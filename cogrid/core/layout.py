@@ -87,9 +87,12 @@ class Layout:
     ) -> None:
         if letter not in legend and letter not in DIGITS:
             known = " ".join(sorted(letter for letter in legend if letter != FLOOR))
+            rest = "digits from 1 for starts and blank for floor"
+            if letter == FLOOR:
+                rest = 'digits from 1 for starts, and add " " to the legend for floor'
             raise ValueError(
                 f"layout {self.name!r} has the unknown character {letter!r} at row {r}, column {c}: "
-                f"use {known}, digits from 1 for starts and blank for floor."
+                f"use {known}, {rest}."
             )
         edge = r in (0, self.height - 1) or c in (0, self.width - 1)
         if edge and (letter in walkable or letter in DIGITS):

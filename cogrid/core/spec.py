@@ -32,7 +32,7 @@ class Spec:
     num_agents: int = 2  # at most 127
     max_steps: int = 400  # then the episode is truncated
     action_set: str = "cardinal"  # "cardinal", "rotation" or "moves"
-    observation: str = "features"  # "features", "lossless", "window" or "none"
+    observation: str = ""  # "features", "lossless", "window" or "none"; "" is features if any, else lossless
     window: int = 5  # side of the window observation, odd
     shaping: float = 0.0  # weight of the shaping terms at reset; 0 leaves them out
     random_start: bool = False  # any floor cell of the agent's own room, any facing
@@ -58,7 +58,11 @@ class Spec:
             )
         _check_choice("action_set", self.action_set, ACTION_SETS)
         check_hooks(self.game)
+        self._check_option_names()
         self._check_actions()
+        if self.observation == "":
+            own = type(self.game).features is not Game.features
+            object.__setattr__(self, "observation", "features" if own else "lossless")
         _check_choice("observation", self.observation, OBSERVATIONS)
         none = isinstance(self.layout, tuple) and not self.layout  # an array is compared by its elements
         given = self.game.default_layouts() if none else self.layout
@@ -73,6 +77,15 @@ class Spec:
                 f"{type(self.game).__name__} has no wall, which open boards are padded with: add {WALL!r} to "
                 "its legend."
             )
+
+    def _check_option_names(self) -> None:
+        taken = {field.name for field in dataclasses.fields(Spec)}
+        for field in dataclasses.fields(self.game):
+            if field.name in taken:
+                raise TypeError(
+                    f"{type(self.game).__name__} has the option {field.name!r}, which every environment has: "
+                    "choose another name."
+                )
 
     def _check_actions(self) -> None:
         own: Any = self.game.actions  # a comma may be missing

@@ -22,7 +22,7 @@ from cogrid.core.pool import checked_board, checked_pool
 from cogrid.core.replying import reply
 from cogrid.core.report import first_report, report
 from cogrid.core.reset import reset
-from cogrid.core.rewards import score
+from cogrid.core.rewards import score, terms
 from cogrid.core.rules import Rules
 from cogrid.core.termination import awake, finish
 from cogrid.core.ticks import tick
@@ -88,6 +88,7 @@ class Functions(NamedTuple):
 @functools.lru_cache(maxsize=256)
 def functions(rules: Rules, infos: bool = False) -> Functions:
     """`reset_fn` and `step_fn`; the same objects for the same rules, so that compiled code is shared."""
+    terms(rules)  # errors in `rewards()` are raised now, not in the first step
 
     def reset_fn(key: Array, board: Array = None, pool: Any = None) -> tuple[EnvState, Array]:
         """The first state and observation of an episode, from a key or a batch of keys.

@@ -253,7 +253,9 @@ def _too_large(
     about: tuple[Any, ...],
     new: Any,
 ) -> str:
-    most = ", ".join(f"{n} of {kind}" for kind, n in Counter(map(game.kind, things)).most_common(3))
+    # A tuple without a `kind` of its own is of its first entry's kind, as far as this count goes.
+    kinds = Counter(thing[0] if isinstance(thing, tuple) else game.kind(thing) for thing in things if thing)
+    most = ", ".join(f"{n:,} of {kind}" for kind, n in kinds.most_common(3))
     return (
         f"{type(game).__name__} has more than {len(things):,} things ({most}) and {n_items} items, but only "
         f"{MAX_SYMBOLS:,} things, {most_items:,} items and {MAX_ROWS:,} pairs fit, and "

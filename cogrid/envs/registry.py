@@ -19,6 +19,7 @@ from typing import Any
 from cogrid.backend.array import brief
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.game import Game
+from cogrid.core.purity import check_pure
 from cogrid.core.rewards import never_paid
 from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec, differences, override
@@ -33,6 +34,7 @@ from cogrid.vector import VectorEnv
 
 _FAMILIES = (overcooked, overcooked_v2, arena, commons, foraging, goals, search_rescue)
 _SPECS: dict[str, Spec] = {id: spec for family in _FAMILIES for id, spec in family.SPECS.items()}
+_BUILT_IN = frozenset(_SPECS)
 
 
 def register(id: str, spec: Spec) -> None:
@@ -43,6 +45,9 @@ def register(id: str, spec: Spec) -> None:
         raise TypeError(f"an environment id is text, not {brief(id)}.")
     if id in _SPECS:
         raise ValueError(f"id {id!r} is already registered: choose another id, or raise its version.")
+    keywords = {*_keywords(make), *_keywords(make_vec)}
+    if taken := sorted(keywords & {field.name for field in dataclasses.fields(spec.game)}):
+        raise ValueError(f"{type(spec.game).__name__} has the option {taken[0]!r}, which make has: rename it.")
     _SPECS[id] = spec
 
 
@@ -87,8 +92,10 @@ def find(name: str) -> str:
     `Name` is an id that the module registers, or the name of a `Spec` in it; it can be left out of a file
     that has only one. A spec without an id gets the name as its id.
     """
-    if not isinstance(name, str) or name in _SPECS or not is_own(name):
+    if not isinstance(name, str) or name in _BUILT_IN or not (name in _SPECS or is_own(name)):
         return name  # `spec_of` explains unknown ids
+    if name in _SPECS:
+        return _checked(name)
     place, what = (name, "") if name.endswith(".py") else name.rsplit(":", 1)
     before = {*_SPECS}
     module = _imported(place)
@@ -107,7 +114,8 @@ def find(name: str) -> str:
             register(name, specs[what])
         return _checked(known or name)
     there = ", ".join(sorted({*ids, *specs}))
-    problem = f"{place} has no world {what!r}" if what else f"{place} does not have exactly one world"
+    problem = f"{place} has {'several worlds' if there else 'no world'}"
+    problem = f"{place} has no world {what!r}" if what else problem
     remedy = f"choose one of {there}" if there else "make a cogrid.Spec in it, or register one"
     raise ValueError(f"{problem}: {remedy}.")
 
@@ -121,7 +129,11 @@ def adopt(name: str) -> str:
 
 
 def _checked(id: str) -> str:
-    """The id of a user's own world; warns about reward terms that can never be paid."""
+    """The id of a user's own world; raises an error if its rules are not pure.
+
+    Warns about reward terms that can never be paid.
+    """
+    check_pure(_SPECS[id])
     own = type(_SPECS[id].game).rewards is not Game.rewards
     for term in never_paid(compile_rules(_SPECS[id], "numpy")) if own else ():
         warnings.warn(
@@ -154,7 +166,8 @@ def _imported(place: str) -> ModuleType:
             del sys.modules[name]
             raise
     except Exception as error:
-        raise ValueError(f"{place} cannot be imported: {type(error).__name__}: {error}.") from error
+        reason = str(error).rstrip(".")
+        raise ValueError(f"{place} cannot be imported: {type(error).__name__}: {reason}.") from error
     return module
 
 

@@ -71,7 +71,7 @@ class Session:
         """
         spec_of(id, {})  # must be registered: a page can never cause an import
         overrides = self._made[1] if id == self._made[0] else {}
-        env = make(id, infos=True, **overrides)
+        env = make(id, infos=True, **{"shaping": 0.0} | overrides)  # scores are the game's own
         if unknown := [person for person in people if person not in env.possible_agents]:
             raise ValueError(f"{id} has no agent {unknown[0]!r}: its agents are {env.possible_agents}.")
         if len(set(people)) < len(people):

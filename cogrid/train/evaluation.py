@@ -79,6 +79,11 @@ def finish(options: Options, out: Path, networks: Network, history: History) -> 
         f"{options.id}: mean return {results['score']['mean']:.1f} in {EPISODES} episodes of each seed, "
         f"after {results['steps']:,} steps of each and {history.seconds / 60:.1f} minutes in all"
     )
+    if not points.any():
+        print(
+            "No episode scored anything: random play may never reach a reward. `python -m cogrid check` counts "
+            "what happens in it; train longer, or add a shaping term for the steps that lead up to the reward."
+        )
     others = ("results.json", "curve.png", "episode.replay.json.gz", TAPES, CHECKPOINT)
     print(f"{out}: {', '.join((*others, *written))}")
 

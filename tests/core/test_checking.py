@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from cogrid.core.answers import Near, OneCell, Reward
+from cogrid.core.answers import Near, OneCell, Placed, Reward
+from cogrid.core.checking import check_looks
 from cogrid.core.features import Agents, Each, Faced
 from cogrid.core.game import Game, Meeting, Outcome
 from cogrid.core.rewards import terms
@@ -129,6 +130,28 @@ def test_wrong_answers_that_depend() -> None:
 
     with pytest.raises(TypeError, match=r"Ringing\.reply returned 'ring' for slot 'bell', 0 and Event"):
         made.__wrapped__(Spec(Ringing(), BOARD, observation="none"), "numpy")
+
+
+@pytest.mark.parametrize("hook", ["paint", "paint_agent", "paint_away", "paint_slot"])
+def test_a_misspelt_plane(hook: str) -> None:
+    """A kind may go without a plane, but nothing else may."""
+    painted = rf"^Own\.{hook} paints 'lam', which is not one of its planes: \('lamp', 'agents'\)"
+    with pytest.raises(ValueError, match=painted):
+        made.__wrapped__(broken(hook, lambda *about: {"lam": 1}), "numpy")
+    made.__wrapped__(broken(hook, lambda *about: {"wall": 1}), "numpy")
+
+
+@pytest.mark.parametrize("hook", ["look", "look_item", "look_agent"])
+def test_a_wrong_drawing(hook: str) -> None:
+    spec = broken(hook, lambda *about: ("red",))
+    made.__wrapped__(spec, "numpy")  # pictures alone need it
+    with pytest.raises(TypeError, match=rf"^Own\.{hook} returned \('red',\) for .*: return a tuple of Shapes"):
+        check_looks(spec)
+
+
+def test_placed_takes_a_function() -> None:
+    with pytest.raises(TypeError, match="Placed's thing is 'gem': give a function"):
+        Placed(1, "gem")  # type: ignore[arg-type]
 
 
 def variant(**changes: Any) -> Spec:

@@ -1,4 +1,4 @@
-"""Rules that depend on more than their arguments are found by `check_env`."""
+"""Functions that depend on more than their arguments are refused by `check_env` and `make`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from cogrid.core.game import Game, Outcome
+import cogrid
+from cogrid.core.features import Faced
+from cogrid.core.game import Game, Outcome, Reward
 from cogrid.core.spec import Spec
+from cogrid.envs import registry
 from cogrid.testing import check_env
 from tests.core import test_everything as everything
 
@@ -26,6 +29,10 @@ SOURCES = {
     "numpy": lambda: np.random.default_rng().random() < 0.5,
     "global": lambda: next(COUNT) % 7 == 0,
 }
+
+
+FOUND = r"Impure\w*\.\w+ (calls|returned two different results for the same arguments)"
+BOARD = "abcdefgh\n#1    2#\n########"
 
 
 @dataclass(frozen=True)
@@ -47,9 +54,40 @@ class Impure(Game):
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_impure_rules_are_found(source: str) -> None:
-    spec = Spec(Impure(source), "abcdefgh\n#1    2#\n########", observation="none")
-    with pytest.raises(AssertionError, match=r"Impure\.\w+ (calls|answered the same question in two ways)"):
+    spec = Spec(Impure(source), BOARD, observation="none")
+    with pytest.raises(AssertionError, match=FOUND):
         check_env(spec, ["numpy"], steps=3)
+
+
+@dataclass(frozen=True)
+class ImpureReward(Impure):
+    """The rules are fine; what they pay is not."""
+
+    def toggle(self, held: Any, thing: Any) -> Any:
+        return Outcome(held, thing, "on") if thing.startswith("switch") else None
+
+    def rewards(self) -> tuple[Reward, ...]:
+        return (Reward("on", lambda event: 1 + SOURCES[self.source]()),)
+
+
+@dataclass(frozen=True)
+class ImpureFeature(Impure):
+    """What agents see is not a function of the board."""
+
+    def toggle(self, held: Any, thing: Any) -> Any:
+        return None
+
+    def features(self) -> tuple[Any, ...]:
+        return (Faced(("on",), lambda thing: (float(SOURCES[self.source]()) / 2,)),)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("game", [Impure, ImpureReward, ImpureFeature])
+def test_make_refuses_impure_worlds(game: type[Impure], source: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    cogrid.register(f"{game.__name__}-{source}-V0", Spec(game(source), BOARD))
+    with pytest.raises(ValueError, match=FOUND):
+        cogrid.make(f"{game.__name__}-{source}-V0")
 
 
 def test_pure_rules_pass() -> None:

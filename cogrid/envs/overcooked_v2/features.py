@@ -66,9 +66,10 @@ def paint_agent(own: bool, facing: int, held: Item) -> Mapping[str, int]:
     return {f"{who} position": 1, f"{who} {_SIDES[facing]}": 1, **_paint_item(who, held)}
 
 
-def paint_recipe(recipe: Recipe) -> Mapping[str, int]:
-    """Values that the recipe adds where it is shown, and at the servings."""
-    return {**_paint_items("recipe", recipe.items), "delivered": int(recipe.served == 2)}
+def paint_recipe(recipe: Recipe, delivery: bool) -> Mapping[str, int]:
+    """Values that the recipe adds where it is shown, and with `delivery` at the servings."""
+    served = {"delivered": int(recipe.served == 2)} if delivery else {}
+    return {**_paint_items("recipe", recipe.items), **served}
 
 
 def _paint_item(of: str, item: Item) -> dict[str, int]:

@@ -253,7 +253,9 @@ class KitchenV2(AnyKitchen):
 
     def paint_slot(self, slot: str, thing: Thing) -> Mapping[str, int]:
         """The planes of the recipe, and of a delivery."""
-        return features.paint_recipe(thing) if slot == "recipe" and isinstance(thing, Recipe) else {}
+        if slot != "recipe" or not isinstance(thing, Recipe):
+            return {}
+        return features.paint_recipe(thing, self.indicate_successful_delivery)
 
     def sees(self, thing: Thing) -> Mapping[str, str]:
         """The planes of the permuted ingredients, in the agent's own order."""
