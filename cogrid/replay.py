@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import reprlib
 import warnings
 import zlib
@@ -34,6 +35,8 @@ from cogrid.reading import MAX_BYTES, check_depth, limited_bytes, strict_json
 FORMAT, VERSION = "cogrid replay", 1
 #: The endings of replay files; the second is compressed.
 SUFFIXES = (".replay.json", ".replay.json.gz")
+# Browsers and file managers put the number of a copy before the last ending: "a.replay (1).json".
+_ENDING = re.compile(r"\.replay[^.]*\.json([^.]*\.gz)?$")
 #: Hex digits of the running checksum per frame. A wrong step goes unnoticed once in 65,536 times, and then
 #: the next one shows it.
 WIDTH = 4
@@ -184,8 +187,13 @@ class Replay:
         return cls(**content)
 
 
+def is_replay_name(name: str) -> bool:
+    """Whether a file's name ends in one of SUFFIXES, or in a browser's version of it for a second copy."""
+    return _ENDING.search(name) is not None
+
+
 def load_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[Path, Replay]]:
-    """Every replay in a folder and its subfolders, by path; replays are recognised by their SUFFIXES.
+    """Every replay in a folder and its subfolders, by path; see `is_replay_name`.
 
     A replay that cannot be read is skipped with a warning.
     """
@@ -194,7 +202,7 @@ def load_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[Path, Replay]]
             f"{folder} is not a folder: give one with files that end in {' or '.join(SUFFIXES)}."
         )
     for path in sorted(Path(folder).rglob("*")):
-        if path.name.endswith(SUFFIXES) and path.is_file():  # reading a pipe may never end
+        if is_replay_name(path.name) and path.is_file():  # reading a pipe may never end
             try:
                 replay = Replay.load(path)
             except (OSError, ValueError) as error:

@@ -7,7 +7,6 @@ import contextlib
 import json
 import logging
 import os
-import re
 import secrets
 import socket
 import weakref
@@ -96,8 +95,7 @@ class Server:
         if rest == "ws":
             return None
         if rest == "replay.json":
-            plain = re.sub(r"[^\w.-]+", "-", self.session.id)  # for a user's own world it may be a path
-            name = f'attachment; filename="{plain}.replay.json"'
+            name = f'attachment; filename="{self.session.file_name}"'
             data = self.session.replay().text().encode()
             return self._response(200, data, "application/json", {"Content-Disposition": name})
         nonce = secrets.token_urlsafe(16)

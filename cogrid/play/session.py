@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
@@ -19,13 +21,13 @@ from cogrid.core.actions import INTERACT, TOGGLE
 from cogrid.core.look import AGENTS
 from cogrid.core.rules import Rules
 from cogrid.core.step import functions
-from cogrid.envs.registry import make, registered, spec_of
+from cogrid.envs.registry import is_own, make, registered, spec_of
 from cogrid.episode import replayed
 from cogrid.policies import GREEDY, POLICIES, file_of, policy_of, usual_policy
 from cogrid.render.picture import score_words
 from cogrid.render.svg import svg
 from cogrid.render.tiles import look_of, views_of
-from cogrid.replay import Recorder, Replay
+from cogrid.replay import SUFFIXES, Recorder, Replay
 
 Message = dict[str, Any]
 
@@ -147,6 +149,13 @@ class Session:
         self._times.append(round(time.monotonic() - self._begun, 3))
         return [self._frame(_events(infos))]
 
+    @property
+    def file_name(self) -> str:
+        """What a saved replay is called: the world, the participant, and when the episode began (UTC)."""
+        parts = (_world_name(self.id), self.participant or "", f"{self._date:%Y%m%d-%H%M%S}")
+        plain = (re.sub(r"[^\w.-]+", "-", part, flags=re.ASCII).strip("-.")[:80] for part in parts)
+        return "_".join(filter(None, plain)) + SUFFIXES[0]
+
     def replay(self) -> Replay:
         """The episode so far."""
         return self._recorder.replay(
@@ -255,6 +264,14 @@ _COMMANDS: Mapping[str, Callable[[Session, Message], list[Message]]] = MappingPr
         "leave": Session._leave,
     }
 )
+
+
+def _world_name(id: str) -> str:
+    """The id; that of a user's own world, which may be a path, without its folders."""
+    if not is_own(id):
+        return id
+    place, _, name = (id, "", "") if id.endswith(".py") else id.rpartition(":")
+    return "-".join(filter(None, (PurePath(place).name.removesuffix(".py"), name)))
 
 
 def _identity(name: str) -> Message:

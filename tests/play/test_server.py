@@ -128,7 +128,7 @@ def test_a_game_over_the_wire(server) -> None:
             assert receive(socket)["kind"] == "error"
     status, headers, text = get(server, urlsplit(server.address).path + "replay.json")
     assert status == 200
-    assert headers["Content-Disposition"] == f'attachment; filename="{ROOM}.replay.json"'
+    assert headers["Content-Disposition"] == f'attachment; filename="{server.session.file_name}"'
     replay = Replay.parse(text)
     replay.verify()
     assert len(replay) == 1
