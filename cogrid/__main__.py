@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import itertools
+import shlex
 import signal
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cogrid import files, interrupt
+from cogrid.backend.array import brief
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
 from cogrid.core.rewards import never_paid
@@ -188,6 +190,10 @@ def _replay(options: argparse.Namespace) -> Replay | None:
     if options.set:
         raise ValueError(f"{file} is a replay, with its own options: leave --set out.")
     replay = Replay.load(file)
+    if options.world is None and replay.id and not replay.knows_world:
+        shown = is_own(replay.id) and replay.id.isprintable() and len(replay.id) < 200
+        world = shlex.quote(replay.id) if shown else "and its module:Name or file.py"
+        raise ValueError(f"{file} was recorded in {brief(replay.id)}: add --world {world}")
     if options.world is not None and replay.id:
         if replay.id in registered():
             raise ValueError(f"{file} is of {replay.id}, which needs no --world: leave it out.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gzip
 import hashlib
@@ -21,7 +22,7 @@ from pettingzoo.utils import BaseParallelWrapper
 import cogrid
 from cogrid import files
 from cogrid.backend import rng
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, brief
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import AgentID, CoGridEnv, Flags, Infos, Rewards
 from cogrid.core import snapshot
@@ -85,6 +86,13 @@ class Replay:
         """(steps, n)"""
         return _joints(self.tape, _n_agents(self.start))
 
+    @property
+    def knows_world(self) -> bool:
+        """Whether the world that it was recorded in is registered; nothing is imported to find out."""
+        with contextlib.suppress(ValueError, TypeError):
+            return bool(registry.spec_of(self.id or "", {}))
+        return False
+
     def play(
         self, backend: str | None = None, *, env: CoGridEnv | None = None, observation: str | None = None
     ) -> Iterator[Frame]:
@@ -94,6 +102,11 @@ class Replay:
         `observation`, such as "lossless", frames have that one instead of the recorded one.
         """
         rules = self._rules(backend, env)
+        if self.start.get("spec") != snapshot.fingerprint(rules):
+            other = "env= is another world, or the world has changed" if env else "the world has changed"
+            raise Mismatch(
+                f"{other} since cogrid {self.made_by} recorded this replay: play it in the old version."
+            )
         frames = self._frames(rules, snapshot.from_plain(rules, self.start))
         if observation is None:
             return frames
@@ -130,6 +143,14 @@ class Replay:
             return compile_rules(env.spec, backend or env.backend)
         if self.id is None:
             raise ValueError("this replay is of a spec without an id: give its environment with env=.")
+        if not self.knows_world:
+            remedy = f"call cogrid.make({brief(self.id)})"
+            if not registry.is_own(self.id):
+                remedy = "import the module that registers it"
+            raise ValueError(
+                f"this replay was recorded in {brief(self.id)}, which is not registered: {remedy} first, "
+                "or give its environment with env=."
+            )
         return compile_rules(registry.spec_of(self.id, dict(self.overrides), ()), backend or "numpy")
 
     def _frames(self, rules: Rules, first: EnvState) -> Iterator[Frame]:

@@ -104,7 +104,9 @@ def test_replays_of_a_world_of_your_own(monkeypatch, tmp_path, capsys) -> None:
     env.replay().save(file)
     del registry._SPECS[str(own)]
     assert main(["render", file, "--out", png]) == 2
-    assert "render and play open replays of them with --world" in capsys.readouterr().err
+    assert f"{file} was recorded in '{own}': add --world {own}\n" in capsys.readouterr().err
+    assert main(["humans", file]) == 2
+    assert "this command can only replay registered ids" in capsys.readouterr().err
     served = []
 
     async def run(server, ready) -> None:

@@ -362,8 +362,10 @@ def test_another_start_or_seed_is_detected() -> None:
     random = record(shared(ARENA, "numpy"), np.zeros((2, 4), int), 3)
     with pytest.raises(Mismatch, match="does not start as seed 4 does on numpy"):
         dataclasses.replace(random, seed=4).verify()
-    with pytest.raises(ValueError, match="of another spec"):
+    with pytest.raises(Mismatch, match="env= is another world, or the world has changed since"):
         replay.verify(env=shared(ROOM, "numpy"))
+    with pytest.raises(Mismatch, match=r"^the world has changed since cogrid .* recorded this replay"):
+        dataclasses.replace(replay, overrides={**replay.overrides, "max_steps": 399}).verify()
 
 
 def test_mistakes_raise_clear_errors() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from cogrid.backend.array import brief
 from cogrid.humans.dataset import write_dataset
 from cogrid.humans.games import check, read_games, replay_of
 from cogrid.replay import SUFFIXES, Mismatch, Replay, is_replay_name, load_folder
@@ -91,6 +92,10 @@ def _checked(path: Path, replay: Replay) -> Checked:
     """A replay, played again."""
     if replay.id is None:
         raise ValueError(f"{path} is of a world without an id: this command can only replay registered ids.")
+    if not replay.knows_world:
+        raise ValueError(
+            f"{path} was recorded in {brief(replay.id)}: this command can only replay registered ids."
+        )
     try:
         replay.verify()
     except Mismatch as error:

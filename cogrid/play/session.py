@@ -212,7 +212,13 @@ class Session:
         text = command.get("text")
         if not isinstance(text, str):
             raise TypeError("a replay must be sent as the text of its file.")
-        return self.show(Replay.parse(text, "this file"))
+        replay = Replay.parse(text, "this file")
+        if replay.id and not replay.knows_world:  # a page can never cause an import
+            raise ValueError(
+                f"this file was recorded in {brief(replay.id)}, which is not registered: "
+                "start `python -m cogrid play` with the file and --world."
+            )
+        return self.show(replay)
 
     def _leave(self, command: Message) -> list[Message]:
         """Back from a replay to the game."""
