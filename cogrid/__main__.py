@@ -230,7 +230,7 @@ def _play(options: argparse.Namespace) -> None:
     if replay is not None:
         session.show(replay)
     server = Server(session, options.port)
-    print(f"{server.address}\nonly on this machine; Ctrl-C ends it.", flush=True)
+    print(f"{server.address}\nAvailable on this machine only; press Ctrl-C to stop.", flush=True)
     leads: AbstractContextManager[str | None] = contextlib.nullcontext()
     if not options.no_open:
         leads = _leading_to(server.address)

@@ -247,7 +247,7 @@ def test_a_signal_ends_playing_at_once_and_leaves_nothing(kind, number, code, to
     command = [sys.executable, "-c", PLAYING, "play", ROOM, "--seed", "0"]
     with contextlib.ExitStack() as held, subprocess.Popen(command, env=env, **pipes) as process:
         place = urlsplit(process.stdout.readline().strip())
-        assert "Ctrl-C ends it" in process.stdout.readline()
+        assert "press Ctrl-C to stop" in process.stdout.readline()
         if kind == "idle":
             held.enter_context(socket.create_connection((place.hostname, place.port)))
         if kind == "frozen":

@@ -176,7 +176,7 @@ class Session:
     def _act(self, command: Message) -> list[Message]:
         agent, name = command.get("agent"), command.get("action")
         if agent not in self.people or name not in self.env.action_names:
-            raise ValueError(f"agent {brief(agent)} cannot be made to do {brief(name)} here.")
+            raise ValueError(f"Agent {brief(agent)} cannot do {brief(name)} here.")
         if self._film is not None:
             return []
         self._chosen[agent] = self.env.action_names.index(name)
