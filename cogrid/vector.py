@@ -61,7 +61,7 @@ class VectorEnv:
         shadow: bool | None = None,
         pool: Any = None,
     ) -> None:
-        if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
+        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs={brief(num_envs)} must be a whole number of at least 1.")
         if not is_choice(autoreset, AUTORESETS):
             raise ValueError(
@@ -70,7 +70,7 @@ class VectorEnv:
         if render_mode is not None and not is_choice(render_mode, RENDER_MODES):
             raise ValueError(f"render_mode={brief(render_mode)} is unknown: choose 'rgb_array', or None.")
         self.spec = spec
-        self.num_envs = num_envs
+        self.num_envs = int(num_envs)
         self.backend = backend
         self.autoreset = autoreset
         self.autoreset_mode = AUTORESETS[autoreset]
