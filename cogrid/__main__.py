@@ -15,7 +15,7 @@ import webbrowser
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from cogrid import files, interrupt
 from cogrid.backend.array import brief
@@ -68,9 +68,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code or 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """A mistake is one line, without the usage before it; the commands' parsers are of this class too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the line and exit with code 2."""
+        hint = "" if message.endswith((".", "?")) else " (see --help)"
+        self.exit(2, f"{self.prog}: {message}{hint}\n")
+
+
 def _parser(command: str) -> argparse.ArgumentParser:
     """The parser; commands that need more than NumPy get their arguments only when `command` names them."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m cogrid",
         description="Multi-agent grid worlds: list, inspect, render, play and train.",
         epilog="example: python -m cogrid render Overcooked-CrampedRoom-V0 --out kitchen.gif",
@@ -170,7 +179,8 @@ def _add_train(train: argparse.ArgumentParser) -> None:
     try:
         from cogrid.train import command  # optional: needs the extra `train`
     except ModuleNotFoundError as error:
-        train.error(f"it needs {error.name}: pip install '.[train]' from the checkout.")
+        remedy = "run pip install '.[train]' in the checkout"
+        train.error(f"training needs {error.name}, which is not installed: {remedy}.")
     command.add_arguments(train)
 
 

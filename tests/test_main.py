@@ -332,4 +332,15 @@ def test_wrong_options_raise_clear_errors(arguments, words, capsys) -> None:
     with pytest.raises(SystemExit) as left:
         main(arguments)
     assert left.value.code == 2
-    assert words in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert words in told
+    assert told.count("\n") == 1  # without the usage
+    assert told.endswith("(see --help)\n")
+
+
+def test_train_needs_its_extra(monkeypatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "cogrid.train.command", None)
+    monkeypatch.delattr("cogrid.train.command", raising=False)
+    with pytest.raises(SystemExit):
+        main(["train", ROOM])
+    assert "which is not installed: run pip install '.[train]' in the checkout.\n" in capsys.readouterr().err

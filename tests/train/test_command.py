@@ -260,7 +260,7 @@ def test_a_damaged_checkpoint_gets_a_sentence(
         main(["--out", str(tmp_path), "--resume"])
     assert stopped.value.code == 2
     err = capsys.readouterr().err
-    assert f"error: {path} is not a training checkpoint, or it is damaged (" in err
+    assert f"train: {path} is not a training checkpoint, or it is damaged (" in err
     assert "Traceback" not in err
 
 
