@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from cogrid import files, interrupt
-from cogrid.backend.array import brief
+from cogrid.backend.array import brief, several
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
 from cogrid.core.rewards import never_paid
@@ -305,10 +305,6 @@ def _count(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
     return read
 
 
-def _several(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def _list(options: argparse.Namespace) -> None:
     ids = registered()
     width = max(map(len, ids))
@@ -316,7 +312,7 @@ def _list(options: argparse.Namespace) -> None:
         print(family)
         for id in members:
             spec = spec_of(id, {})
-            sizes = f"{_several(spec.num_agents, 'agent')}, {_several(spec.max_steps, 'step')}"
+            sizes = f"{several(spec.num_agents, 'agent')}, {several(spec.max_steps, 'step')}"
             what = f"{spec.height} × {spec.width} cells, {sizes}"
             print(f"  {id:<{width}}  {what}")
 
@@ -329,7 +325,7 @@ def _check(options: argparse.Namespace) -> int:
         return 1
     print(report)
     if unseen := [verb for verb, times in report.items() if not times]:
-        steps = _several(options.steps, "step")
+        steps = several(options.steps, "step")
         print(f"Never happened in {steps} of random play: {', '.join(unseen)}. Try more --steps.")
     print(f"{options.id} passed every check.")
     return 0
@@ -375,7 +371,7 @@ def _render(options: argparse.Namespace) -> None:
     film = Film(episode.rules, episode.states, episode.scores, options.tile)
     film.save(options.out, options.fps)
     height, width, _ = film[-1].shape
-    count = "a picture" if still else _several(len(film), "picture")
+    count = "a picture" if still else several(len(film), "picture")
     print(f"{options.out}: {count} of {width} × {height} pixels, {name}")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from cogrid.backend import rng
-from cogrid.backend.array import Array, as_array, brief, is_choice
+from cogrid.backend.array import Array, as_array, brief, is_choice, several
 from cogrid.backend.env_state import EnvState
 from cogrid.core import profiling
 from cogrid.core.answers import checked_flag
@@ -199,7 +199,9 @@ class VectorEnv:
             else:
                 seeds = [rng.seed(seed) + i for i in range(self.num_envs)]
             if len(seeds) != self.num_envs:
-                raise ValueError(f"{len(seeds)} seeds were given for {self.num_envs} environments.")
+                raise ValueError(
+                    f"got {several(len(seeds), 'seed')} for {several(self.num_envs, 'environment')}."
+                )
             keys = self.rules.backend.key(np.stack([rng.key(one) for one in seeds]))
         given = starts(self.rules, keys, options)
         self._pool = given.get("pool", self._pool)
@@ -220,8 +222,8 @@ class VectorEnv:
         actions = as_array("actions", actions)
         if actions.shape != (self.num_envs, self.spec.num_agents):
             raise ValueError(
-                f"actions have shape {actions.shape}, but {self.num_envs} environments of "
-                f"{self.spec.num_agents} agents take {(self.num_envs, self.spec.num_agents)}."
+                f"actions have shape {actions.shape}, but {several(self.num_envs, 'environment')} of "
+                f"{several(self.spec.num_agents, 'agent')} take {(self.num_envs, self.spec.num_agents)}."
             )
         if actions.dtype.kind not in "iu":
             raise TypeError(f"actions must be integers, not {actions.dtype}.")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cogrid.backend.array import Array, brief
+from cogrid.backend.array import Array, brief, several
 from cogrid.core.answers import Aim, Near, OneCell, Placed, View
 from cogrid.core.asking import question
 from cogrid.core.game import AnyReward, Game
@@ -129,8 +129,8 @@ def check_answers(spec: Spec) -> None:
     }
     for hook, (about, kind) in ANSWERS.items():
         names = ("slot", "thing") if about == ("slot",) else about
-        for several in itertools.product(*(known[name] for name in about)) if hook in mine else ():
-            _check(game, hook, dict(zip(names, itertools.chain(*several), strict=True)), kind)
+        for values in itertools.product(*(known[name] for name in about)) if hook in mine else ():
+            _check(game, hook, dict(zip(names, itertools.chain(*values), strict=True)), kind)
     _check_names(spec)
 
 
@@ -145,7 +145,7 @@ def labelled(part: Any, table: Array) -> Array:
     """The table (…, labels) of a part of `features()`; raises an error unless it fits the part's labels."""
     name, labels = type(part).__name__, part.labels
     if table.shape[1:] != (len(labels),):
-        given = "one number instead of a tuple" if table.ndim == 1 else f"{table.shape[1]} numbers"
+        given = "one number instead of a tuple" if table.ndim == 1 else several(table.shape[1], "number")
         raise TypeError(f"{name} of features() has the labels {labels!r}, but its function returns {given}.")
     if (beyond := table[~(np.abs(table) <= 1)]).size:
         raise ValueError(f"{name} of features() returns {beyond[0]}: stay within -1 and 1.")

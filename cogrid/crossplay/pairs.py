@@ -12,7 +12,7 @@ import numpy as np
 
 from cogrid import files
 from cogrid.backend import rng
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, several
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.rules import Rules
@@ -96,7 +96,9 @@ def crossplay(
     names, rules = tuple(players), env.rules
     count, n = len(names), env.spec.num_agents
     if not names or episodes < 1 or count * count * episodes > MAX_GAMES:
-        games = f"{count} players and {episodes} episodes make {count * count * episodes} games"
+        games = (
+            f"{several(count, 'player')} and {several(episodes, 'episode')} make {count**2 * episodes} games"
+        )
         raise ValueError(f"{games}, but there must be from 1 to {MAX_GAMES:,}.")
     policies = [_batch_policy(kind, rules, seed, number) for number, kind in enumerate(players.values())]
     first, second, game = (part.ravel() for part in np.indices((count, count, episodes)))

@@ -130,7 +130,7 @@ def test_a_greedy_player_plays_one_game_from_one_start() -> None:
     [
         (("--players", "clever"), "'clever' is neither a policy nor a policy file"),
         (("--players", "random", "random"), "two players are called 'random': write NAME=POLICY"),
-        (("--players", "random", "--episodes", "0"), "1 players and 0 episodes make 0 games, but"),
+        (("--players", "random", "--episodes", "0"), "1 player and 0 episodes make 0 games, but"),
         (
             ("--players", "a=random", "b=random", "--episodes", "65536"),
             "make 262144 games, but",
