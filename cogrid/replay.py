@@ -103,9 +103,11 @@ class Replay:
         """
         rules = self._rules(backend, env)
         if self.start.get("spec") != snapshot.fingerprint(rules):
-            other = "env= is another world, or the world has changed" if env else "the world has changed"
+            reason = "the world has changed"
+            if env is not None:
+                reason = f"env= is another world, or {reason}"
             raise Mismatch(
-                f"{other} since cogrid {self.made_by} recorded this replay: play it in the old version."
+                f"{reason} since cogrid {self.made_by} recorded this replay: play it in the old version."
             )
         frames = self._frames(rules, snapshot.from_plain(rules, self.start))
         if observation is None:
