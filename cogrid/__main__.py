@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -30,7 +30,7 @@ from cogrid.humans import command as humans
 from cogrid.play.server import Server
 from cogrid.play.session import Session
 from cogrid.policies import NAMED, usual_policy
-from cogrid.reading import setting
+from cogrid.reading import setting, whole_number
 from cogrid.render.film import LEAST_FPS, MOST_FPS, SUFFIXES, Film, check_pixels
 from cogrid.render.picture import RENDER_FPS, TILE, checked_tile
 from cogrid.replay import Replay
@@ -99,9 +99,15 @@ def _parser(command: str) -> argparse.ArgumentParser:
     )
     check.add_argument("id", metavar="ID", help=AN_ID)
     check.add_argument(
-        "--steps", type=_count(1, MAX_STEPS), default=200, metavar="N", help="random steps (%(default)s)"
+        "--steps",
+        type=whole_number(1, MAX_STEPS),
+        default=200,
+        metavar="N",
+        help="random steps (%(default)s)",
     )
-    check.add_argument("--seed", type=_count(0), default=0, metavar="N", help="random seed (%(default)s)")
+    check.add_argument(
+        "--seed", type=whole_number(0), default=0, metavar="N", help="random seed (%(default)s)"
+    )
     check.set_defaults(run=_check)
     _add_render(commands.add_parser("render", help="write a picture or a film of an episode"))
     _add_play(commands.add_parser("play", help="play in the browser, or watch a replay there"))
@@ -133,23 +139,25 @@ def _add_render(render: argparse.ArgumentParser) -> None:
     render.add_argument("--out", required=True, metavar="FILE", help=f"ends in {', '.join(SUFFIXES)}")
     render.add_argument(
         "--steps",
-        type=_count(0, MAX_STEPS),
+        type=whole_number(0, MAX_STEPS),
         metavar="N",
         help=f"steps to play (all of a replay; else one episode, at most {MOST_STEPS}, or 0 for .png)",
     )
-    render.add_argument("--seed", type=int, metavar="N", help="seed of the episode (0)")
+    render.add_argument("--seed", type=whole_number(), metavar="N", help="seed of the episode (0)")
     render.add_argument(
         "--policy",
         metavar="NAME",
         help=f"{NAMED} (a script if there is one)",
     )
-    render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"size of a cell ({TILE})")
+    render.add_argument(
+        "--tile", type=whole_number(), default=TILE, metavar="PIXELS", help=f"size of a cell ({TILE})"
+    )
     render.add_argument(
         "--fps", type=float, default=RENDER_FPS, metavar="N", help=f"steps per second ({RENDER_FPS})"
     )
     render.add_argument(
         "--batch",
-        type=_count(1, MAX_BATCH),
+        type=whole_number(1, MAX_BATCH),
         metavar="N",
         help="environments to draw side by side, with consecutive seeds (1)",
     )
@@ -166,9 +174,9 @@ def _add_play(play: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"{NAMED} (a script if there is one)",
     )
-    play.add_argument("--seed", type=int, metavar="N", help="seed of the first episode (random)")
+    play.add_argument("--seed", type=whole_number(), metavar="N", help="seed of the first episode (random)")
     play.add_argument("--participant", metavar="NAME", help="a name to store in the saved replays")
-    play.add_argument("--port", type=_count(0), default=0, metavar="N", help="local port (a free one)")
+    play.add_argument("--port", type=whole_number(0), default=0, metavar="N", help="local port (a free one)")
     play.add_argument("--no-open", action="store_true", help="only print the address")
     _add_world(play)
     _add_settings(play)
@@ -294,15 +302,6 @@ def _leading_to(address: str) -> Iterator[str]:
 def _open(url: str) -> None:
     """In a thread, since some browser commands return only when the browser is closed."""
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-
-
-def _count(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not text.isdecimal() or len(text) > 20 or not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"{text!r:.40} is not a whole number from {least} to {most:,}")
-        return int(text)
-
-    return read
 
 
 def _list(options: argparse.Namespace) -> None:

@@ -136,6 +136,11 @@ def test_check_tells_what_came_into_play(capsys) -> None:
     assert "Never happened" not in out
 
 
+def test_numbers_may_have_an_exponent(capsys) -> None:
+    assert main(["check", "Goals-V0", "--steps", "1e1"]) == 0
+    assert "passed every check" in capsys.readouterr().out
+
+
 def test_check_names_the_verbs_that_never_happened(capsys) -> None:
     assert main(["check", "Goals-V0", "--steps", "1"]) == 0
     told = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("Never happened"))
