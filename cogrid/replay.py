@@ -26,6 +26,7 @@ from cogrid.backend.array import Array, brief
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import AgentID, CoGridEnv, Flags, Infos, Rewards
 from cogrid.core import snapshot
+from cogrid.core.pool import OPTIONS
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import functions
@@ -251,7 +252,7 @@ class Recorder(BaseParallelWrapper):
     ) -> tuple[dict[AgentID, Any], dict[AgentID, dict[str, Any]]]:
         """Start an episode and discard the previous recording."""
         obs, infos = self.env.reset(seed=seed, options=options)
-        given = any((options or {}).get(name) is not None for name in ("board", "pool"))
+        given = any((options or {}).get(name) is not None for name in OPTIONS)
         self._begin(None if seed is None or given else rng.seed(seed))
         return obs, infos
 
