@@ -359,7 +359,7 @@ def _info(options: argparse.Namespace) -> None:
 def _render(options: argparse.Namespace) -> None:
     still = options.out.lower().endswith(".png")
     checked_number("fps", options.fps, LEAST_FPS, MOST_FPS)
-    if replay := _replay(options):
+    if (replay := _replay(options)) is not None:  # it may have no steps
         if given := [name for name in ("seed", "policy", "batch") if getattr(options, name) is not None]:
             raise ValueError(
                 f"{options.what} is a replay, with its own seed and actions: leave --{given[0]} out."

@@ -198,6 +198,13 @@ def test_render_plays_replays_again(tmp_path, capsys) -> None:
     assert "leave --seed out" in capsys.readouterr().err
 
 
+def test_a_replay_without_steps_is_a_picture_of_its_start(tmp_path, capsys) -> None:
+    file = str(tmp_path / "a.replay.json")
+    record(shared(ROOM, "numpy"), np.zeros((0, 2), int), 0).save(file)
+    assert main(["render", file, "--out", str(tmp_path / "a.gif")]) == 0
+    assert f"1 picture of 160 × 148 pixels, replay {file}" in capsys.readouterr().out
+
+
 def test_play_serves_a_page_and_opens_it(monkeypatch, capsys, tmp_path) -> None:
     opened, served, there = [], [], threading.Event()
 
