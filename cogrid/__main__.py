@@ -6,17 +6,19 @@ import argparse
 import asyncio
 import contextlib
 import itertools
+import shlex
 import signal
 import sys
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from cogrid import files, interrupt
+from cogrid.backend.array import brief, several
 from cogrid.core.game import checked_number
 from cogrid.core.layout import DIGITS, FLOOR
 from cogrid.core.rewards import never_paid
@@ -28,7 +30,7 @@ from cogrid.humans import command as humans
 from cogrid.play.server import Server
 from cogrid.play.session import Session
 from cogrid.policies import NAMED, usual_policy
-from cogrid.reading import setting
+from cogrid.reading import setting, whole_number
 from cogrid.render.film import LEAST_FPS, MOST_FPS, SUFFIXES, Film, check_pixels
 from cogrid.render.picture import RENDER_FPS, TILE, checked_tile
 from cogrid.replay import Replay
@@ -61,14 +63,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         said = files.in_words(error) if isinstance(error, OSError) else str(error)
         notes = getattr(error, "__notes__", ())  # the arguments of the author's rule that failed
-        print(f"python -m cogrid {options.command}: {'; '.join([said, *notes])}", file=sys.stderr)
+        print(f"python -m cogrid {options.command}: {'; '.join([said.rstrip('.') if notes else said, *notes])}", file=sys.stderr)
         return 2
     return code or 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """A mistake is one line, without the usage before it; the commands' parsers are of this class too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the line and exit with code 2."""
+        hint = "" if message.endswith((".", "?")) else " (see --help)"
+        self.exit(2, f"{self.prog}: {message}{hint}\n")
+
+
 def _parser(command: str) -> argparse.ArgumentParser:
     """The parser; commands that need more than NumPy get their arguments only when `command` names them."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m cogrid",
         description="Multi-agent grid worlds: list, inspect, render, play and train.",
         epilog="example: python -m cogrid render Overcooked-CrampedRoom-V0 --out kitchen.gif",
@@ -88,9 +99,15 @@ def _parser(command: str) -> argparse.ArgumentParser:
     )
     check.add_argument("id", metavar="ID", help=AN_ID)
     check.add_argument(
-        "--steps", type=_count(1, MAX_STEPS), default=200, metavar="N", help="random steps (%(default)s)"
+        "--steps",
+        type=whole_number(1, MAX_STEPS),
+        default=200,
+        metavar="N",
+        help="random steps (%(default)s)",
     )
-    check.add_argument("--seed", type=_count(0), default=0, metavar="N", help="random seed (%(default)s)")
+    check.add_argument(
+        "--seed", type=whole_number(0), default=0, metavar="N", help="random seed (%(default)s)"
+    )
     check.set_defaults(run=_check)
     _add_render(commands.add_parser("render", help="write a picture or a film of an episode"))
     _add_play(commands.add_parser("play", help="play in the browser, or watch a replay there"))
@@ -122,23 +139,25 @@ def _add_render(render: argparse.ArgumentParser) -> None:
     render.add_argument("--out", required=True, metavar="FILE", help=f"ends in {', '.join(SUFFIXES)}")
     render.add_argument(
         "--steps",
-        type=_count(0, MAX_STEPS),
+        type=whole_number(0, MAX_STEPS),
         metavar="N",
         help=f"steps to play (all of a replay; else one episode, at most {MOST_STEPS}, or 0 for .png)",
     )
-    render.add_argument("--seed", type=int, metavar="N", help="seed of the episode (0)")
+    render.add_argument("--seed", type=whole_number(), metavar="N", help="seed of the episode (0)")
     render.add_argument(
         "--policy",
         metavar="NAME",
         help=f"{NAMED} (a script if there is one)",
     )
-    render.add_argument("--tile", type=int, default=TILE, metavar="PIXELS", help=f"size of a cell ({TILE})")
+    render.add_argument(
+        "--tile", type=whole_number(), default=TILE, metavar="PIXELS", help=f"size of a cell ({TILE})"
+    )
     render.add_argument(
         "--fps", type=float, default=RENDER_FPS, metavar="N", help=f"steps per second ({RENDER_FPS})"
     )
     render.add_argument(
         "--batch",
-        type=_count(1, MAX_BATCH),
+        type=whole_number(1, MAX_BATCH),
         metavar="N",
         help="environments to draw side by side, with consecutive seeds (1)",
     )
@@ -155,9 +174,9 @@ def _add_play(play: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"{NAMED} (a script if there is one)",
     )
-    play.add_argument("--seed", type=int, metavar="N", help="seed of the first episode (random)")
+    play.add_argument("--seed", type=whole_number(), metavar="N", help="seed of the first episode (random)")
     play.add_argument("--participant", metavar="NAME", help="a name to store in the saved replays")
-    play.add_argument("--port", type=_count(0), default=0, metavar="N", help="local port (a free one)")
+    play.add_argument("--port", type=whole_number(0), default=0, metavar="N", help="local port (a free one)")
     play.add_argument("--no-open", action="store_true", help="only print the address")
     _add_world(play)
     _add_settings(play)
@@ -168,7 +187,8 @@ def _add_train(train: argparse.ArgumentParser) -> None:
     try:
         from cogrid.train import command  # optional: needs the extra `train`
     except ModuleNotFoundError as error:
-        train.error(f"it needs {error.name}: pip install '.[train]' from the checkout.")
+        remedy = "run pip install '.[train]' in the checkout"
+        train.error(f"training needs {error.name}, which is not installed: {remedy}.")
     command.add_arguments(train)
 
 
@@ -188,6 +208,10 @@ def _replay(options: argparse.Namespace) -> Replay | None:
     if options.set:
         raise ValueError(f"{file} is a replay, with its own options: leave --set out.")
     replay = Replay.load(file)
+    if options.world is None and replay.id and not replay.knows_world:
+        shown = is_own(replay.id) and replay.id.isprintable() and len(replay.id) < 200
+        world = shlex.quote(replay.id) if shown else "and its module:Name or file.py"
+        raise ValueError(f"{file} was recorded in {brief(replay.id)}: add --world {world}")
     if options.world is not None and replay.id:
         if replay.id in registered():
             raise ValueError(f"{file} is of {replay.id}, which needs no --world: leave it out.")
@@ -224,7 +248,7 @@ def _play(options: argparse.Namespace) -> None:
     if replay is not None:
         session.show(replay)
     server = Server(session, options.port)
-    print(f"{server.address}\nonly on this machine; Ctrl-C ends it.", flush=True)
+    print(f"{server.address}\nAvailable on this machine only; press Ctrl-C to stop.", flush=True)
     leads: AbstractContextManager[str | None] = contextlib.nullcontext()
     if not options.no_open:
         leads = _leading_to(server.address)
@@ -280,19 +304,6 @@ def _open(url: str) -> None:
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
-def _count(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not text.isdecimal() or len(text) > 20 or not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"{text!r:.40} is not a whole number from {least} to {most:,}")
-        return int(text)
-
-    return read
-
-
-def _several(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def _list(options: argparse.Namespace) -> None:
     ids = registered()
     width = max(map(len, ids))
@@ -300,7 +311,7 @@ def _list(options: argparse.Namespace) -> None:
         print(family)
         for id in members:
             spec = spec_of(id, {})
-            sizes = f"{_several(spec.num_agents, 'agent')}, {_several(spec.max_steps, 'step')}"
+            sizes = f"{several(spec.num_agents, 'agent')}, {several(spec.max_steps, 'step')}"
             what = f"{spec.height} × {spec.width} cells, {sizes}"
             print(f"  {id:<{width}}  {what}")
 
@@ -313,7 +324,7 @@ def _check(options: argparse.Namespace) -> int:
         return 1
     print(report)
     if unseen := [verb for verb, times in report.items() if not times]:
-        steps = _several(options.steps, "step")
+        steps = several(options.steps, "step")
         print(f"Never happened in {steps} of random play: {', '.join(unseen)}. Try more --steps.")
     print(f"{options.id} passed every check.")
     return 0
@@ -348,7 +359,7 @@ def _info(options: argparse.Namespace) -> None:
 def _render(options: argparse.Namespace) -> None:
     still = options.out.lower().endswith(".png")
     checked_number("fps", options.fps, LEAST_FPS, MOST_FPS)
-    if replay := _replay(options):
+    if (replay := _replay(options)) is not None:  # it may have no steps
         if given := [name for name in ("seed", "policy", "batch") if getattr(options, name) is not None]:
             raise ValueError(
                 f"{options.what} is a replay, with its own seed and actions: leave --{given[0]} out."
@@ -359,7 +370,7 @@ def _render(options: argparse.Namespace) -> None:
     film = Film(episode.rules, episode.states, episode.scores, options.tile)
     film.save(options.out, options.fps)
     height, width, _ = film[-1].shape
-    count = "a picture" if still else _several(len(film), "picture")
+    count = "a picture" if still else several(len(film), "picture")
     print(f"{options.out}: {count} of {width} × {height} pixels, {name}")
 
 

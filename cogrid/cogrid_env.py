@@ -185,6 +185,10 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
 
     def observe(self, state: EnvState) -> Array:
         """(*B, n, …) the observations of all agents in a state; pure."""
+        if not isinstance(state, EnvState):
+            raise TypeError(
+                f"observe takes a state, not {type(state).__name__}: env.env_state is the current one."
+            )
         return self._functions.observe(state)
 
     def replace(self, state: EnvState, **changes: Any) -> EnvState:
@@ -241,11 +245,17 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
 
     def observation_space(self, agent: AgentID) -> gymnasium.spaces.Box:
         """The same object each time."""
+        self._check_agent(agent)
         return self.observation_spaces[agent]
 
     def action_space(self, agent: AgentID) -> gymnasium.spaces.Discrete:
         """The same object each time."""
+        self._check_agent(agent)
         return self.action_spaces[agent]
+
+    def _check_agent(self, agent: AgentID) -> None:
+        if agent not in self.possible_agents:
+            raise ValueError(f"there is no agent {brief(agent)}: the agents are {self.possible_agents}.")
 
     @alone
     def reset(
@@ -271,7 +281,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
 
     @alone
     def step(self, actions: Mapping[AgentID, int]) -> tuple[dict[AgentID, Any], Rewards, Flags, Flags, Infos]:
-        """One step of all living agents; raises an error, and changes nothing, if an action is invalid."""
+        """One step of all active agents; raises an error, and changes nothing, if an action is invalid."""
         if self._state is None:
             raise ValueError("step before reset: call env.reset() first.")
         if not self.agents:
@@ -345,11 +355,12 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         missing = [agent for agent in self.agents if agent not in actions]
         unknown = [agent for agent in actions if agent not in self.agents]
         if missing:
+            key = f", and {brief(unknown[0])} ({type(unknown[0]).__name__}) is not one" if unknown else ""
             raise ValueError(
-                f"the action of agent {brief(missing[0])} is missing: living agents are {self.agents}."
+                f"the action of agent {brief(missing[0])} is missing: active agents are {self.agents}{key}."
             )
         raise ValueError(
-            f"an action was given for agent {brief(unknown[0])}: living agents are {self.agents}."
+            f"an action was given for agent {brief(unknown[0])}: active agents are {self.agents}."
         )
 
     def _infos_by_agent(self, infos: Mapping[str, Any], agents: list[AgentID] | None = None) -> Infos:

@@ -8,6 +8,8 @@ import json
 import math
 import os
 import zlib
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -70,6 +72,26 @@ def setting(text: str) -> tuple[str, Any]:
     return name, tuple(found) if isinstance(found, list) else found
 
 
+def whole_number(least: int | None = None, most: int | None = None) -> Callable[[str], int]:
+    """The `type` of an argument that is a whole number, also written as 1e6 or 1_000_000."""
+    low, high = -_LARGEST if least is None else least, _LARGEST if most is None else most
+    limits = "" if least is None else f" of at least {least:,}"
+    if most is not None:
+        limits = f" from {low:,} to {high:,}"
+
+    def read(text: str) -> int:
+        try:
+            found = Decimal(text)
+            if found == found.to_integral_value() and low <= found <= high:
+                return int(found)
+        except ArithmeticError:  # not a number, or not comparable
+            pass
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is not a whole number{limits}")
+
+    return read
+
+
+_LARGEST = 10**100  # a few characters can name a number that fills the memory
 _PYTHON = MappingProxyType({"True": "true", "False": "false", "None": "null"})
 _TOO_DEEP = f"lists and objects are nested more than {MAX_DEPTH} deep"
 

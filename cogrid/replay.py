@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gzip
 import hashlib
 import json
 import os
+import re
 import reprlib
 import warnings
 import zlib
@@ -20,10 +22,11 @@ from pettingzoo.utils import BaseParallelWrapper
 import cogrid
 from cogrid import files
 from cogrid.backend import rng
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, brief
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import AgentID, CoGridEnv, Flags, Infos, Rewards
 from cogrid.core import snapshot
+from cogrid.core.pool import OPTIONS
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import functions
@@ -34,6 +37,8 @@ from cogrid.reading import MAX_BYTES, check_depth, limited_bytes, strict_json
 FORMAT, VERSION = "cogrid replay", 1
 #: The endings of replay files; the second is compressed.
 SUFFIXES = (".replay.json", ".replay.json.gz")
+# Browsers and file managers put the number of a copy before the last ending: "a.replay (1).json".
+_ENDING = re.compile(r"\.replay[^.]*\.json([^.]*\.gz)?$")
 #: Hex digits of the running checksum per frame. A wrong step goes unnoticed once in 65,536 times, and then
 #: the next one shows it.
 WIDTH = 4
@@ -82,6 +87,13 @@ class Replay:
         """(steps, n)"""
         return _joints(self.tape, _n_agents(self.start))
 
+    @property
+    def knows_world(self) -> bool:
+        """Whether the world that it was recorded in is registered; nothing is imported to find out."""
+        with contextlib.suppress(ValueError, TypeError):
+            return bool(registry.spec_of(self.id or "", {}))
+        return False
+
     def play(
         self, backend: str | None = None, *, env: CoGridEnv | None = None, observation: str | None = None
     ) -> Iterator[Frame]:
@@ -91,6 +103,13 @@ class Replay:
         `observation`, such as "lossless", frames have that one instead of the recorded one.
         """
         rules = self._rules(backend, env)
+        if self.start.get("spec") != snapshot.fingerprint(rules):
+            reason = "the world has changed"
+            if env is not None:
+                reason = f"env= is another world, or {reason}"
+            raise Mismatch(
+                f"{reason} since cogrid {self.made_by} recorded this replay: play it in the old version."
+            )
         frames = self._frames(rules, snapshot.from_plain(rules, self.start))
         if observation is None:
             return frames
@@ -127,6 +146,14 @@ class Replay:
             return compile_rules(env.spec, backend or env.backend)
         if self.id is None:
             raise ValueError("this replay is of a spec without an id: give its environment with env=.")
+        if not self.knows_world:
+            remedy = f"call cogrid.make({brief(self.id)})"
+            if not registry.is_own(self.id):
+                remedy = "import the module that registers it"
+            raise ValueError(
+                f"this replay was recorded in {brief(self.id)}, which is not registered: {remedy} first, "
+                "or give its environment with env=."
+            )
         return compile_rules(registry.spec_of(self.id, dict(self.overrides), ()), backend or "numpy")
 
     def _frames(self, rules: Rules, first: EnvState) -> Iterator[Frame]:
@@ -184,8 +211,13 @@ class Replay:
         return cls(**content)
 
 
+def is_replay_name(name: str) -> bool:
+    """Whether a file's name ends in one of SUFFIXES, or in a browser's version of it for a second copy."""
+    return _ENDING.search(name) is not None
+
+
 def load_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[Path, Replay]]:
-    """Every replay in a folder and its subfolders, by path; replays are recognised by their SUFFIXES.
+    """Every replay in a folder and its subfolders, by path; see `is_replay_name`.
 
     A replay that cannot be read is skipped with a warning.
     """
@@ -194,7 +226,7 @@ def load_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[Path, Replay]]
             f"{folder} is not a folder: give one with files that end in {' or '.join(SUFFIXES)}."
         )
     for path in sorted(Path(folder).rglob("*")):
-        if path.name.endswith(SUFFIXES) and path.is_file():  # reading a pipe may never end
+        if is_replay_name(path.name) and path.is_file():  # reading a pipe may never end
             try:
                 replay = Replay.load(path)
             except (OSError, ValueError) as error:
@@ -220,7 +252,7 @@ class Recorder(BaseParallelWrapper):
     ) -> tuple[dict[AgentID, Any], dict[AgentID, dict[str, Any]]]:
         """Start an episode and discard the previous recording."""
         obs, infos = self.env.reset(seed=seed, options=options)
-        given = any((options or {}).get(name) is not None for name in ("board", "pool"))
+        given = any((options or {}).get(name) is not None for name in OPTIONS)
         self._begin(None if seed is None or given else rng.seed(seed))
         return obs, infos
 

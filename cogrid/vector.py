@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from cogrid.backend import rng
-from cogrid.backend.array import Array, as_array, brief, is_choice
+from cogrid.backend.array import Array, as_array, brief, is_choice, several
 from cogrid.backend.env_state import EnvState
 from cogrid.core import profiling
 from cogrid.core.answers import checked_flag
@@ -61,7 +61,7 @@ class VectorEnv:
         shadow: bool | None = None,
         pool: Any = None,
     ) -> None:
-        if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
+        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs={brief(num_envs)} must be a whole number of at least 1.")
         if not is_choice(autoreset, AUTORESETS):
             raise ValueError(
@@ -70,7 +70,7 @@ class VectorEnv:
         if render_mode is not None and not is_choice(render_mode, RENDER_MODES):
             raise ValueError(f"render_mode={brief(render_mode)} is unknown: choose 'rgb_array', or None.")
         self.spec = spec
-        self.num_envs = num_envs
+        self.num_envs = int(num_envs)
         self.backend = backend
         self.autoreset = autoreset
         self.autoreset_mode = AUTORESETS[autoreset]
@@ -199,7 +199,9 @@ class VectorEnv:
             else:
                 seeds = [rng.seed(seed) + i for i in range(self.num_envs)]
             if len(seeds) != self.num_envs:
-                raise ValueError(f"{len(seeds)} seeds were given for {self.num_envs} environments.")
+                raise ValueError(
+                    f"got {several(len(seeds), 'seed')} for {several(self.num_envs, 'environment')}."
+                )
             keys = self.rules.backend.key(np.stack([rng.key(one) for one in seeds]))
         given = starts(self.rules, keys, options)
         self._pool = given.get("pool", self._pool)
@@ -220,8 +222,8 @@ class VectorEnv:
         actions = as_array("actions", actions)
         if actions.shape != (self.num_envs, self.spec.num_agents):
             raise ValueError(
-                f"actions have shape {actions.shape}, but {self.num_envs} environments of "
-                f"{self.spec.num_agents} agents take {(self.num_envs, self.spec.num_agents)}."
+                f"actions have shape {actions.shape}, but {several(self.num_envs, 'environment')} of "
+                f"{several(self.spec.num_agents, 'agent')} take {(self.num_envs, self.spec.num_agents)}."
             )
         if actions.dtype.kind not in "iu":
             raise TypeError(f"actions must be integers, not {actions.dtype}.")

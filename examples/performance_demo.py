@@ -15,6 +15,7 @@ import jax.numpy as jnp
 
 import cogrid
 from cogrid.benchmarks.clock import peak_memory
+from cogrid.reading import whole_number
 
 
 def main() -> None:
@@ -58,15 +59,7 @@ def main() -> None:
 
 def number(text):
     """A number of environments; None for as many as fit."""
-    if text == "max":
-        return None
-    try:
-        found = float(text)  # 1e6 too
-    except ValueError:
-        found = 0.0
-    if found < 1 or not found.is_integer():
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number of at least 1 nor max")
-    return int(found)
+    return None if text == "max" else whole_number(1)(text)
 
 
 def scan(env, num_envs, chunk):

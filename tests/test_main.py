@@ -104,7 +104,9 @@ def test_replays_of_a_world_of_your_own(monkeypatch, tmp_path, capsys) -> None:
     env.replay().save(file)
     del registry._SPECS[str(own)]
     assert main(["render", file, "--out", png]) == 2
-    assert "render and play open replays of them with --world" in capsys.readouterr().err
+    assert f"{file} was recorded in '{own}': add --world {own}\n" in capsys.readouterr().err
+    assert main(["humans", file]) == 2
+    assert "this command can only replay registered ids" in capsys.readouterr().err
     served = []
 
     async def run(server, ready) -> None:
@@ -134,6 +136,11 @@ def test_check_tells_what_came_into_play(capsys) -> None:
     assert "Never happened" not in out
 
 
+def test_numbers_may_have_an_exponent(capsys) -> None:
+    assert main(["check", "Goals-V0", "--steps", "1e1"]) == 0
+    assert "passed every check" in capsys.readouterr().out
+
+
 def test_check_names_the_verbs_that_never_happened(capsys) -> None:
     assert main(["check", "Goals-V0", "--steps", "1"]) == 0
     told = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("Never happened"))
@@ -148,7 +155,7 @@ def test_check_names_the_promise_that_is_broken(tmp_path, capsys) -> None:
     rule = "    def tick(self, thing):\n"
     assert rule in own
     file.write_text(own.replace(rule, f"{rule}        import random; random.random()\n"))
-    assert main(["check", str(file)]) == 1
+    assert main(["check", str(file)]) == 2
     assert "calls Random.random" in capsys.readouterr().err
 
 
@@ -189,6 +196,13 @@ def test_render_plays_replays_again(tmp_path, capsys) -> None:
     assert last == fifth != first
     assert main(["render", str(file), "--out", gif, "--seed", "2"]) == 2
     assert "leave --seed out" in capsys.readouterr().err
+
+
+def test_a_replay_without_steps_is_a_picture_of_its_start(tmp_path, capsys) -> None:
+    file = str(tmp_path / "a.replay.json")
+    record(shared(ROOM, "numpy"), np.zeros((0, 2), int), 0).save(file)
+    assert main(["render", file, "--out", str(tmp_path / "a.gif")]) == 0
+    assert f"1 picture of 160 × 148 pixels, replay {file}" in capsys.readouterr().out
 
 
 def test_play_serves_a_page_and_opens_it(monkeypatch, capsys, tmp_path) -> None:
@@ -245,7 +259,7 @@ def test_a_signal_ends_playing_at_once_and_leaves_nothing(kind, number, code, to
     command = [sys.executable, "-c", PLAYING, "play", ROOM, "--seed", "0"]
     with contextlib.ExitStack() as held, subprocess.Popen(command, env=env, **pipes) as process:
         place = urlsplit(process.stdout.readline().strip())
-        assert "Ctrl-C ends it" in process.stdout.readline()
+        assert "press Ctrl-C to stop" in process.stdout.readline()
         if kind == "idle":
             held.enter_context(socket.create_connection((place.hostname, place.port)))
         if kind == "frozen":
@@ -330,4 +344,15 @@ def test_wrong_options_raise_clear_errors(arguments, words, capsys) -> None:
     with pytest.raises(SystemExit) as left:
         main(arguments)
     assert left.value.code == 2
-    assert words in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert words in told
+    assert told.count("\n") == 1  # without the usage
+    assert told.endswith("(see --help)\n")
+
+
+def test_train_needs_its_extra(monkeypatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "cogrid.train.command", None)
+    monkeypatch.delattr("cogrid.train.command", raising=False)
+    with pytest.raises(SystemExit):
+        main(["train", ROOM])
+    assert "which is not installed: run pip install '.[train]' in the checkout.\n" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import tracemalloc
@@ -13,7 +14,16 @@ import pytest
 
 import cogrid
 from cogrid import replay
-from cogrid.reading import MAX_BYTES, MAX_DEPTH, MAX_VALUES, check_depth, limited_bytes, setting, strict_json
+from cogrid.reading import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_VALUES,
+    check_depth,
+    limited_bytes,
+    setting,
+    strict_json,
+    whole_number,
+)
 from cogrid.replay import Replay
 from tests.support import BACKENDS
 
@@ -175,3 +185,32 @@ def test_a_snapshot_that_is_long_or_deep(backend: str) -> None:
 def test_a_setting_is_json_or_a_word_of_python_or_text(text: str, value: Any) -> None:
     name, found = setting(f"common={text}")
     assert (name, found, type(found)) == ("common", value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("7", 7), ("1e2", 100), ("1_000", 1000), ("5.0", 5), ("-3", -3), ("1e30", 10**30)],
+)
+def test_whole_numbers_of_a_command_line(text: str, number: int) -> None:
+    found = whole_number()(text)
+    assert (found, type(found)) == (number, int)
+
+
+@pytest.mark.parametrize(
+    ("text", "limits", "words"),
+    [
+        ("1.5", (), "'1.5' is not a whole number"),
+        ("ten", (), "'ten' is not a whole number"),
+        ("", (), "'' is not a whole number"),
+        ("nan", (), "'nan' is not a whole number"),
+        ("snan", (), "'snan' is not a whole number"),
+        ("inf", (), "'inf' is not a whole number"),
+        ("1e999999999", (), "'1e999999999' is not a whole number"),
+        ("0", (1,), "'0' is not a whole number of at least 1"),
+        ("1e4", (1, 1000), "'1e4' is not a whole number from 1 to 1,000"),
+    ],
+)
+def test_what_is_not_a_whole_number(text: str, limits: tuple[int, ...], words: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError) as caught:
+        whole_number(*limits)(text)
+    assert str(caught.value) == words

@@ -362,8 +362,10 @@ def test_another_start_or_seed_is_detected() -> None:
     random = record(shared(ARENA, "numpy"), np.zeros((2, 4), int), 3)
     with pytest.raises(Mismatch, match="does not start as seed 4 does on numpy"):
         dataclasses.replace(random, seed=4).verify()
-    with pytest.raises(ValueError, match="of another spec"):
+    with pytest.raises(Mismatch, match="env= is another world, or the world has changed since"):
         replay.verify(env=shared(ROOM, "numpy"))
+    with pytest.raises(Mismatch, match=r"^the world has changed since cogrid .* recorded this replay"):
+        dataclasses.replace(replay, overrides={**replay.overrides, "max_steps": 399}).verify()
 
 
 def test_mistakes_raise_clear_errors() -> None:
@@ -438,14 +440,14 @@ def test_digests_that_are_cut_off() -> None:
 def test_a_folder_of_replays(tmp_path) -> None:
     replay = record(shared(ROOM, "numpy"), np.zeros((2, 2), int), 0)
     (tmp_path / "b").mkdir()
-    for name in ("b/1.replay.json.gz", "a.replay.json"):
+    copies = ("e.replay (1).json", "e.replay(2).json", "e.replay-3.json", "e.replay.json (4).gz")
+    names = ("a.replay.json", "b/1.replay.json.gz", *copies)  # browsers name copies in their own ways
+    for name in names:
         replay.save(tmp_path / name)
-    (tmp_path / "results.json").write_text("{}")
+    for name in ("results.json", "replay.json", "a.replay.json.txt"):
+        (tmp_path / name).write_text("{}")
     found = list(load_folder(tmp_path))
-    assert [path.relative_to(tmp_path).as_posix() for path, _ in found] == [
-        "a.replay.json",
-        "b/1.replay.json.gz",
-    ]
+    assert [path.relative_to(tmp_path).as_posix() for path, _ in found] == sorted(names)
     assert all(one == replay for _, one in found)
     (tmp_path / "c.replay.json").write_text("{}")
     if hasattr(os, "mkfifo"):

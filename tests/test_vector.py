@@ -199,6 +199,13 @@ def test_reset_without_a_seed_continues_every_stream(backend) -> None:
     assert not np.array_equal(*following)
 
 
+@pytest.mark.parametrize("count", [np.int64(3), np.uint8(3)])
+def test_the_number_of_environments_may_be_numpys(count) -> None:
+    vec = cogrid.make_vec(ROOM, count)
+    assert type(vec.num_envs) is int
+    assert len(vec.reset(seed=0)[0]) == 3
+
+
 def test_first_reset_without_a_seed_is_random() -> None:
     starts = {np.asarray(cogrid.make_vec(ARENA, 2).reset()[0]).tobytes() for _ in range(6)}
     assert len(starts) == 6

@@ -158,6 +158,11 @@ def brief(value: Any) -> str:
     return text if len(text) <= 120 else f"{text[:119]}…"
 
 
+def several(count: int, noun: str) -> str:
+    """A number and its noun, for a message: "1 step", "2 steps"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def is_choice(value: Any, choices: Iterable[str]) -> bool:
     """Whether the value is one of the strings; False for an array or a list."""
     return isinstance(value, str) and value in choices

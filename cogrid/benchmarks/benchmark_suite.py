@@ -19,6 +19,7 @@ from cogrid.benchmarks.agreement import Verdict
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass
 from cogrid.benchmarks.modes import check, ready
+from cogrid.reading import whole_number
 
 N_BENCHMARK_STEPS = 500
 N_WARMUP_STEPS = 5
@@ -193,7 +194,7 @@ def test_benchmark_reproducibility() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     text = "run it so often, each time in a fresh process, and print how far the runs are apart"
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help=text)
+    parser.add_argument("--repeat", type=whole_number(1), default=1, metavar="N", help=text)
     times = parser.parse_args().repeat
     if importlib.util.find_spec("jax") is None:
         sys.exit("the suite compares NumPy with JAX, which is not installed: run pip install '.[jax]' here.")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, several
 from cogrid.backend.env_state import EnvState
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass
@@ -54,7 +54,8 @@ def check(case: Case, ready: Ready, end: End) -> str:
     ).path.items():
         if (differs := np.argwhere(played[name] != value)).size:
             step, lane = differs[0][:2]
-            raise Mismatch(f"{name!r} of environment {lane} differs from NumPy's after {step + 1} steps.")
+            when = f"after {several(int(step) + 1, 'step')}"
+            raise Mismatch(f"{name!r} of environment {lane} differs from NumPy's {when}.")
     ends = _end(end, single=case.mode.endswith("single"))
     half = CHECKED // 2
     chosen = np.unique(np.r_[: min(half, case.batch), max(0, case.batch - half) : case.batch])

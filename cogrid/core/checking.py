@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cogrid.backend.array import Array, brief
+from cogrid.backend.array import Array, brief, several
 from cogrid.core.answers import Aim, Near, OneCell, Placed, View
 from cogrid.core.asking import question
 from cogrid.core.game import AnyReward, Game
@@ -129,17 +129,18 @@ def check_answers(spec: Spec) -> None:
         "facing": [(facing,) for facing in range(4)],
         "slot": () if slots is None else sorted(slots.can_be, key=repr),  # with the thing in it
     }
-    # `{self.kind(thing): 1}` is a usual answer of `paint`, and not every kind needs a plane.
-    paintable = {*game.planes, *map(game.kind, symbols.things)}
     for hook, (about, kind) in ANSWERS.items():
         names = ("slot", "thing") if about == ("slot",) else about
-        for several in itertools.product(*(known[name] for name in about)) if hook in mine else ():
-            answer = _check(game, hook, dict(zip(names, itertools.chain(*several), strict=True)), kind)
-            if kind is PAINT and (unknown := [plane for plane in answer if plane not in paintable]):
-                raise ValueError(
-                    f"{type(game).__name__}.{hook} paints {brief(unknown[0])}, which is not one of its planes: "
-                    f"{brief(game.planes)}."
-                )
+        painted: dict[str, int] = {}
+        for values in itertools.product(*(known[name] for name in about)) if hook in mine else ():
+            answer = _check(game, hook, dict(zip(names, itertools.chain(*values), strict=True)), kind)
+            painted |= answer if kind is PAINT else {}
+        # `{self.kind(thing): 1}` is a usual answer of `paint`, and not every kind needs a plane.
+        if unknown := [*painted.keys() - {*game.planes, *map(game.kind, symbols.things)}] if painted else []:
+            raise ValueError(
+                f"{type(game).__name__}.{hook} paints {brief(min(unknown, key=repr))}, which is not one of its "
+                f"planes: {brief(game.planes)}."
+            )
     _check_names(spec)
 
 
@@ -167,7 +168,7 @@ def labelled(part: Any, table: Array) -> Array:
     """The table (…, labels) of a part of `features()`; raises an error unless it fits the part's labels."""
     name, labels = type(part).__name__, part.labels
     if table.shape[1:] != (len(labels),):
-        given = "one number instead of a tuple" if table.ndim == 1 else f"{table.shape[1]} numbers"
+        given = "one number instead of a tuple" if table.ndim == 1 else several(table.shape[1], "number")
         raise TypeError(f"{name} of features() has the labels {labels!r}, but its function returns {given}.")
     if (beyond := table[~(np.abs(table) <= 1)]).size:
         raise ValueError(f"{name} of features() returns {beyond[0]}: stay within -1 and 1.")

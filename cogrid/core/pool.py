@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, brief
 from cogrid.backend.env_state import EnvState
 from cogrid.core.boards import check_board, encode, fitting
 from cogrid.core.layout import Layout
 from cogrid.core.rules import Rules
 from cogrid.core.validity import check
+
+#: What a reset's options may hold.
+OPTIONS = ("board", "pool")
 
 
 def checked_board(rules: Rules, key: Array, board: Any) -> Array:
@@ -45,10 +49,16 @@ def checked_pool(rules: Rules, pool: Any) -> Any:
 
 
 def starts(rules: Rules, key: Array, options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The checked board or pool of a reset's options; other options are ignored."""
+    """The checked board or pool of a reset's options.
+
+    PettingZoo and Gymnasium let callers pass any others, which are ignored unless they look misspelt.
+    """
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options must be a dict, not {type(options).__name__}.")
-    board, pool = (options.get(name) if options else None for name in ("board", "pool"))
+    for name in options or ():
+        if name not in OPTIONS and (close := difflib.get_close_matches(str(name).lower(), OPTIONS, 1, 0.7)):
+            raise ValueError(f"reset has no option {brief(name)}: did you mean {close[0]!r}?")
+    board, pool = (options.get(name) if options else None for name in OPTIONS)
     if board is not None and pool is not None:
         raise ValueError("reset was given a board and a pool: leave one of them out.")
     if board is not None:

@@ -71,6 +71,8 @@ def _stored(rules: Rules, state: EnvState, name: str, value: Any) -> Array:
         raise ValueError(f"states of this spec have no {name!r} to replace.")
     array = _array(rules, name, value, "b" if old.dtype == bool else "iu")
     if name == "agent_pos":
+        if array.ndim < 2 and rules.n_agents > 1 and not rules.leaves:  # it would put all into one cell
+            raise ValueError(f"{name} has the wrong shape {array.shape}: this state takes {(*old.shape, 2)}.")
         array = _positions(rules, _fitted(rules, name, array, (*old.shape, 2)))
     elif name == "agent_inv":
         array = _items(rules, _fitted(rules, name, array, (*old.shape, 1))[..., 0])

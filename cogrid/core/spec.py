@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cogrid.backend.array import brief, is_choice
+from cogrid.backend.array import brief, is_choice, several
 from cogrid.core.actions import ACTION_SETS, FURTHER, Action
 from cogrid.core.game import Game, checked_integer, checked_number
 from cogrid.core.hooks import check_hooks
@@ -148,7 +148,7 @@ class Spec:
         if floor < self.num_agents:
             raise ValueError(
                 f"layout {layout.name!r} has too few spawn cells: "
-                f"{self.num_agents} agents, {floor} floor cells."
+                f"{several(self.num_agents, 'agent')}, {several(floor, 'floor cell')}."
             )
         placed = self.game.placed()
         known = placed if isinstance(placed, tuple) else ()  # its type is checked later, with all other hooks

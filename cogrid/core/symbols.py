@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from cogrid.backend.array import brief
+from cogrid.backend.array import brief, several
 from cogrid.core.asking import (
     acts,
     asked,
@@ -256,8 +256,9 @@ def _too_large(
     # A tuple without a `kind` of its own is of its first entry's kind, as far as this count goes.
     kinds = Counter(thing[0] if isinstance(thing, tuple) else game.kind(thing) for thing in things if thing)
     most = ", ".join(f"{n:,} of {kind}" for kind, n in kinds.most_common(3))
+    items = several(n_items, "item")
     return (
-        f"{type(game).__name__} has more than {len(things):,} things ({most}) and {n_items} items, but only "
+        f"{type(game).__name__} has more than {len(things):,} things ({most}) and {items}, but only "
         f"{MAX_SYMBOLS:,} things, {most_items:,} items and {MAX_ROWS:,} pairs fit, and "
         f"{type(game).__name__}.{hook} adds {brief(new)} for {' and '.join(map(brief, about))}: "
         "shorten a clock or drop a recipe."

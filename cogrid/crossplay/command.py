@@ -10,6 +10,7 @@ from cogrid import zoo
 from cogrid.crossplay.pairs import crossplay
 from cogrid.envs.registry import make
 from cogrid.policies import GREEDY, NAMED
+from cogrid.reading import whole_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,8 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]POLICY",
         help=f"{NAMED}; zoo stands for all of the zoo",
     )
-    parser.add_argument("--episodes", type=int, default=20, metavar="N", help="episodes per pair (20)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the first episode (0)")
+    parser.add_argument(
+        "--episodes", type=whole_number(), default=20, metavar="N", help="episodes per pair (20)"
+    )
+    parser.add_argument(
+        "--seed", type=whole_number(), default=0, metavar="N", help="seed of the first episode (0)"
+    )
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", help="save crossplay.json and crossplay.png here"
     )

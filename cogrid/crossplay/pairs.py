@@ -12,7 +12,7 @@ import numpy as np
 
 from cogrid import files
 from cogrid.backend import rng
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, several
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.rules import Rules
@@ -20,6 +20,7 @@ from cogrid.episode import one_of
 from cogrid.policies import POLICIES, Actor, policy_of
 
 MAX_GAMES = 2**16
+SEATS = "mean returns; the player of the row is agent 0, that of the column all others"
 #: A batch of states and the seats (B, n) that a player has -> actions (B, n), of which those seats count.
 BatchPolicy = Callable[[EnvState, Array], Array]
 
@@ -50,10 +51,10 @@ class CrossPlay(NamedTuple):
     def text(self) -> str:
         """The table and the figures for a terminal."""
         wide = max(8, *(len(name) for name in self.names)) + 2
-        lines = ["".join(f"{name:>{wide}}" for name in ("", *self.names))]
+        lines = [SEATS, "".join(f"{name:>{wide}}" for name in ("", *self.names))]
         lines += [
             f"{name:>{wide}}" + "".join(f"{value:>{wide}.1f}" for value in row)
-            for name, row in zip(self.names, self.table, strict=True)
+            for name, row in zip(self.names, self.table.round(1) + 0.0, strict=True)  # 0.0 also for -0.04
         ]
         for name, value in self.figures().items():
             shown = (
@@ -88,12 +89,16 @@ def crossplay(
 
     Game i of every pair starts with seed + i. `progress` is called with the step and the number of steps.
     """
-    if env.backend != "numpy" or env.spec.num_agents < 2:
-        raise ValueError("cross-play takes a NumPy environment of at least two agents.")
+    if env.backend != "numpy":
+        raise ValueError(f"cross-play runs on numpy, not on {env.backend}: make(..., backend='numpy').")
+    if env.spec.num_agents < 2:
+        raise ValueError("cross-play takes an environment of at least two agents.")
     names, rules = tuple(players), env.rules
     count, n = len(names), env.spec.num_agents
     if not names or episodes < 1 or count * count * episodes > MAX_GAMES:
-        games = f"{count} players and {episodes} episodes make {count * count * episodes} games"
+        games = (
+            f"{several(count, 'player')} and {several(episodes, 'episode')} make {count**2 * episodes} games"
+        )
         raise ValueError(f"{games}, but there must be from 1 to {MAX_GAMES:,}.")
     policies = [_batch_policy(kind, rules, seed, number) for number, kind in enumerate(players.values())]
     first, second, game = (part.ravel() for part in np.indices((count, count, episodes)))
@@ -153,18 +158,19 @@ def _write_heat_map(path: Path, result: CrossPlay) -> None:
     except ModuleNotFoundError:
         return
     table, count = result.table, len(result.names)
-    figure = Figure(figsize=(2.2 + 0.8 * count, 1.4 + 0.7 * count), layout="constrained")
+    longest = 0.1 * max(map(len, result.names))  # inches; without this room labels are cut off
+    figure = Figure(figsize=(2.2 + 0.8 * count + longest, 1.4 + 0.7 * count + longest), layout="constrained")
     axes = figure.subplots()
     image = axes.imshow(table, cmap="viridis")
     middle = (table.min() + table.max()) / 2
     for a in range(count):
         for b in range(count):
             colour = "white" if table[a, b] < middle else "black"
-            axes.text(b, a, f"{table[a, b]:.0f}", ha="center", va="center", color=colour)
+            axes.text(b, a, f"{round(float(table[a, b]))}", ha="center", va="center", color=colour)
     axes.set_xticks(range(count), result.names, rotation=30, ha="right", parse_math=False)
     axes.set_yticks(range(count), result.names, parse_math=False)
     axes.set(xlabel="the other agents", ylabel="agent 0")
     axes.set_title(result.id, parse_math=False)
     figure.colorbar(image, label="mean return")
     with files.replacing(path) as file:
-        figure.savefig(file, dpi=80)
+        figure.savefig(file, dpi=80, bbox_inches="tight")

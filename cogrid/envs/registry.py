@@ -68,7 +68,8 @@ def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...] = ()) -
         raise TypeError(f"an environment id is text, not {brief(id)}.")
     spec = _SPECS.get(id) or foraging.named(id)
     if spec is None:
-        close = difflib.get_close_matches(id, _SPECS, 3, 0.5)
+        begun = [one for one in registered() if id and one.lower().startswith(id.lower())]
+        close = begun[:3] or difflib.get_close_matches(id, _SPECS, 3, 0.5)
         families = dict.fromkeys(map(family_of, registered()))
         hint = (
             f"did you mean {' or '.join(map(repr, close))}?"

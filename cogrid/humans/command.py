@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from cogrid.backend.array import brief
 from cogrid.humans.dataset import write_dataset
 from cogrid.humans.games import check, read_games, replay_of
-from cogrid.replay import SUFFIXES, Mismatch, Replay, load_folder
+from cogrid.replay import SUFFIXES, Mismatch, Replay, is_replay_name, load_folder
 
 MISMATCH = 22  # the exit code when something differs from the engine
 
@@ -79,7 +80,7 @@ def _games(path: Path) -> Iterator[Checked]:
         if not found:
             raise ValueError(f"{path} holds no replays: their names end in {' or '.join(SUFFIXES)}.")
         yield from (_checked(file, replay) for file, replay in found)
-    elif path.name.endswith(SUFFIXES):
+    elif is_replay_name(path.name):
         yield _checked(path, Replay.load(path))
     else:
         for game in read_games(path):
@@ -91,6 +92,10 @@ def _checked(path: Path, replay: Replay) -> Checked:
     """A replay, played again."""
     if replay.id is None:
         raise ValueError(f"{path} is of a world without an id: this command can only replay registered ids.")
+    if not replay.knows_world:
+        raise ValueError(
+            f"{path} was recorded in {brief(replay.id)}: this command can only replay registered ids."
+        )
     try:
         replay.verify()
     except Mismatch as error:

@@ -7,7 +7,6 @@ import contextlib
 import json
 import logging
 import os
-import re
 import secrets
 import socket
 import weakref
@@ -92,12 +91,11 @@ class Server:
         token, slash, rest = request.path.removeprefix("/").partition("/")
         known = secrets.compare_digest(token.encode(), self._token.encode())
         if not known or not slash or rest not in ("", "ws", "replay.json"):
-            return self._response(404, b"There is nothing here: the address has a secret part.\n")
+            return self._response(404, b"Not found: use the full address that `play` printed.\n")
         if rest == "ws":
             return None
         if rest == "replay.json":
-            plain = re.sub(r"[^\w.-]+", "-", self.session.id)  # for a user's own world it may be a path
-            name = f'attachment; filename="{plain}.replay.json"'
+            name = f'attachment; filename="{self.session.file_name}"'
             data = self.session.replay().text().encode()
             return self._response(200, data, "application/json", {"Content-Disposition": name})
         nonce = secrets.token_urlsafe(16)
@@ -153,7 +151,11 @@ class Server:
 
     def _obey(self, text: str | bytes) -> list[Message]:
         try:
-            return self.session.do(json.loads(text))
+            command = json.loads(text)
+        except (ValueError, RecursionError):
+            return [{"kind": "error", "words": "The page sent a command that is not JSON: reload the page."}]
+        try:
+            return self.session.do(command)
         except (ValueError, TypeError, RecursionError) as error:
             return [{"kind": "error", "words": str(error)}]
 

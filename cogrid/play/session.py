@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
@@ -19,13 +21,13 @@ from cogrid.core.actions import INTERACT, TOGGLE
 from cogrid.core.look import AGENTS
 from cogrid.core.rules import Rules
 from cogrid.core.step import functions
-from cogrid.envs.registry import make, registered, spec_of
+from cogrid.envs.registry import is_own, make, registered, spec_of
 from cogrid.episode import replayed
 from cogrid.policies import GREEDY, POLICIES, file_of, policy_of, usual_policy
 from cogrid.render.picture import score_words
 from cogrid.render.svg import svg
 from cogrid.render.tiles import look_of, views_of
-from cogrid.replay import Recorder, Replay
+from cogrid.replay import SUFFIXES, Recorder, Replay
 
 Message = dict[str, Any]
 
@@ -147,6 +149,13 @@ class Session:
         self._times.append(round(time.monotonic() - self._begun, 3))
         return [self._frame(_events(infos))]
 
+    @property
+    def file_name(self) -> str:
+        """What a saved replay is called: the world, the participant, and when the episode began (UTC)."""
+        parts = (_world_name(self.id), self.participant or "", f"{self._date:%Y%m%d-%H%M%S}")
+        plain = (re.sub(r"[^\w.-]+", "-", part, flags=re.ASCII).strip("-.")[:80] for part in parts)
+        return "_".join(filter(None, plain)) + SUFFIXES[0]
+
     def replay(self) -> Replay:
         """The episode so far."""
         return self._recorder.replay(
@@ -167,7 +176,7 @@ class Session:
     def _act(self, command: Message) -> list[Message]:
         agent, name = command.get("agent"), command.get("action")
         if agent not in self.people or name not in self.env.action_names:
-            raise ValueError(f"agent {brief(agent)} cannot be made to do {brief(name)} here.")
+            raise ValueError(f"Agent {brief(agent)} cannot do {brief(name)} here.")
         if self._film is not None:
             return []
         self._chosen[agent] = self.env.action_names.index(name)
@@ -203,7 +212,13 @@ class Session:
         text = command.get("text")
         if not isinstance(text, str):
             raise TypeError("a replay must be sent as the text of its file.")
-        return self.show(Replay.parse(text, "this file"))
+        replay = Replay.parse(text, "this file")
+        if replay.id and not replay.knows_world:  # a page can never cause an import
+            raise ValueError(
+                f"this file was recorded in {brief(replay.id)}, which is not registered: "
+                "start `python -m cogrid play` with the file and --world."
+            )
+        return self.show(replay)
 
     def _leave(self, command: Message) -> list[Message]:
         """Back from a replay to the game."""
@@ -255,6 +270,14 @@ _COMMANDS: Mapping[str, Callable[[Session, Message], list[Message]]] = MappingPr
         "leave": Session._leave,
     }
 )
+
+
+def _world_name(id: str) -> str:
+    """The id; that of a user's own world, which may be a path, without its folders."""
+    if not is_own(id):
+        return id
+    place, _, name = (id, "", "") if id.endswith(".py") else id.rpartition(":")
+    return "-".join(filter(None, (PurePath(place).name.removesuffix(".py"), name)))
 
 
 def _identity(name: str) -> Message:

@@ -83,6 +83,7 @@ def _words(score: list[float], time: int, most: int, columns: int) -> str:
     choices = (
         (f"SCORE {points}", f"TIME {time}/{most}"),
         (f"SCORE {points}", f"{time}/{most}"),
+        (f"SCORE {points}", str(time)),
         (points, f"{time}/{most}"),
         (points, str(time)),
         ("", str(time)),

@@ -19,7 +19,7 @@ from cogrid import distributed, files, interrupt
 from cogrid.backend.array import brief
 from cogrid.core.snapshot import fingerprint
 from cogrid.envs.registry import find, is_own
-from cogrid.reading import setting
+from cogrid.reading import setting, whole_number
 from cogrid.shadow import Shadow, show_progress, wanted
 from cogrid.train import checkpoints
 from cogrid.train.checkpoints import CHECKPOINT, PREVIOUS, Checkpoint, CheckpointError
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments to a parser."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description, parser.epilog = DESCRIPTION, EXAMPLES
-    types: dict[str, Callable[[str], Any]] = {"str": str, "int": count, "float": float}
+    types: dict[str, Callable[[str], Any]] = {"str": str, "int": whole_number(), "float": float}
     for field in dataclasses.fields(Options):
         if field.name == "id":
             help = f"an environment id, or module:Name or file.py:Name of your own ({field.default}); "
@@ -90,14 +90,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="replay a part of all steps on NumPy and compare; exits with 22 if any differ",
     )
     parser.set_defaults(run=lambda given: run(parser, given))
-
-
-def count(text: str) -> int:
-    """A whole number, also written as 5e6."""
-    value = float(text.replace("_", ""))
-    if not value.is_integer():
-        raise ValueError
-    return int(value)
 
 
 def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:

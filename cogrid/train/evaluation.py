@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 import cogrid
 from cogrid import files, policy_file, tapes
 from cogrid.backend import rng
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, several
 from cogrid.policy_file import PolicyFile
 from cogrid.replay import record
 from cogrid.tapes import Tapes
@@ -146,10 +146,10 @@ def _write_plot(path: Path, options: Options, history: History) -> None:
     axes = figure.subplots()
     point = "o" if len(scores) == 1 else None  # a line would show nothing
     axes.plot(steps, scores, marker=point, color="tab:blue", alpha=0.4, linewidth=0.8)
-    mean = f"mean of {options.seeds} seeds"
+    mean = f"mean of {several(options.seeds, 'seed')}"
     axes.plot(steps, scores.mean(axis=1), marker=point, color="tab:blue", label=mean)
     if options.shaping > 0:
-        axes.axvline(options.shaping * steps[-1], color="gray", linestyle=":", label="shaping has ended")
+        axes.axvline(options.shaping * steps[-1], color="gray", linestyle=":", label="shaping ends")
     axes.set(
         title=options.id, xlabel="million environment steps of each seed", ylabel="return without shaping"
     )

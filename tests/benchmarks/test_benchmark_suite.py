@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 import unittest
 import warnings
 from typing import Any
@@ -166,6 +168,14 @@ def test_runs_are_compared_with_each_other(capsys: pytest.CaptureFixture[str]) -
         ["JAX", "single:", "0.0%"],
         ["JAX", "vmap:", "100.0%"],
     ]
+
+
+@pytest.mark.parametrize("times", ["0", "-1", "1.5"])
+def test_it_runs_at_least_once(times: str) -> None:
+    command = [sys.executable, "-m", "cogrid.benchmarks.benchmark_suite", f"--repeat={times}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"'{times}' is not a whole number of at least 1" in done.stderr
 
 
 def test_without_jax_the_test_of_reproducibility_is_skipped_with_a_reason(

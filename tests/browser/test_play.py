@@ -92,7 +92,7 @@ def test_a_soup_by_the_keyboard(opened: Opened, tmp_path: Path) -> None:
     opened.shows("time", str(steps + 1))
     with page.expect_download() as started:
         page.locator("#save").click()
-    assert started.value.suggested_filename == f"{ROOM}.replay.json"
+    assert started.value.suggested_filename == opened.session.file_name
     started.value.save_as(tmp_path / "replay.json")
     replay = Replay.load(tmp_path / "replay.json")
     replay.verify()
@@ -127,7 +127,7 @@ def test_a_replay_is_looked_at(opened: Opened, tmp_path: Path) -> None:
     page.locator("#leave").click()
     page.wait_for_selector("#viewer", state="hidden")
     page.locator("#file").set_input_files({"name": "a.json", "mimeType": "application/json", "buffer": b"{}"})
-    page.wait_for_function("() => document.getElementById('error').textContent.includes('no replay')")
+    page.wait_for_function("() => document.getElementById('error').textContent.includes('not a replay')")
     quotes = b'"' * 600_000  # that a message has twice as many characters for
     page.locator("#file").set_input_files(
         {"name": "b.json", "mimeType": "application/json", "buffer": quotes}
@@ -157,7 +157,7 @@ def test_the_menus(opened: Opened) -> None:
     page.get_by_role("button", name="Begin").click()
     page.wait_for_function("() => frame.time >= 3")  # by itself
     page.locator("#pause").click()
-    opened.shows("pause", "Go on")
+    opened.shows("pause", "Resume")
     assert opened.session.paused
     page.locator("#restart").click()
     opened.shows("time", "0")
@@ -167,8 +167,7 @@ def test_a_family_with_actions_of_its_own(opened: Opened) -> None:
     page = opened.page
     page.locator("#world").select_option("CleanUp-V0")
     page.wait_for_function("() => document.querySelectorAll('#events section').length === 7")
-    for words in (": zap", ": clean"):
-        assert words in page.locator("#hint").inner_text()
+    assert page.locator("#hint").inner_text() == "← ↑ ↓ → or W A S D move, Space: zap, 1: clean"
     names = page.locator("#legend li").all_inner_texts()
     assert {"apple", "dirt", "water"} <= set(names)
     page.keyboard.press("Space")  # the first of its own actions
@@ -182,6 +181,50 @@ def test_a_family_with_actions_of_its_own(opened: Opened) -> None:
     assert not page.evaluate(TOO_WIDE)
 
 
+@pytest.mark.parametrize(
+    ("world", "hint", "keys", "actions"),
+    [
+        (
+            "CleanUp-V0",
+            "Player 1: W A S D move, Space: zap, 1: clean\nPlayer 2: ← ↑ ↓ → move, Enter: zap, 0: clean",
+            [("1", "Enter"), ("Space", "0")],
+            [("clean", "zap"), ("zap", "clean")],
+        ),
+        (
+            "SearchRescue-Ruins-V0",
+            "Player 1: W A S D move, Space: interact, Q: toggle\n"
+            "Player 2: ← ↑ ↓ → move, Enter: interact, L: toggle",
+            [("q", "Enter"), ("e", "l")],
+            [("toggle", "interact"), ("interact", "toggle")],
+        ),
+    ],
+)
+def test_two_people_have_all_keys(
+    opened: Opened, world: str, hint: str, keys: list[tuple[str, str]], actions: list[tuple[str, str]]
+) -> None:
+    page = opened.page
+    page.locator("#world").select_option(world)
+    page.wait_for_function("(id) => game.id === id", arg=world)
+    page.locator("#people").select_option("0,1")
+    page.wait_for_function("() => game.people.length === 2 && frame.time === 0")
+    assert page.locator("#hint").inner_text() == hint
+    for time, pair in enumerate(keys, 1):
+        for one in pair:
+            page.keyboard.press(one)
+        opened.shows("time", str(time))
+    names, taken = opened.session.env.action_names, opened.session.replay().actions[:2, :2].tolist()
+    assert [tuple(names[action] for action in both) for both in taken] == actions
+    assert not page.evaluate(TOO_WIDE)
+
+
+def test_the_end_tells_whose_score_it_is(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate("receive({...frame, over: true, score: '96.9 104.93', events: []})")
+    opened.shows("headline", "Finished: player 1 96.9, player 2 104.93")
+    page.evaluate("receive({...frame, score: '20'})")
+    opened.shows("headline", "Finished with 20")
+
+
 def test_a_held_key_walks_on(opened: Opened) -> None:
     page = opened.page
     page.locator("#speed").select_option("12")
@@ -190,7 +233,7 @@ def test_a_held_key_walks_on(opened: Opened) -> None:
     page.wait_for_function("() => frame.time >= 5")
     page.keyboard.up("ArrowRight")
     page.keyboard.press("p")
-    opened.shows("pause", "Go on")
+    opened.shows("pause", "Resume")
     assert opened.session.replay().actions[:4, 0].tolist() == [3, 3, 3, 3]
 
 

@@ -231,7 +231,7 @@ def test_hands_that_count_without_end() -> None:
     [
         (
             Faced(("a", "b"), lambda thing: (0.25,)),
-            r"labels \('a', 'b'\), but its function returns 1 numbers",
+            r"labels \('a', 'b'\), but its function returns 1 number",
         ),
         (Faced(("a",), lambda thing: 0.25), "returns one number instead of a tuple"),
         (Agents(("a",), lambda item: ()), "returns 0 numbers"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import cogrid
 from cogrid import policy_file
@@ -74,6 +75,8 @@ def test_figures() -> None:
     found = result.figures()
     assert found == {"self-play": 15.0, "cross-play": 4.5, "gap": 10.5, "worst pair": ["a", "b", 3.0]}
     assert "worst pair: a with b: 3.0" in result.text()
+    assert result.text().splitlines()[0].endswith("the row is agent 0, that of the column all others")
+    assert "-0" not in CrossPlay("world", ("a",), np.full((1, 1, 2), -0.04)).text().splitlines()[2]
     assert CrossPlay("world", ("a",), points[:1, :1]).figures() == {"self-play": 10.0}
 
 
@@ -98,7 +101,7 @@ def test_the_zoo_plays_under_short_names(
     constant(tmp_path / "Overcooked-CounterCircuit-3.npz", 6)
     monkeypatch.setattr("cogrid.zoo.FOLDER", tmp_path)
     assert main(["crossplay", ROOM, "--players", "zoo", "random", "--episodes", "1"]) == 0
-    assert capsys.readouterr().out.splitlines()[0].split() == ["zoo-3", "zoo-clone", "random"]
+    assert capsys.readouterr().out.splitlines()[1].split() == ["zoo-3", "zoo-clone", "random"]
     assert main(["crossplay", ROOM, "--players", "greedy:zoo", "a=greedy:zoo", "--episodes", "1"]) == 2
     assert "'greedy:zoo' is neither a policy" in capsys.readouterr().err
     assert main(["crossplay", "Foraging-8x8-2p-3f-V0", "--players", "zoo"]) == 2
@@ -111,7 +114,7 @@ def test_greedy_players_have_names_of_their_own(tmp_path: Path, capsys: pytest.C
     players = [file, f"greedy:{file}", f"mine=greedy:{file}"]
     assert main(["crossplay", ROOM, "--players", *players, "--episodes", "1"]) == 0
     names = ["runs/still", "greedy:runs/still", "mine"]
-    assert capsys.readouterr().out.splitlines()[0].split() == names
+    assert capsys.readouterr().out.splitlines()[1].split() == names
 
 
 def test_a_greedy_player_plays_one_game_from_one_start() -> None:
@@ -127,7 +130,7 @@ def test_a_greedy_player_plays_one_game_from_one_start() -> None:
     [
         (("--players", "clever"), "'clever' is neither a policy nor a policy file"),
         (("--players", "random", "random"), "two players are called 'random': write NAME=POLICY"),
-        (("--players", "random", "--episodes", "0"), "1 players and 0 episodes make 0 games, but"),
+        (("--players", "random", "--episodes", "0"), "1 player and 0 episodes make 0 games, but"),
         (
             ("--players", "a=random", "b=random", "--episodes", "65536"),
             "make 262144 games, but",
@@ -153,3 +156,14 @@ def test_odd_names_of_players(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "a player cannot be called" in capsys.readouterr().err
     assert main([*options, "--players", "."]) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_heat_map_has_room_for_long_names(tmp_path: Path) -> None:
+    """Else its layout gives up, with a warning, and cuts off the labels."""
+    pytest.importorskip("matplotlib")
+    names = ("greedy:Overcooked-CrampedRoom-with-a-long-name-1", "scripted")
+    CrossPlay(ROOM, names, np.full((2, 2, 1), -0.3)).save(tmp_path)
+    with Image.open(tmp_path / "crossplay.png") as image:
+        pixels = np.asarray(image.convert("L"))
+    for edge in (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]):
+        assert (edge == 255).all()

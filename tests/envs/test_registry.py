@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -76,9 +77,15 @@ def test_replays_of_own_worlds_never_import(tmp_path: Path) -> None:
     foreign = Replay.parse(replay.text().replace(str(OWN), str(tmp_path / "evil.py")))
     (tmp_path / "evil.py").write_text("raise SystemExit('imported')", encoding="utf-8")
     with pytest.raises(
-        ValueError, match=r"unknown environment id '.*evil.py': cogrid.make imports your own worlds"
+        ValueError, match=r"recorded in '.*evil.py', .*: call cogrid.make\('.*evil.py'\) first"
     ):
         foreign.verify()
+    foreign.verify(env=cogrid.make(str(OWN)))
+    with pytest.raises(ValueError, match=r"recorded in '.*evil.py', .* with the file and --world"):
+        Session("Arena-V0").do({"do": "show", "text": foreign.text()})
+    other = dataclasses.replace(replay, id="Lamps-V7")
+    with pytest.raises(ValueError, match=r"recorded in 'Lamps-V7', .*: import the module that registers it"):
+        other.verify()
     with pytest.raises(ValueError, match="unknown environment id"):
         Session(str(tmp_path / "evil.py"))
 

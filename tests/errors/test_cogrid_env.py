@@ -41,7 +41,7 @@ def test_action_that_is_no_integer(unharmed, agent, action) -> None:
         ({}, ("agent 0", "missing", "[0, 1]")),
         ({0: NOOP, 1: NOOP, 2: NOOP}, ("agent 2", "[0, 1]")),
         ({0: NOOP, 1: NOOP, "chef": NOOP}, ("agent 'chef'", "[0, 1]")),
-        ({0: NOOP, "1": NOOP}, ("agent 1", "missing", "[0, 1]")),
+        ({0: NOOP, "1": NOOP}, ("agent 1", "missing", "active agents are [0, 1], and '1' (str) is not one")),
     ],
 )
 def test_missing_or_unknown_agent(unharmed, actions, parts) -> None:
@@ -104,3 +104,23 @@ def test_step_after_the_end(backend) -> None:
 def test_options_of_a_reset_that_are_no_dict(make, options) -> None:
     text = complaint(lambda: make(ROOM).reset(seed=0, options=options), TypeError)
     assert_names(text, "options", "dict", type(options).__name__)
+
+
+@pytest.mark.parametrize(("name", "meant"), [("pol", "pool"), ("boards", "board"), ("Pool", "pool")])
+@pytest.mark.parametrize("make", [cogrid.make, lambda id: cogrid.make_vec(id, 2)])
+def test_misspelt_options_of_a_reset(make, name, meant) -> None:
+    text = complaint(lambda: make(ROOM).reset(seed=0, options={name: 1}))
+    assert_names(text, repr(name), f"did you mean {meant!r}")
+    make(ROOM).reset(seed=0, options={"options": 1, 5: 1})  # PettingZoo's own tests pass such ones
+
+
+@pytest.mark.parametrize("ask", ["action_space", "observation_space"])
+@pytest.mark.parametrize("agent", ["zzz", 2, None])
+def test_spaces_of_an_unknown_agent(ask, agent) -> None:
+    text = complaint(lambda: getattr(cogrid.make(ROOM), ask)(agent))
+    assert_names(text, f"no agent {agent!r}", "[0, 1]")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_observing_what_is_not_a_state(unharmed) -> None:
+    assert_names(complaint(lambda: unharmed.observe(None), TypeError), "NoneType", "env.env_state")

@@ -38,6 +38,13 @@ def test_unknown_id_with_close_matches(make) -> None:
     assert ARENA not in text
 
 
+@pytest.mark.parametrize("given", ["Overcooked", "overcooked-"])
+def test_ids_that_begin_with_what_was_given_come_first(given) -> None:
+    close = [id for id in cogrid.registered() if id.startswith("Overcooked-")][:3]
+    text = complaint(lambda: cogrid.make(given))
+    assert_names(text, f"did you mean {' or '.join(map(repr, close))}?")
+
+
 def test_unknown_id_without_close_matches_names_the_families_and_who_lists_all() -> None:
     families = ("arena", "commons", "foraging", "goals", "overcooked", "search_rescue")
     told = complaint(lambda: cogrid.make("zzz"))

@@ -29,6 +29,7 @@ def named(value) -> str:
         ({"agent_pos": [[1, 6], [1, 3]]}, ValueError, ("agent 0", "row 1, column 6")),  # not row 2, column 1
         ({"agent_pos": [[1, -1], [1, 3]]}, ValueError, ("agent 0", "row 1, column -1")),
         ({"agent_pos": [[1, 1], [1, 1]]}, ValueError, ("two agents", "same cell")),
+        ({"agent_pos": [1, 1]}, ValueError, ("agent_pos", "shape (2,)", "(2, 2)")),
         ({"agent_pos": [[1.5, 1.5], [1, 3]]}, TypeError, ("agent_pos", "integer")),
         ({"agent_pos": [[1, 1, 9], [1, 2, 9]]}, ValueError, ("agent_pos", "(2, 3)", "(2, 2)")),
         ({"agent_dir": [4, 0]}, ValueError, ("agent_dir", "4", "from 0 to 3")),

@@ -107,6 +107,16 @@ def test_boards_of_several_sizes_are_no_one_dataset(
     assert f"these games of {id} have boards of several sizes" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["mine.replay (1).json", "mine.replay(1).json.gz"])
+def test_a_second_copy_that_a_browser_saved(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved(tmp_path / name, 10)
+    for given in (tmp_path / name, tmp_path):
+        assert main(["humans", str(given)]) == 0
+        assert capsys.readouterr().out.splitlines()[1].split() == [ROOM, "1", "10", "0"]
+
+
 def test_a_folder_without_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["humans", str(tmp_path)]) == 2
     assert "holds no replays: their names end in .replay.json" in capsys.readouterr().err

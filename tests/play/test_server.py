@@ -98,7 +98,7 @@ def test_without_the_token_there_is_nothing(server) -> None:
     )
     for path in wrong:
         status, _, text = get(server, f"/{path}")
-        assert (status, token in text) == (404, False), path
+        assert (status, text) == (404, "Not found: use the full address that `play` printed.\n"), path
     with pytest.raises(InvalidStatus, match="404"):
         page(server, token="guess")
 
@@ -120,15 +120,16 @@ def test_a_game_over_the_wire(server) -> None:
         assert receive(socket)["paused"] is False
         assert receive(socket)["time"] == 1
         do(socket, do="act", agent=5, action="up")
-        assert receive(socket) == {"kind": "error", "words": "agent 5 cannot be made to do 'up' here."}
+        assert receive(socket) == {"kind": "error", "words": "Agent 5 cannot do 'up' here."}
         do(socket, do="act", agent=0, action={"long": "\n" * 5000})
         assert len(receive(socket)["words"]) < 300
         for broken in ("{", b"\xff\xfe", "[" * 100_000):
             socket.send(broken)
-            assert receive(socket)["kind"] == "error"
+            words = "The page sent a command that is not JSON: reload the page."
+            assert receive(socket) == {"kind": "error", "words": words}
     status, headers, text = get(server, urlsplit(server.address).path + "replay.json")
     assert status == 200
-    assert headers["Content-Disposition"] == f'attachment; filename="{ROOM}.replay.json"'
+    assert headers["Content-Disposition"] == f'attachment; filename="{server.session.file_name}"'
     replay = Replay.parse(text)
     replay.verify()
     assert len(replay) == 1

@@ -12,6 +12,7 @@ import pytest
 
 from cogrid import zoo
 from cogrid.core.look import AGENTS
+from cogrid.envs import registry
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.play import session as module
 from cogrid.play.session import Session, film_of
@@ -151,6 +152,32 @@ def test_a_soup_is_delivered_and_the_replay_tells_it() -> None:
     assert {"take onion", "pot onion", "take dish", "plate dish"} <= words
 
 
+@pytest.mark.parametrize(
+    ("participant", "name"),
+    [
+        (None, f"{ROOM}_20261118-031502.replay.json"),
+        ("P 7/ä", f"{ROOM}_P-7_20261118-031502.replay.json"),
+        ('-"\r\n', f"{ROOM}_20261118-031502.replay.json"),
+    ],
+)
+def test_saved_replays_are_named_after_their_game(participant, name) -> None:
+    session = Session(ROOM, seed=0, participant=participant)
+    assert session.replay().metadata["date"].startswith(f"{session._date:%Y-%m-%dT%H:%M:%S}")
+    session._date = datetime.datetime(2026, 11, 18, 3, 15, 2, tzinfo=datetime.UTC)
+    assert session.file_name == name
+    session.do({"do": "choose"})
+    assert session.file_name != name  # the next episode has its own
+
+
+@pytest.mark.parametrize(
+    ("ending", "stem"), [("own_lamps.py", "own_lamps"), ("own_lamps.py:LAMPS", "own_lamps-LAMPS")]
+)
+def test_replays_of_your_own_world_are_named_without_its_folder(monkeypatch, tmp_path, ending, stem) -> None:
+    id = f"{tmp_path}/{ending}"
+    monkeypatch.setitem(registry._SPECS, id, shared(ROOM, "numpy").spec)
+    assert Session(id, seed=0).file_name.startswith(f"{stem}_2")
+
+
 def test_live_events_are_those_of_the_film() -> None:
     session = Session(ROOM, seed=3, speed=0, people=[])
     told = []
@@ -267,9 +294,9 @@ def test_a_greedy_partner() -> None:
         (None, "unknown"),
         ({"do": "dance"}, "dance"),
         ({"do": ["act"]}, "unknown"),
-        ({"do": "act", "agent": 1, "action": "up"}, "agent 1"),
+        ({"do": "act", "agent": 1, "action": "up"}, "Agent 1"),
         ({"do": "act", "agent": 0, "action": "fly"}, "'fly'"),
-        ({"do": "act", "agent": {}, "action": []}, "agent {}"),
+        ({"do": "act", "agent": {}, "action": []}, "Agent {}"),
         ({"do": "speed", "speed": 1000}, "1000"),
         ({"do": "speed", "speed": "5"}, "'5'"),
         ({"do": "speed", "speed": True}, "True"),

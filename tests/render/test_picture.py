@@ -11,7 +11,7 @@ from PIL import Image
 from cogrid.core import snapshot
 from cogrid.core.rules import compile_rules
 from cogrid.render import tiles
-from cogrid.render.picture import picture, sheet
+from cogrid.render.picture import _words, picture, sheet
 from tests.episodes import shared
 from tests.render.scenes import BOARD, crowd, first, kitchen, mine, orders, recipe
 from tests.support import BACKENDS, IDS, assert_same, keys, read_only
@@ -115,6 +115,13 @@ def test_score_and_time_stand_above_the_board() -> None:
     over = env.replace(state, time=400, done=True)
     bar = picture(env.rules, over, 16, 20.0)[strip - 1]
     assert (bar == bar[0]).all()  # full from end to end
+
+
+def test_long_scores_keep_their_word_rather_than_the_number_of_steps() -> None:
+    """Nobody can tell what `6.99 3` is."""
+    assert _words([20.0, 20.0], 7, 400, 19) == "SCORE 20      7/400"
+    assert _words([6.99, 3.0], 7, 400, 19) == "SCORE 6.99 3      7"
+    assert _words([6.99, 3.0], 400, 400, 19) == "SCORE 6.99 3    400"
 
 
 def test_the_smallest_boards_have_no_room_for_words() -> None:

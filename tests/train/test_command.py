@@ -183,8 +183,8 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
         (("--out", "new", "--hidden", "1e12"), "hidden is 1000000000000, but must be from 1 to 32768."),
         (("--out", "new", "--chunk", "1e18"), "chunk is 1000000000000000000, but must be from 1 to 1000000."),
         (("--out", "new", "--join", "h:99999", "2", "0"), "address='h:99999' has a port above 65535."),
-        (("--out", "new", "--steps", "1.5"), "invalid count value: '1.5'"),
-        (("--out", "new", "--steps", "inf"), "invalid count value: 'inf'"),
+        (("--out", "new", "--steps", "1.5"), "'1.5' is not a whole number"),
+        (("--out", "new", "--steps", "inf"), "'inf' is not a whole number"),
         (("--out", "new", "--gamma", "7"), "gamma is 7.0, but must be from 0 to 1."),
         (("--out", "new", "--clip", "-1"), "clip is -1.0, but must be at least 0."),
         (("--out", "new", "--learning-rate", "nan"), "learning_rate is nan, but must be finite."),
@@ -260,7 +260,7 @@ def test_a_damaged_checkpoint_gets_a_sentence(
         main(["--out", str(tmp_path), "--resume"])
     assert stopped.value.code == 2
     err = capsys.readouterr().err
-    assert f"error: {path} is not a training checkpoint, or it is damaged (" in err
+    assert f"train: {path} is not a training checkpoint, or it is damaged (" in err
     assert "Traceback" not in err
 
 
