@@ -12,7 +12,7 @@ from pathlib import Path
 from bench import runner, suites
 from bench.commands.options import add_file, add_strict, cogrid_errors, new_result, short
 from bench.commands.run import judged
-from bench.exit_codes import NoDevice, UsageError
+from bench.exit_codes import NoDevice, UsageError, worst
 from bench.measure.gpu import compiled, targets
 from bench.measure.plan import Plan
 from bench.records import Measurement
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         runner.run(result, path, progress, measure)
     print(f"bench: results are in {short(path)}", file=sys.stderr)
     print(tables.summary(result))
-    return judged(result, earlier, options.strict)
+    return worst(judged(result, earlier), options.strict)
 
 
 def _device() -> str:

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         print(tables.profile(result))
         return exit_code(result)
     print(tables.summary(result))
-    return judged(result, earlier, options.strict)
+    return worst(judged(result, earlier), options.strict)
 
 
 def _planned(options: argparse.Namespace) -> tuple[Path, Result]:
@@ -102,14 +102,15 @@ def exit_code(result: Result) -> Code:
     return worst(meaning.get(row.status, Code.FINE) for row in result.rows)
 
 
-def judged(result: Result, earlier: Baselines, strict: bool) -> Code:
+def judged(result: Result, earlier: Baselines) -> set[Code]:
+    """Print what changed; the exit codes that it calls for."""
     found = findings.judge(result, earlier)
     if earlier.timings or earlier.counters or result.is_ab:
         print(f"\n{diff.text(found)}")
     else:
         print("\nThere is no baseline to compare with: `python -m bench baseline accept FILE` makes one.")
     diff.publish(found)
-    return worst(findings.codes(found), strict)
+    return findings.codes(found)
 
 
 # Against a revision
@@ -141,9 +142,9 @@ def _against(options: argparse.Namespace) -> int:
     print(tables.machine(result))
     if own.text:
         print(f"Slower or faster with {own.text} than without it:")
-    code = judged(result, Baselines(), options.strict)
-    # What a setting costs is a result, not a failure.
-    return Code.FINE if own.text and code == Code.REGRESSION else code
+    # What a setting costs is a result, not a failure; a failed case still is one.
+    harmless = {Code.REGRESSION} if own.text else set()
+    return worst(judged(result, Baselines()) - harmless, options.strict)
 
 
 def setting_of(text: str) -> Setting:

@@ -287,3 +287,29 @@ class TestWhatAnAbFound:
         monkeypatch.setattr(machine, "git_state", lambda: next(states))
         assert bench("run", "--against", "HEAD", "-o", tmp_path / "r.json") == Code.USAGE
         assert "the checkout changed during the comparison" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "verdicts", "strict", "code"),
+    [
+        (("--against", "HEAD"), ("slower",), False, 20),
+        (("--setting", "COGRID_PROFILING=1"), ("slower",), True, 0),
+        (("--setting", "COGRID_PROFILING=1"), ("slower", "failed"), False, 1),
+        (("--setting", "COGRID_PROFILING=1"), ("slower", "inconclusive"), False, 0),
+        (("--setting", "COGRID_PROFILING=1"), ("slower", "inconclusive"), True, 21),
+        (("--setting", "COGRID_PROFILING=1"), ("slower", "failed", "mismatch"), False, 22),
+    ],
+)
+def test_a_slower_setting_is_no_failure_and_hides_none(
+    option: tuple[str, str],
+    verdicts: tuple[str, ...],
+    strict: bool,
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken = {name: {"error": "broken", "status": name} for name in ("failed", "mismatch")}
+    rows = [row(name=name, ab=paired(1.2, name), **broken.get(name, {})) for name in verdicts]
+    monkeypatch.setattr(ab, "run", lambda found, *_: setattr(found, "rows", rows))
+    arguments = ("run", *option, "-o", tmp_path / "r.json", *(["--strict"] if strict else []))
+    assert bench(*arguments) == code
