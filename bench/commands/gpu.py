@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
         runner.run(result, path, progress, measure)
     print(f"bench: results are in {short(path)}", file=sys.stderr)
-    print(tables.summary(result))
+    print(tables.summary(result, not earlier.is_empty))
     return worst(judged(result, earlier), options.strict)
 
 

@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     if result.configuration.suite == "profile":
         print(tables.profile(result))
         return exit_code(result)
-    print(tables.summary(result))
+    print(tables.summary(result, not earlier.is_empty))
     return worst(judged(result, earlier), options.strict)
 
 
@@ -105,7 +105,7 @@ def exit_code(result: Result) -> Code:
 def judged(result: Result, earlier: Baselines) -> set[Code]:
     """Print what changed; the exit codes that it calls for."""
     found = findings.judge(result, earlier)
-    if earlier.timings or earlier.counters or result.is_ab:
+    if result.is_ab or not earlier.is_empty:
         print(f"\n{diff.text(found)}")
     else:
         print("\nThere is no baseline to compare with: `python -m bench baseline accept FILE` makes one.")

@@ -117,6 +117,24 @@ def test_a_run_ends_with_what_changed(
     assert "SLOWER than the baseline: 5." in capsys.readouterr().out
 
 
+def test_noisy_rows_are_counted_once(
+    measured: Measured, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the rows that were noisy in the baseline, where there is one."""
+    case, noisy = ("run", "--only", "CrampedRoom numpy-single", "-o"), "too noisy to compare"
+    measured.planted = {"samples": around(1000.0, 0.5)}
+    assert bench(*case, tmp_path / "a.json") == 0
+    rows = len(measured)
+    assert capsys.readouterr().out.count(noisy) == 1
+    for name, spread in (("b.json", 0.02), ("c.json", 0.5)):
+        measured.planted = {"samples": around(1000.0, spread)}
+        assert bench(*case, tmp_path / name, "--baseline", tmp_path / "a.json") == 0
+        out = capsys.readouterr().out
+        assert f"{rows} measured; all checksums agree." in out
+        assert out.count(noisy) == 1
+        assert f"{rows} of {rows} rows {noisy}" in out
+
+
 def test_a_wrong_result_outranks_a_failure() -> None:
     rows = [row(error="x"), row(error="y", status="mismatch"), row()]
     assert exit_code(result(rows=rows)) == 22
