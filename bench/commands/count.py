@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from bench import runner, suites
-from bench.commands.options import add_file, add_selection, add_strict, new_result, selected, short
+from bench.commands.options import add_file, add_selection, add_strict, new_result, selected
 from bench.commands.run import judged
 from bench.exit_codes import UsageError, worst
 from bench.measure import counting
@@ -19,6 +19,7 @@ from bench.measure.plan import Plan
 from bench.show import tables
 from bench.show.progress import Progress
 from bench.storage import baselines, results
+from bench.storage.results import short
 
 EXAMPLE = "python -m bench count --full --only jax-scan"
 WORKER = (sys.executable, "-m", "bench.processes.count_worker")

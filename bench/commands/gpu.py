@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from bench import runner, suites
-from bench.commands.options import add_file, add_strict, cogrid_errors, new_result, short
+from bench.commands.options import add_file, add_strict, cogrid_errors, new_result
 from bench.commands.run import judged
 from bench.exit_codes import NoDevice, UsageError, worst
 from bench.measure.gpu import compiled, targets
@@ -19,6 +19,7 @@ from bench.records import Measurement
 from bench.show import tables
 from bench.show.progress import Progress
 from bench.storage import baselines, machine
+from bench.storage.results import short
 from cogrid.benchmarks.case import Case
 
 EXAMPLE = "python -m bench gpu --only rollout"

@@ -23,7 +23,6 @@ from bench.commands.options import (
     plan_of,
     refuse_shadow,
     selected,
-    short,
 )
 from bench.compare import findings
 from bench.compare.ab_statistics import ROUNDS
@@ -36,6 +35,7 @@ from bench.show import diff, tables
 from bench.show.progress import Progress
 from bench.storage import baselines, machine, results
 from bench.storage.baselines import Baselines
+from bench.storage.results import short
 from cogrid.benchmarks.case import Case
 from cogrid.envs.registry import is_own
 from cogrid.reading import setting

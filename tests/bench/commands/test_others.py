@@ -190,7 +190,7 @@ def test_every_command_has_help_with_an_example_that_can_be_parsed(
 
 def test_every_command_module_is_in_a_group() -> None:
     files = {path.stem for path in (ROOT / "bench" / "commands").glob("*.py")}
-    assert files - {"__init__", "parser", "options", "selection"} == set(COMMANDS)
+    assert files - {"__init__", "parser", "options"} == set(COMMANDS)
 
 
 def test_an_unwritable_place_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
