@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     ab = parser.add_mutually_exclusive_group()
     ab.add_argument("--against", metavar="REV", help="compare with this revision, alternating (A/B)")
-    text = "compare this checkout with and without a setting: NPROC=1, xla_cpu_…=true, cook_time=5"
+    text = "compare this checkout with and without a setting: NPROC=2, xla_cpu_…=true, cook_time=5"
     ab.add_argument("--setting", type=setting_of, metavar="NAME=VALUE", help=text)
     parser.add_argument(
         "--seed", type=at_least(0), default=42, help="seed of the tapes; default: %(default)s"
@@ -148,7 +148,12 @@ def _against(options: argparse.Namespace) -> int:
 
 
 def setting_of(text: str) -> Setting:
-    return Setting(*setting(text), text)
+    name, value = setting(text)
+    if name == "NPROC" and not (type(value) is int and value > 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is not more than the one core that it is compared with")
+    if name.endswith("_NUM_THREADS"):
+        raise argparse.ArgumentTypeError(f"{text!r} has no effect on one core: NPROC=N gives N cores")
+    return Setting(name, value, text)
 
 
 def _ab_suite(arena: suites.Options, with_training: bool) -> list[Case]:

@@ -331,3 +331,19 @@ def test_a_slower_setting_is_no_failure_and_hides_none(
     monkeypatch.setattr(ab, "run", lambda found, *_: setattr(found, "rows", rows))
     arguments = ("run", *option, "-o", tmp_path / "r.json", *(["--strict"] if strict else []))
     assert bench(*arguments) == code
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("NPROC=1", "'NPROC=1' is not more than the one core that it is compared with"),
+        ("NPROC=all", "'NPROC=all' is not more than the one core"),
+        ("OMP_NUM_THREADS=2", "'OMP_NUM_THREADS=2' has no effect on one core: NPROC=N gives N cores"),
+    ],
+)
+def test_settings_that_one_core_cannot_show_are_refused(
+    setting: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        bench("run", "--setting", setting)
+    assert f"argument --setting: {reason}" in capsys.readouterr().err
