@@ -121,7 +121,7 @@ def profile(result: Result) -> str:
         if columns:
             header, *lines = phases_table(columns)
             parts.append(f"{title}\n\n{_table(lines, header, right=len(columns))}")
-        parts += [f"{row.name}: {in_short(row)}" for row in rows if not row.is_ok]
+        parts += [f"{row.name}: {in_short(row)}" for row in rows if row.doubt or not row.is_ok]
     return "\n\n".join([*parts, PROFILE_NOTE])
 
 
