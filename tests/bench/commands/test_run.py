@@ -345,5 +345,5 @@ def test_settings_that_one_core_cannot_show_are_refused(
     setting: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        bench("run", "--setting", setting)
+        parse(["run", "--setting", setting])
     assert f"argument --setting: {reason}" in capsys.readouterr().err

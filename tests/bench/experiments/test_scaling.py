@@ -76,10 +76,11 @@ def kept() -> scaling.Scaling:
 
 def test_samples_survive_a_failed_count(monkeypatch, capsys) -> None:
     plant(monkeypatch, 'if task == "count": raise ValueError("five")')
+    monkeypatch.chdir(results.RESULTS)
     with pytest.raises(UsageError, match="'8 devices' stopped: ValueError: five"):
         scaling.run(rounds=4)
     out, err = capsys.readouterr()
-    assert "results are in " in err
+    assert "results are in scaling/scaling_" in err
     assert "2 processes, 1 device each" in out
     assert [len(shape.passes) for shape in kept().shapes] == [4] * len(SHAPES)
     assert kept().collectives == []
