@@ -177,8 +177,8 @@ class Row(Measurement, kw_only=True):
 
     @property
     def doubt(self) -> str:
-        """Why the row must not be compared, "" if it may; times of single steps vary by nature."""
-        if not self.is_ok or self.is_modelled or self.case.measure == "latency":
+        """Why the row must not be compared, else ""; an A/B has paired ratios, single steps always vary."""
+        if not self.is_ok or self.is_modelled or self.case.measure == "latency" or self.ab:
             return ""
         if len(self.samples) < MIN_SAMPLES:
             return "too few samples"

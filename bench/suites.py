@@ -88,9 +88,10 @@ Configuration = tuple[str, Options]
 PROFILED: tuple[Configuration, ...] = ((CRAMPED, {}), (ARENA, TOY), (ARENA, WINDOWED))
 
 
-def profile(configurations: Sequence[Configuration], batch: int) -> list[Case]:
+def profile(configurations: Sequence[Configuration], batches: Sequence[int]) -> list[Case]:
     """The phases of a step and the parts of the flat observation, in all modes that differ in them."""
-    ways = (("numpy-single", 1), ("numpy-batch", batch), ("jax-single", 1), ("jax-vmap", batch))
+    modes = (("numpy-single", "numpy-batch"), ("jax-single", "jax-vmap"))
+    ways = [way for single, batched in modes for way in ((single, 1), *((batched, n) for n in batches))]
     return [
         Case(id, mode, n, measure=measure, options=options(**overrides))
         for id, overrides in configurations
@@ -120,7 +121,7 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(GENERATED, mode, n, measure="reset") for mode, n in BATCHED[:2]),
         *(Case(CRAMPED, mode, n, measure="compile") for mode, n in (("jax-single", 1), ("jax-vmap", 1024))),
         *(Case(CRAMPED, "jax-vmap", 1024, measure="compile", options=options(observation=k)) for k in kinds),
-        *profile([(CRAMPED, {})], 1024),
+        *profile([(CRAMPED, {})], [1024]),
         *training(),
         # How much a scan gains from longer chunks, and the memory they take where it matters.
         *(Case(CRAMPED, "jax-scan", 10_000, steps) for steps in (1, 4, 16, 64)),

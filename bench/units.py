@@ -32,11 +32,6 @@ def more(ratio: float) -> str:
     return f"{percent:+d} %".replace("-", "−") if percent else "0 %"
 
 
-def change(before: float, after: float, unit: str) -> str:
-    """The change from the first number to the second: fewer steps/s and more seconds are both slower."""
-    return pace(before / after if unit.endswith("/s") else after / before)
-
-
 def size(value: float) -> str:
     for limit, suffix in ((2**30, " GiB"), (2**20, " MiB"), (2**10, " KiB")):
         if value >= limit:

@@ -9,9 +9,9 @@ from pathlib import Path
 from msgspec.structs import asdict
 from tabulate import tabulate
 
-from bench.commands.options import short
 from bench.exit_codes import Code
 from bench.storage import baselines, machine
+from bench.storage.results import short
 
 EXAMPLE = 'python -m bench baseline accept bench/results/FILE.json --reason "ticks are masks now"'
 

@@ -11,14 +11,15 @@ import sys
 from pathlib import Path
 
 from bench import runner, suites
-from bench.commands.options import add_file, add_selection, add_strict, new_result, selected, short
+from bench.commands.options import add_file, add_selection, add_strict, new_result, selected
 from bench.commands.run import judged
-from bench.exit_codes import UsageError
+from bench.exit_codes import UsageError, worst
 from bench.measure import counting
 from bench.measure.plan import Plan
 from bench.show import tables
 from bench.show.progress import Progress
 from bench.storage import baselines, results
+from bench.storage.results import short
 
 EXAMPLE = "python -m bench count --full --only jax-scan"
 WORKER = (sys.executable, "-m", "bench.processes.count_worker")
@@ -43,4 +44,4 @@ def run(options: argparse.Namespace) -> int:
         runner.run(result, path, progress, worker.measure)
     print(f"bench: results are in {short(path)}", file=sys.stderr)
     print(tables.machine(result))
-    return judged(result, earlier, options.strict)
+    return worst(judged(result, earlier), options.strict)

@@ -6,9 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench.commands.options import refuse_existing, short
+from bench.commands.options import refuse_existing
 from bench.show.export import to_csv, to_pyperf
 from bench.storage import results
+from bench.storage.results import short
 
 EXAMPLE = "python -m bench export bench/results/benchmark_20261116_120000.json --to csv -o rows.csv"
 FORMATS = {"csv": to_csv, "pyperf": to_pyperf}

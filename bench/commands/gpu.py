@@ -10,15 +10,16 @@ import sys
 from pathlib import Path
 
 from bench import runner, suites
-from bench.commands.options import add_file, add_strict, cogrid_errors, new_result, short
+from bench.commands.options import add_file, add_strict, cogrid_errors, new_result
 from bench.commands.run import judged
-from bench.exit_codes import NoDevice, UsageError
+from bench.exit_codes import NoDevice, UsageError, worst
 from bench.measure.gpu import compiled, targets
 from bench.measure.plan import Plan
 from bench.records import Measurement
 from bench.show import tables
 from bench.show.progress import Progress
 from bench.storage import baselines, machine
+from bench.storage.results import short
 from cogrid.benchmarks.case import Case
 
 EXAMPLE = "python -m bench gpu --only rollout"
@@ -55,8 +56,8 @@ def run(options: argparse.Namespace) -> int:
 
         runner.run(result, path, progress, measure)
     print(f"bench: results are in {short(path)}", file=sys.stderr)
-    print(tables.summary(result))
-    return judged(result, earlier, options.strict)
+    print(tables.summary(result, not earlier.is_empty))
+    return worst(judged(result, earlier), options.strict)
 
 
 def _device() -> str:

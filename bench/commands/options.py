@@ -133,12 +133,6 @@ def refuse_existing(path: Path | None) -> None:
         raise UsageError(f"{path} already exists: choose another name.")
 
 
-def short(path: Path) -> str:
-    """A path as a person would type it here."""
-    path = path.resolve()
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
-
-
 def selected(options: argparse.Namespace, suite: suites.Suite) -> list[Case]:
     arena = arena_of(options)
     _refuse_unknown(options)

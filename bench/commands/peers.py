@@ -8,11 +8,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bench.commands.options import add_file, at_least, new_result, refuse_shadow, short
+from bench.commands.options import add_file, at_least, new_result, refuse_shadow
 from bench.measure.plan import Plan
 from bench.peers import run as peers
 from bench.peers import table
 from bench.show.progress import Progress
+from bench.storage.results import short
 
 EXAMPLE = "python -m bench peers --quick --only lossless"
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bench.commands.options import short
 from bench.exit_codes import UsageError
 from bench.show.together import by_label, together
-from bench.storage.results import RESULTS, load
+from bench.storage.results import RESULTS, load, short
 
 EXAMPLE = "python -m bench plot bench/evidence/throughput.json --folder /tmp/plots"
 

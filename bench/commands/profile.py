@@ -27,11 +27,13 @@ from bench.show import tables
 from cogrid.envs.registry import adopt, is_own
 
 EXAMPLE = "python -m bench profile --layout Arena --agents 20 --map-size 40 --observation window"
+BATCH = 1024
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_layout(parser)
-    parser.add_argument("--batch", type=at_least(1), default=1024, help="default: %(default)s")
+    text = f"batch size of the batched modes; repeatable; default: {BATCH}"
+    parser.add_argument("--batch", type=at_least(1), action="append", metavar="N", help=text)
     add_overrides(parser)
     add_sampling(parser)
     add_file(parser)
@@ -39,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     with cogrid_errors():
-        cases = suites.profile(configurations(options), options.batch)
+        cases = suites.profile(configurations(options), options.batch or [BATCH])
         chosen = suites.checked(installed(suites.overridden(cases, overrides_of(options))))
     refuse_unused_arena(options, chosen)
     path, result = new_result("profile", chosen, plan_of(options), options)
@@ -53,7 +55,10 @@ def configurations(options: argparse.Namespace) -> list[suites.Configuration]:
     arena = arena_of(options)
     if not options.layout:
         return [(id, arena if overrides is suites.TOY else overrides) for id, overrides in suites.PROFILED]
+    # A name that matches nothing is kept, for the error about it.
     ids = [
-        adopt(name) if is_own(name) else next(iter(suites.matching(name)), name) for name in options.layout
+        id
+        for name in options.layout
+        for id in ([adopt(name)] if is_own(name) else suites.matching(name) or [name])
     ]
     return [(id, arena if id == suites.ARENA else {}) for id in ids]

@@ -10,12 +10,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench.commands.options import short
 from bench.exit_codes import UsageError
 from bench.peers.targets import TARGETS
 from bench.records import Result
 from bench.show import published
 from bench.storage import results
+from bench.storage.results import short
 
 EXAMPLE = "python -m bench publish bench/results/FULL.json bench/results/PEERS.json"
 

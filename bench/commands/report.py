@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bench.commands.options import short
 from bench.storage import baselines, results
+from bench.storage.results import short
 
 EXAMPLE = "python -m bench report bench/results --html report.html"
 

@@ -23,7 +23,6 @@ from bench.commands.options import (
     plan_of,
     refuse_shadow,
     selected,
-    short,
 )
 from bench.compare import findings
 from bench.compare.ab_statistics import ROUNDS
@@ -36,6 +35,7 @@ from bench.show import diff, tables
 from bench.show.progress import Progress
 from bench.storage import baselines, machine, results
 from bench.storage.baselines import Baselines
+from bench.storage.results import short
 from cogrid.benchmarks.case import Case
 from cogrid.envs.registry import is_own
 from cogrid.reading import setting
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     ab = parser.add_mutually_exclusive_group()
     ab.add_argument("--against", metavar="REV", help="compare with this revision, alternating (A/B)")
-    text = "compare this checkout with and without a setting: NPROC=1, xla_cpu_…=true, cook_time=5"
+    text = "compare this checkout with and without a setting: NPROC=2, xla_cpu_…=true, cook_time=5"
     ab.add_argument("--setting", type=setting_of, metavar="NAME=VALUE", help=text)
     parser.add_argument(
         "--seed", type=at_least(0), default=42, help="seed of the tapes; default: %(default)s"
@@ -76,8 +76,8 @@ def run(options: argparse.Namespace) -> int:
     if result.configuration.suite == "profile":
         print(tables.profile(result))
         return exit_code(result)
-    print(tables.summary(result))
-    return judged(result, earlier, options.strict)
+    print(tables.summary(result, not earlier.is_empty))
+    return worst(judged(result, earlier), options.strict)
 
 
 def _planned(options: argparse.Namespace) -> tuple[Path, Result]:
@@ -102,14 +102,15 @@ def exit_code(result: Result) -> Code:
     return worst(meaning.get(row.status, Code.FINE) for row in result.rows)
 
 
-def judged(result: Result, earlier: Baselines, strict: bool) -> Code:
+def judged(result: Result, earlier: Baselines) -> set[Code]:
+    """Print what changed; the exit codes that it calls for."""
     found = findings.judge(result, earlier)
-    if earlier.timings or earlier.counters or result.is_ab:
+    if result.is_ab or not earlier.is_empty:
         print(f"\n{diff.text(found)}")
     else:
         print("\nThere is no baseline to compare with: `python -m bench baseline accept FILE` makes one.")
     diff.publish(found)
-    return worst(findings.codes(found), strict)
+    return findings.codes(found)
 
 
 # Against a revision
@@ -141,13 +142,18 @@ def _against(options: argparse.Namespace) -> int:
     print(tables.machine(result))
     if own.text:
         print(f"Slower or faster with {own.text} than without it:")
-    code = judged(result, Baselines(), options.strict)
-    # What a setting costs is a result, not a failure.
-    return Code.FINE if own.text and code == Code.REGRESSION else code
+    # What a setting costs is a result, not a failure; a failed case still is one.
+    harmless = {Code.REGRESSION} if own.text else set()
+    return worst(judged(result, Baselines()) - harmless, options.strict)
 
 
 def setting_of(text: str) -> Setting:
-    return Setting(*setting(text), text)
+    name, value = setting(text)
+    if name == "NPROC" and not (type(value) is int and value > 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is not more than the one core that it is compared with")
+    if name.endswith("_NUM_THREADS"):
+        raise argparse.ArgumentTypeError(f"{text!r} has no effect on one core: NPROC=N gives N cores")
+    return Setting(name, value, text)
 
 
 def _ab_suite(arena: suites.Options, with_training: bool) -> list[Case]:

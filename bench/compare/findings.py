@@ -146,8 +146,7 @@ def _timing(head: Result, row: Row, timings: Sequence[Result]) -> Finding:
         ratio = time_ratio(before, row)
         numbers |= {"ratio": ratio, "before": before.numbers.median}
         if doubt := row.doubt or (f"{before.doubt} before" if shaky else ""):
-            text = f"{_because('unstable', doubt)}; {pace(ratio.median)} is doubtful"
-            return _finding(row, "unstable", text, **numbers)
+            return _finding(row, "unstable", doubtful(doubt, ratio.median), **numbers)
         verdict = verdict_of(ratio)
         text = f"same within {percent(MARGIN)}" if verdict == "same" else _text(verdict, ratio)
         return _finding(row, verdict, text, **numbers)
@@ -156,6 +155,13 @@ def _timing(head: Result, row: Row, timings: Sequence[Result]) -> Finding:
     none = ("new", "no earlier row") if timings else ("not comparable", "no earlier times")
     verdict, why = next(iter(refused), none)
     return _finding(row, verdict, _because(verdict, why), **numbers)
+
+
+def doubtful(doubt: str, ratio: float) -> str:
+    """A ratio of times that is too noisy to judge, with the reason: 'unstable; 12 % slower is doubtful'."""
+    seen = pace(ratio)
+    shown = "no change, but doubtful" if seen == "the same" else f"{seen} is doubtful"
+    return f"{_because('unstable', doubt)}; {shown}"
 
 
 def _because(verdict: str, why: str) -> str:
@@ -172,9 +178,10 @@ def _without_numbers(row: Row, fitting: list[Row]) -> Finding:
 def refusal(base: Result, before: Row, run: Result, row: Row) -> tuple[str, str]:
     """Why a row is not compared with an earlier one: a verdict and its reason, both "" if it is.
 
-    A trajectory is the same on every machine, so it is compared before the machine.
+    A trajectory is the same on every machine, so it is compared before the machine. The sides of an A/B share
+    one core, so their speeds say something only about each other.
     """
-    if row.identity != before.identity:
+    if row.identity != before.identity or before.ab:
         return "not comparable", "measured in another way"
     if counters.other_results(before, row):
         return "mismatch", WRONG

@@ -9,6 +9,9 @@ import msgspec
 
 from bench.records import Row
 
+#: The parameters that change how a game is stepped, and not which game is played.
+MODE = ("mode", "batch", "steps", "seed")
+
 
 def same_but(row: Row, *parameters: str) -> str:
     """A key that is equal for rows that differ only in these: parameters of the case, or "library"."""

@@ -69,13 +69,13 @@ def plant(fault: Callable[[Ready, int], Ready]) -> None:
 
 
 def run(kind: str) -> str:
-    """How one run ended: "agree", "too loud", "found" for a failed test, else pytest's last lines."""
+    """How one run ended: "agree", "too noisy", "found" for a failed test, else pytest's last lines."""
     command = [sys.executable, "-m", "bench.experiments.reproducibility", "--plant", kind]
     start = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    reason = re.search(r"AssertionError: (.*)|Warning: (too loud to tell: .*)", done.stdout)
+    reason = re.search(r"AssertionError: (.*)|Warning: (too noisy to tell: .*)", done.stdout)
     said = reason and (reason[1] or reason[2])
-    ends = {0: "too loud" if said else "agree", 1: "found"}
+    ends = {0: "too noisy" if said else "agree", 1: "found"}
     end = ends.get(done.returncode, "broken")
     seconds, load = time.monotonic() - start, os.getloadavg()[0]
     print(
@@ -111,7 +111,7 @@ def main() -> None:
     for kind, counts in ends.items():
         print(f"{kind}: " + ", ".join(f"{count} {end}" for end, count in counts.items()))
     missed = any(ends[fault]["found"] < options.faults for fault in FAULTS)
-    sys.exit(1 if missed or ends["none"]["agree"] + ends["none"]["too loud"] < options.sound else 0)
+    sys.exit(1 if missed or ends["none"]["agree"] + ends["none"]["too noisy"] < options.sound else 0)
 
 
 if __name__ == "__main__":

@@ -129,42 +129,44 @@ class Scaling(Record):
     collectives: list[tuple[str, ...]]
 
 
-def _rounds(teams: Sequence[Team], rounds: int) -> list[list[PlayedPass]]:
-    with Progress() as progress:
-        found = []
-        for number in range(rounds):
-            progress.start("a pass of every shape", number, rounds)
-            found.append([one.play() for one in teams])
-    return found
-
-
 def run(rounds: int = ROUNDS, batch: int = BATCH, steps: int = STEPS) -> Code:
-    with ExitStack() as stack:
-        teams = [stack.enter_context(team(shape)) for shape in SHAPES]
-        for one in teams:
-            one.prepare(batch, steps)
-            print(f"bench: ready: {one.shape.name}", file=sys.stderr)
-        samples = _rounds(teams, rounds)
-        checksums = {one.shape.name: one.checksum() for one in teams}
-    print(f"A rollout of {batch} CrampedRooms at random, {steps} steps a pass, {rounds} rounds in turns:\n")
-    print(tabulate(rows(samples, batch * steps), HEADERS, disable_numparse=True))
-    print("\nWhat is in the compiled code, on simulated devices with 16 environments each:\n")
-    counts = [row for n in SIMULATED for row in counted(n)]
-    print(tabulate(counts, COUNTED, disable_numparse=True))
-    columns = zip(*samples, strict=True)
+    samples, checksums = measured(rounds, batch, steps)
     shapes = [
-        ScaledShape(shape.name, checksums[shape.name], list(played))
-        for shape, played in zip(SHAPES, columns, strict=True)
+        ScaledShape(shape.name, checksum, list(played))
+        for shape, checksum, played in zip(SHAPES, checksums, zip(*samples, strict=True), strict=True)
     ]
+    found = Scaling(results.now(), machine.git_state(), machine.system(), batch, steps, shapes, [])
     path = results.path_of("scaling")
-    about = (results.now(), machine.git_state(), machine.system())
-    results.write(path, Scaling(*about, batch, steps, shapes, counts))
-    print(f"bench: results are in {path}", file=sys.stderr)
-    if len(set(checksums.values())) > 1:
-        print(f"\nThe shapes played different games: {checksums}.")
+    results.write(path, found)  # counting may fail, and the samples took minutes
+    print(f"bench: results are in {results.short(path)}", file=sys.stderr)
+    print(f"A rollout of {batch} CrampedRooms at random, {steps} steps a pass, {rounds} rounds in turns:\n")
+    print(tabulate(rows(samples, batch * steps), HEADERS, disable_numparse=True), flush=True)
+    found.collectives = counted(SIMULATED)
+    results.write(path, found)
+    print("\nWhat is in the compiled code, on simulated devices with 16 environments each:\n")
+    print(tabulate(found.collectives, COUNTED, disable_numparse=True))
+    if len(set(checksums)) > 1:
+        played = {shape.name: shape.checksum for shape in shapes}
+        print(f"\nThe shapes played different games: {played}.")
         return Code.MISMATCH
     print("\nAll shapes played the same game, bit for bit.")
     return Code.FINE
+
+
+def measured(rounds: int, batch: int, steps: int) -> tuple[list[list[PlayedPass]], list[str]]:
+    """A pass of every shape in each round, and the checksums of the shapes."""
+    parts = len(SHAPES) + rounds
+    with Progress() as progress, ExitStack() as stack:
+        teams = [stack.enter_context(team(shape)) for shape in SHAPES]
+        for number, one in enumerate(teams):
+            progress.start(f"prepare {one.shape.name}", number, parts)
+            one.prepare(batch, steps)
+            progress.finish(one.shape.name, "ready")
+        samples = []
+        for number in range(len(SHAPES), parts):
+            progress.start("a pass of every shape", number, parts)
+            samples.append([one.play() for one in teams])
+        return samples, [one.checksum() for one in teams]
 
 
 HEADERS = ("shape", "steps/s", "speed-up", "interval", "ideal", "efficiency", "cores busy")
@@ -194,8 +196,13 @@ def rows(samples: list[list[PlayedPass]], steps: int) -> list[tuple[str, ...]]:
     return lines
 
 
-def counted(devices: int) -> list[tuple[str, ...]]:
-    """The collectives of a rollout and of a gradient on this many devices, all simulated by one CPU."""
-    with team(Shape(devices)) as one:
-        counts = one.count(16 * devices, STEPS)
-    return [(str(devices), code, str(number), engineering(size, "B")) for code, number, size in counts]
+def counted(simulated: Sequence[int]) -> list[tuple[str, ...]]:
+    """The collectives of a rollout and of a gradient on so many devices, all simulated by one CPU."""
+    found: list[tuple[str, ...]] = []
+    with Progress() as progress:
+        for number, devices in enumerate(simulated):
+            progress.start(f"count the collectives on {devices} devices", number, len(simulated))
+            with team(Shape(devices)) as one:
+                counts = one.count(16 * devices, STEPS)
+            found += [(str(devices), code, str(n), engineering(size, "B")) for code, n, size in counts]
+    return found

@@ -254,7 +254,7 @@ def run(size: int) -> Code:
     scenes = [PlayedScene.of(*outcome) for outcome in outcomes]
     write(path, size, comparisons, mismatches, scenes)
     print(table(outcomes))
-    print(f"bench: results are in {path}, the log is beside them", file=sys.stderr)
+    print(f"bench: results are in {results.short(path)}, the log is beside them", file=sys.stderr)
     if any(outcome.report.mismatches for outcome in outcomes):
         return Code.MISMATCH
     if any(isinstance(outcome.failure, KeyboardInterrupt) for outcome in outcomes):

@@ -44,8 +44,9 @@ class CheckoutWorker:
         prepared = training.ready(case) if case.measure == "train" else ready(case)
         found = _checked(case, prepared) if checked else {}
         answer: dict[str, Any] = msgspec.to_builtins(Answer(case.steps * case.batch, origins(), **found))
-        # The same single core for both checkouts, so that both have the same load on it.
-        _stay_on({max(self._cores, default=0)})
+        # The same single core for both checkouts, so that both have the same load on it; more only if the
+        # setting that is compared gives XLA more threads.
+        _stay_on(set(sorted(self._cores)[-int(os.environ["NPROC"]) :]))
         self._turn = self._stack.enter_context(clock.in_turns(slowed(prepared.work, slow)))
         return answer
 

@@ -58,7 +58,8 @@ def averages(findings: Sequence[Finding]) -> str:
     found = means(findings).items()
     lines = [f"{name}: {pace(mean)} in the geometric mean of {n}" for name, (mean, n) in found]
     if lines and any(finding.before for finding in findings):
-        lines.append(f"(The machine's own hours differ that much: less than {percent(MARGIN)} says nothing.)")
+        limit = percent(MARGIN)
+        lines.append(f"(Runs at different times differ by up to this much; ignore changes below {limit}.)")
     return "\n".join(lines)
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from bench.compare.findings import refusal
+from bench.compare.findings import doubtful, judge_pair, refusal, time_ratio
 from bench.compare.sweeps import batch_sweeps, efficiency
 from bench.records import Result, Row
 from bench.storage.results import all_in
-from bench.units import change, engineering, percent
+from bench.units import engineering, pace, percent
 
 Cells = dict[str, str]  # by the row's name
 
@@ -24,8 +24,7 @@ def history(folder: Path, batch: int | None = None, scaling_only: bool = False) 
         found = dict([one for one in found.items() if batch_sweeps(one[1].rows)][-1:])
     runs = list(found.values())
     cells = [scaling(run) if scaling_only else changes(runs[:turn], run) for turn, run in enumerate(runs)]
-    # The newest run's order, then rows that only older runs have.
-    names = list(dict.fromkeys(name for some in reversed(cells) for name in some))
+    names = in_order(cells[::-1])
     if batch is not None:
         batches = {row.name: row.case.batch for run in runs for row in run.rows}
         names = [name for name in names if batches[name] == batch]
@@ -33,8 +32,14 @@ def history(folder: Path, batch: int | None = None, scaling_only: bool = False) 
         what = "batch sweeps" if scaling_only else "rows"
         return f"The results in {folder} hold no {what}{'' if batch is None else f' of batch {batch}'}."
     lines = [[name, *(some.get(name, "") for some in cells)] for name in names]
+    errors = failures(runs, names)
     table = tabulate(lines, ["case", *labels(runs)], "github", disable_numparse=True)
-    return "\n".join([table, *descriptions(found), *failures(runs, names)])
+    return "\n".join([table, "", *descriptions(found), *([""] if errors else []), *errors])
+
+
+def in_order(newest_first: Sequence[Cells]) -> list[str]:
+    """The rows in the newest run's order, then those that only older runs have."""
+    return list(dict.fromkeys(name for some in newest_first for name in some))
 
 
 def descriptions(runs: Mapping[str, Result]) -> list[str]:
@@ -44,7 +49,7 @@ def descriptions(runs: Mapping[str, Result]) -> list[str]:
         date, revision = _date(run), run.git.short if run.git else ""
         facts = ["" if date in label else date, run.description, kind(run), revision, file]
         found.append(f"{label}: {', '.join(filter(None, facts))}")
-    return ["", *found]
+    return found
 
 
 def kind(run: Result) -> str:
@@ -70,10 +75,12 @@ def labels(runs: Sequence[Result]) -> list[str]:
 
 
 def changes(earlier: Sequence[Result], run: Result) -> Cells:
-    """The run's medians, each with its change from the last comparable run."""
+    """The run's medians, each with its change from the last comparable run, or the verdict of its A/B."""
     cells = {}
     for row in run.rows:
-        comparison = row.doubt or beside_earlier(earlier, run, row) if row.is_ok else ""
+        comparison = ""
+        if row.is_ok:
+            comparison = judge_pair(row, row.ab).text if row.ab else beside_earlier(earlier, run, row)
         cells[row.name] = ", ".join(filter(None, [median(row), comparison]))
     return cells
 
@@ -83,7 +90,11 @@ def median(row: Row) -> str:
 
 
 def beside_earlier(earlier: Sequence[Result], run: Result, row: Row) -> str:
-    """The change from the last comparable row, else why the last one is not comparable; "" for a new row."""
+    """The change from the last comparable row, else why the last one is not comparable; "" for a new row.
+
+    A noisy row shows its change too, marked as doubtful; a steady earlier row is preferred to a noisy one.
+    """
+    noisy: Row | None = None
     refused = ""
     for other in reversed(earlier):
         for before in other.rows:
@@ -91,9 +102,20 @@ def beside_earlier(earlier: Sequence[Result], run: Result, row: Row) -> str:
                 continue
             verdict, why = refusal(other, before, run, row)
             if not verdict:
-                return change(before.numbers.median, row.numbers.median, row.unit)
-            refused = refused or f"not comparable: {why}"
-    return refused
+                return _change(before, row)
+            if verdict == "unstable":
+                noisy = noisy or before
+            else:
+                refused = refused or f"not comparable: {why}"
+    if noisy:
+        return _change(noisy, row)
+    return ", ".join(filter(None, [row.doubt, refused]))
+
+
+def _change(before: Row, row: Row) -> str:
+    ratio = time_ratio(before, row).median
+    doubt = row.doubt or (before.doubt and f"{before.doubt} before")
+    return doubtful(doubt, ratio) if doubt else pace(ratio)
 
 
 def scaling(run: Result) -> Cells:
@@ -108,10 +130,9 @@ def scaling(run: Result) -> Cells:
 
 
 def failures(runs: Sequence[Result], names: Sequence[str]) -> list[str]:
-    found = [
+    return [
         f"{label}: {row.name}: {row.error}"
         for label, run in zip(labels(runs), runs, strict=True)
         for row in run.rows
-        if not row.is_ok and row.name in names
+        if row.error and row.name in names
     ]
-    return ["", *found] if found else []

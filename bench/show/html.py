@@ -27,7 +27,6 @@ class Section(NamedTuple):
     name: str
     title: str
     html: str
-    headline: str = ""  # the start of the page if this is its first section
 
     def render(self) -> str:
         return f'<section id="{self.name}">\n<h2>{escape(self.title)}</h2>\n{self.html}\n</section>'

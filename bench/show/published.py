@@ -125,8 +125,8 @@ def peers(found: Evidence) -> str:
         for one in found.peers.targets
         if one.enough is not None or one.stretch is not None
     ]
-    told = f"{met} of {len(aimed)} targets are met; the 95 % interval is in brackets."
-    return f"{_origin(found.peers)}\n{told}\n\n{_table(lines)}\n\n{_not_met(found.peers.targets)}"
+    headline = f"{met} of {len(aimed)} targets are met; the 95 % interval is in brackets."
+    return f"{_origin(found.peers)}\n{headline}\n\n{_table(lines)}\n\n{_not_met(found.peers.targets)}"
 
 
 def _not_met(targets: Sequence[TargetResult]) -> str:

@@ -39,10 +39,12 @@ NOTED: dict[str, Callable[[float], str]] = {
 def page(found: Mapping[str, Result], baselines: Baselines) -> str:
     """The whole file, from results by name in chronological order: speeds, changes, noise, every run."""
     newest = [one for one in reversed(list(found.values())) if one.rows]
-    run = next((one for one in newest if not one.is_ab and one.configuration.suite != "gpu"), None)
     ab = next((one for one in newest if one.is_ab), None)
     compiled = next((one for one in newest if one.configuration.suite == "gpu"), None)
-    shown = [one for one in (ab, run, compiled) if one]
+    others = [one for one in newest if not one.is_ab and one.configuration.suite != "gpu"]
+    run = next(filter(overview.has_speeds, others), next(iter(others), None))
+    named = [(file, one) for file, one in found.items() if any(one is other for other in (ab, run, compiled))]
+    _, latest = named[-1]
     figures = {
         name: picture(name, figure.get_suptitle(), files.svg(figure, name, transparent=True))
         for name, figure in files.drawn(list(found.values())).items()
@@ -52,22 +54,23 @@ def page(found: Mapping[str, Result], baselines: Baselines) -> str:
     if ab:
         sections.append(ab_section(ab, figures.pop("forest")))
     if run:
-        sections += [comparison(run, baselines), measurements(run)]
+        sections += [comparison(run, baselines), measurements(run, baselines)]
     if compiled:
-        sections += [_as_compiled(comparison(compiled, baselines)), _as_compiled(measurements(compiled))]
+        sections += map(_as_compiled, [comparison(compiled, baselines), measurements(compiled, baselines)])
     if figures:
         sections.append(Section("plots", "Plots", "\n".join(figures.values())))
     if run:
         sections.append(noise(run))
+    if len(found) > 1:
+        sections.append(overview.history(list(found.values())))
     sections.append(overview.runs(found))
-    named = [(file, one) for file, one in found.items() if any(one is other for other in shown)]
     links = "".join(f"<li>{download(*one)}</li>" for one in named)
     sections.append(Section("machine", "Machine", "".join(machine(*one) for one in named)))
     sections.append(Section("data", "Raw data", f"<ul>{links}</ul>"))
     return string.Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        title=escape(f"cogrid benchmarks, {shown[0].when:%Y-%m-%d %H:%M}"),
-        headline=escape(next(filter(None, (section.headline for section in sections)), "")),
-        machine=escape(tables.machine(shown[0])),
+        title=escape(f"cogrid benchmarks, {latest.when:%Y-%m-%d %H:%M}"),
+        headline=escape(headline(latest, baselines)),
+        machine=escape(tables.machine(latest)),
         links=" ".join(f'<a href="#{section.name}">{escape(section.title)}</a>' for section in sections),
         sections="\n".join(section.render() for section in sections),
     )
@@ -76,12 +79,16 @@ def page(found: Mapping[str, Result], baselines: Baselines) -> str:
 # Verdicts
 
 
+def headline(run: Result, baselines: Baselines) -> str:
+    if run.is_ab:
+        return diff.headline(judge(run, Baselines()))
+    return tables.headline(run) if baselines.is_empty else diff.headline(judge(run, baselines))
+
+
 def comparison(run: Result, baselines: Baselines) -> Section:
-    if not (baselines.timings or baselines.counters):
-        none = paragraph("There is no baseline to compare with.")
-        return Section("baselines", "Against the baselines", none, tables.headline(run))
-    findings = judge(run, baselines)
-    return Section("baselines", "Against the baselines", verdicts(findings), diff.headline(findings))
+    none = "There is no baseline to compare with."
+    html = paragraph(none) if baselines.is_empty else verdicts(judge(run, baselines))
+    return Section("baselines", "Against the baselines", html)
 
 
 def _as_compiled(section: Section) -> Section:
@@ -92,10 +99,9 @@ def _as_compiled(section: Section) -> Section:
 def ab_section(result: Result, figure: str) -> Section:
     against = result.configuration.against
     base = " ".join(filter(None, [against.revision, against.sha[:10]])) if against else ""
-    how = f"Both sides were measured by turns on this machine; the base is {base or 'unknown'}."
-    findings = judge(result, Baselines())
-    html = paragraph(how, "fine") + verdicts(findings) + figure
-    return Section("pairs", "A/B", html, diff.headline(findings))
+    how = f"Both sides were measured alternately on this machine; the base is {base or 'unknown'}."
+    html = paragraph(how, "fine") + verdicts(judge(result, Baselines())) + figure
+    return Section("pairs", "A/B", html)
 
 
 def verdicts(findings: Sequence[Finding]) -> str:
@@ -129,9 +135,9 @@ def tag(finding: Finding) -> Cell:
 # Measurements
 
 
-def measurements(result: Result) -> Section:
+def measurements(result: Result, baselines: Baselines) -> Section:
     compiled, speeds, times = tables.parted(result.rows)
-    html = paragraph(tables.headline(result))
+    html = paragraph(tables.headline(result, not baselines.is_empty))
     if compiled:
         html += "<h3>Compiled for GPUs, not run</h3>" + table(gpu.COLUMNS, map(program, compiled))
         html += paragraph(gpu.MODEL, "fine")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tabulate import tabulate
 
 from bench.compare.findings import environment_share, in_short
-from bench.compare.sweeps import same_but
+from bench.compare.sweeps import MODE, same_but
 from bench.measure.gpu.compiled import target_of
 from bench.measure.phases import Parts
 from bench.measure.phases import table as phases_table
@@ -26,7 +26,8 @@ PROFILE_NOTE = (
 PROFILES = {"profile": "phases of a step", "features": "parts of the flat observation"}
 
 
-def summary(result: Result) -> str:
+def summary(result: Result, compared: bool = False) -> str:
+    """The whole result; if a comparison follows, that one counts the noisy rows."""
     compiled, speeds, times = parted(result.rows)
     parts = [machine(result)]
     if compiled:
@@ -37,7 +38,7 @@ def summary(result: Result) -> str:
         parts.append(_table([_time(row) for row in times], TIME))
     if any(row.shadow for row in result.rows):
         parts.append(shadows(result.rows))
-    return "\n\n".join(filter(None, [*parts, verbs(result.rows), headline(result)]))
+    return "\n\n".join(filter(None, [*parts, verbs(result.rows), headline(result, compared)]))
 
 
 def parted(rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row]]:
@@ -93,10 +94,11 @@ def machine(result: Result) -> str:
     )
 
 
-def headline(result: Result) -> str:
+def headline(result: Result, compared: bool = False) -> str:
+    """One sentence, without the number of noisy rows if a comparison counts them."""
     rows = result.rows
     counts = {status: sum(row.status == status for row in rows) for status in ("failed", "out of memory")}
-    noisy = sum(bool(row.doubt) for row in rows)
+    noisy = 0 if compared else sum(bool(row.doubt) for row in rows)
     wrong = sum(row.status == "mismatch" for row in rows)
     agree = "all checksums agree" if not wrong else f"{wrong} with WRONG RESULTS"
     troubled = "".join(f", {count} {status}" for status, count in counts.items() if count)
@@ -119,7 +121,7 @@ def profile(result: Result) -> str:
         if columns:
             header, *lines = phases_table(columns)
             parts.append(f"{title}\n\n{_table(lines, header, right=len(columns))}")
-        parts += [f"{row.name}: {in_short(row)}" for row in rows if not row.is_ok]
+        parts += [f"{row.name}: {in_short(row)}" for row in rows if row.doubt or not row.is_ok]
     return "\n\n".join([*parts, PROFILE_NOTE])
 
 
@@ -157,7 +159,7 @@ def _time(row: Row) -> list[str]:
 
 def _note(row: Row) -> str:
     disturbed = row.noise.get("disturbed", 0)
-    kept = f"{disturbed:.0f} of {len(row.samples)} samples disturbed, kept for want of better ones"
+    kept = f"{disturbed:.0f} of {len(row.samples)} samples disturbed, kept, as no better ones were available"
     return ", ".join(filter(None, [environment_share(row), row.doubt, kept if disturbed else ""]))
 
 
@@ -168,4 +170,4 @@ def numpy_single(row: Row, rows: Sequence[Row]) -> float | None:
 
 
 def _kind(row: Row) -> str:
-    return same_but(row, "library", "mode", "batch", "steps", "seed")
+    return same_but(row, "library", *MODE)

@@ -64,6 +64,10 @@ class Baselines(NamedTuple):
         sets = [one for one in found if isinstance(one, CounterSet)]
         return cls(timings, sets + [part for one in timings for part in counter_sets(one)])
 
+    @property
+    def is_empty(self) -> bool:
+        return not (self.timings or self.counters)
+
 
 class Accepted(NamedTuple):
     written: list[Path]
@@ -172,7 +176,7 @@ def refuse(path: Path, result: Result, reason: str, allow_dirty: bool) -> None:
     wrong = [row.name for row in result.rows if row.status == "mismatch"]
     for refused, why in (
         (not reason.strip(), "--reason is empty: say why these numbers are accepted"),
-        (bool(wrong), f"it has wrong results ({', '.join(wrong)}): mend them first"),
+        (bool(wrong), f"it has wrong results ({', '.join(wrong)}): fix them first"),
         (
             not allow_dirty and (git is None or git.dirty),
             "its checkout had changes or no revision: commit and measure again, or say --allow-dirty",

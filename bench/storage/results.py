@@ -61,6 +61,12 @@ def path_of(kind: str) -> Path:
     return RESULTS / kind / f"{kind}_{datetime.datetime.now():%Y%m%d_%H%M%S_%f}.json"
 
 
+def short(path: Path) -> str:
+    """A path as a person would type it here."""
+    path = path.resolve()
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
 def encoded(record: Any) -> bytes:
     return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
 

@@ -19,7 +19,7 @@ The rule, with spreads in per cent of the median rate:
    alone is not enough to stop: with several looks, one of them would be within the threshold by luck.
 3. Otherwise there are more passes, until the time budget is spent. Then all passes decide. Trials that spread
    by more than the threshold *differ* if the control, judged like them, is within it even at its upper bound;
-   otherwise the machine is *too loud*. In all other cases they *agree*.
+   otherwise the machine is *too noisy*. In all other cases they *agree*.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LEAK_BYTES = 32 << 20
 MIN_PASSES, TRIAL_SECONDS = 20, 1.0
 NEXT_LOOK = 1.5  # times as many passes: few looks, and little time lost after the last that was needed
 
-Outcome = Literal["agree", "differ", "too loud"]
+Outcome = Literal["agree", "differ", "too noisy"]
 
 
 class Spread(NamedTuple):
@@ -131,7 +131,7 @@ def judge(turns: Turns, threshold: float) -> Verdict:
         reason = f"the trials spread by {trials.value:.1f} % {passes}"
         if control.high > threshold:
             reason += f", but the control, which never changes, by up to {control.high:.1f} % beside them."
-            return verdict("too loud", reason, final=False)
+            return verdict("too noisy", reason, final=False)
         reason += f", while the control spreads by {control.high:.1f} % at most."
         return verdict("differ", reason, final=False)
     reason = f"the trials spread by {trials.value:.1f} %, within {threshold:g} %."

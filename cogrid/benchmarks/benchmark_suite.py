@@ -29,7 +29,7 @@ VARIANCE_THRESHOLD = 10.0
 LAYOUT = "Overcooked-CrampedRoom-V0"
 SEED = 42
 
-_VERDICTS = MappingProxyType({"differ": "the trials differ", "too loud": "too loud to tell"})
+_VERDICTS = MappingProxyType({"differ": "the trials differ", "too noisy": "too noisy to tell"})
 
 # Seconds per mode, after which its trials are judged as they are; on a quiet machine a third is enough.
 SINGLE_BUDGET, BATCH_BUDGET = 4.0, 35.0
@@ -71,10 +71,13 @@ def _measured(case: Case, n_trials: int) -> _Trials:
     Every pass starts from the same reset state; compilation and transfers happen before the clock starts.
     """
     works = [_warm(case) for _ in range(n_trials)]
-    budget = SINGLE_BUDGET if case.batch == 1 else BATCH_BUDGET
     with agreement.control_work() as control:
-        measured = agreement.measure(works, control, budget, VARIANCE_THRESHOLD)
+        measured = agreement.measure(works, control, _budget(case), VARIANCE_THRESHOLD)
     return _Trials([case.steps * case.batch / seconds for seconds in measured.seconds], measured.verdict)
+
+
+def _budget(case: Case) -> float:
+    return SINGLE_BUDGET if case.batch == 1 else BATCH_BUDGET
 
 
 def _warm(case: Case) -> Pass:
@@ -96,11 +99,16 @@ Results = dict[str, dict[str, Any]]
 
 def run_benchmark_suite() -> Results:
     """Measure, print the table, return its numbers."""
-    measured = {
-        "numpy_single": _measured(_single("numpy-single", N_BENCHMARK_STEPS), N_TRIALS),
-        "jax_single": _measured(_single("jax-single", N_BENCHMARK_STEPS), N_TRIALS),
-        "jax_vmap_1024": _measured(_batch(N_BENCHMARK_STEPS, BATCH_SIZE), N_TRIALS),
+    cases = {
+        "numpy_single": _single("numpy-single", N_BENCHMARK_STEPS),
+        "jax_single": _single("jax-single", N_BENCHMARK_STEPS),
+        "jax_vmap_1024": _batch(N_BENCHMARK_STEPS, BATCH_SIZE),
     }
+    measured = {}
+    for number, (name, case) in enumerate(cases.items(), 1):
+        limit = f"measuring for at most {_budget(case):.0f} s"
+        print(f"[{number}/{len(cases)}] {name}: {limit}", file=sys.stderr, flush=True)
+        measured[name] = _measured(case, N_TRIALS)
     numpy_median = statistics.median(measured["numpy_single"].rates)
     results = {
         name: {
@@ -169,15 +177,15 @@ def in_a_fresh_process() -> Results:
         return pool.submit(run_benchmark_suite).result()
 
 
-class TooLoudWarning(UserWarning):
-    """The machine is too loud to tell whether the trials agree."""
+class TooNoisyWarning(UserWarning):
+    """The machine is too noisy to tell whether the trials agree."""
 
 
 def test_benchmark_reproducibility() -> None:
     """The batch beats one NumPy environment, and its trials agree within `VARIANCE_THRESHOLD` per cent.
 
     A run takes as many passes as needed, up to a time budget; `agreement` documents the rule. If the machine
-    is too loud to tell, the test warns and passes: noise is not the benchmark's fault.
+    is too noisy to tell, the test warns and passes: noise is not the benchmark's fault.
     """
     if importlib.util.find_spec("jax") is None:
         raise unittest.SkipTest("the suite compares NumPy with JAX, which is not installed.")
@@ -185,15 +193,15 @@ def test_benchmark_reproducibility() -> None:
     vmap = results["jax_vmap_1024"]
     assert vmap["median"] > results["numpy_single"]["median"]
     assert vmap["verdict"] != "differ", vmap["reason"]
-    if vmap["verdict"] == "too loud":
+    if vmap["verdict"] == "too noisy":
         with warnings.catch_warnings():
-            warnings.simplefilter("always", TooLoudWarning)  # also where warnings are errors
-            warnings.warn(f"too loud to tell: {vmap['reason']}", TooLoudWarning, stacklevel=1)
+            warnings.simplefilter("always", TooNoisyWarning)  # also where warnings are errors
+            warnings.warn(f"too noisy to tell: {vmap['reason']}", TooNoisyWarning, stacklevel=1)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    text = "run it so often, each time in a fresh process, and print how far the runs are apart"
+    text = "number of runs, each in a fresh process; prints the run-to-run difference"
     parser.add_argument("--repeat", type=whole_number(1), default=1, metavar="N", help=text)
     times = parser.parse_args().repeat
     if importlib.util.find_spec("jax") is None:

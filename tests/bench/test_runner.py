@@ -193,4 +193,4 @@ def test_a_killed_run_loses_at_most_the_case_under_way_and_can_be_resumed(tmp_pa
     assert [row.name for row in whole.rows] == planned_names
     assert whole.rows[: len(kept)] == left.rows
     assert f"[1/{2 - len(kept)}]" in again.stderr
-    assert "2 measured, " in again.stdout
+    assert "2 measured; " in again.stdout

@@ -51,7 +51,7 @@ class Machine:
         return measure(trials, self.work(lambda: CONTROL), budget, THRESHOLD)
 
 
-QUIET, BUSY, LOUD = 0.01, 0.1, 0.3  # beside two neighbours single passes really scatter by 0.17
+QUIET, BUSY, NOISY = 0.01, 0.1, 0.3  # beside two neighbours single passes really scatter by 0.17
 
 
 @pytest.fixture
@@ -99,22 +99,22 @@ def test_noisy_trials_agree_after_more_passes(machine: Callable[..., Machine]) -
     assert later > len(SEEDS) / 2
 
 
-def test_a_loud_machine_is_called_loud_and_no_benchmark_is_blamed(machine: Callable[..., Machine]) -> None:
+def test_a_noisy_machine_is_called_noisy_and_no_benchmark_is_blamed(machine: Callable[..., Machine]) -> None:
     outcomes: collections.Counter[str] = collections.Counter()
     for seed in SEEDS:
-        loud = machine(LOUD, seed)
-        verdict = loud.measure(steady, steady, steady).verdict
+        noisy = machine(NOISY, seed)
+        verdict = noisy.measure(steady, steady, steady).verdict
         outcomes[verdict.outcome] += 1
-        if verdict.outcome == "too loud":
+        if verdict.outcome == "too noisy":
             trials = "the control, which never changes, by up to" in verdict.reason
             assert trials == (verdict.spread_pct > THRESHOLD)
             assert trials
-            assert BUDGET <= loud.now < 1.5 * BUDGET
-    assert set(outcomes) == {"agree", "too loud"}
-    assert outcomes["too loud"] >= 3
+            assert BUDGET <= noisy.now < 1.5 * BUDGET
+    assert set(outcomes) == {"agree", "too noisy"}
+    assert outcomes["too noisy"] >= 3
 
 
-@pytest.mark.parametrize("noise", [QUIET, BUSY, LOUD])
+@pytest.mark.parametrize("noise", [QUIET, BUSY, NOISY])
 def test_a_trial_that_takes_twice_as_long_is_found(machine: Callable[..., Machine], noise: float) -> None:
     for seed in SEEDS:
         verdict = machine(noise, seed).measure(steady, lambda: 2 * PASS, steady).verdict
@@ -128,7 +128,7 @@ def growing(doubled: int) -> Callable[[], float]:
     return lambda: PASS * (1 + next(passes) / doubled)
 
 
-@pytest.mark.parametrize(("noise", "doubled"), [(QUIET, 60), (BUSY, 60), (0.2, 30), (LOUD, 12)])
+@pytest.mark.parametrize(("noise", "doubled"), [(QUIET, 60), (BUSY, 60), (0.2, 30), (NOISY, 12)])
 def test_a_benchmark_that_grows_slower_is_found(
     machine: Callable[..., Machine], noise: float, doubled: int
 ) -> None:
@@ -156,7 +156,7 @@ def test_a_machine_that_changes_its_speed_is_no_fault(machine: Callable[..., Mac
         made = machine(BUSY, seed)
         made.speed = lambda made=made: 1.0 if made.now < 8 else 0.5  # type: ignore[misc]  # each its own
         verdict = made.measure(steady, steady, steady).verdict
-        assert verdict.outcome in ("agree", "too loud")
+        assert verdict.outcome in ("agree", "too noisy")
         slowed += made.now > 8
     assert slowed == len(SEEDS)
 
@@ -170,7 +170,7 @@ def test_an_erratic_benchmark_on_a_quiet_machine_is_at_fault(machine: Callable[.
         outcomes[verdict.outcome] += 1
         assert verdict.control_spread_pct < THRESHOLD
     assert outcomes["differ"] > len(SEEDS) / 2
-    assert outcomes["too loud"] <= 1  # trials that agree by luck, and parts that do not
+    assert outcomes["too noisy"] <= 1  # trials that agree by luck, and parts that do not
 
 
 def test_a_lucky_look_ends_nothing(machine: Callable[..., Machine]) -> None:
@@ -212,7 +212,7 @@ def test_the_bounds_hold_what_luck_does() -> None:
     assert held >= 190
 
 
-def test_a_clear_fault_outranks_a_loud_control() -> None:
+def test_a_clear_fault_outranks_a_noisy_control() -> None:
     draw = np.random.default_rng(0)
     control = draw.uniform(1, 3, (40, 3))
     passes = draw.uniform(1, 1.2, (40, 3))
@@ -224,7 +224,7 @@ def test_a_clear_fault_outranks_a_loud_control() -> None:
 def test_a_control_that_spreads_as_much_excuses_the_trials() -> None:
     slow = np.ones((40, 3)) * [1, 1, 1.5]
     verdict: Verdict = judge(Turns(slow, slow), THRESHOLD)
-    assert (verdict.outcome, verdict.final) == ("too loud", False)
+    assert (verdict.outcome, verdict.final) == ("too noisy", False)
     assert judge(Turns(slow, np.ones((40, 3))), THRESHOLD).outcome == "differ"
 
 
@@ -252,7 +252,7 @@ def test_preparation_is_not_timed_and_no_garbage_is_collected(machine: Callable[
     assert gc.isenabled()
 
 
-def test_a_benchmark_that_allocates_more_and_more_is_found_however_loud_the_machine_is() -> None:
+def test_a_benchmark_that_allocates_more_and_more_is_found_however_noisy_the_machine_is() -> None:
     draw = np.random.default_rng(0)
     passes, control = draw.lognormal(0, 0.8, (9, 3)), draw.lognormal(0, 0.8, (9, 3))
     steady = [500 << 20] * 9

@@ -51,7 +51,13 @@ def test_what_a_run_returns_and_prints(outcome: list[Outcome], capsys: pytest.Ca
         "reason": "the reason.",
         "control_variance_pct": 3.5,
     }
-    lines = capsys.readouterr().out.splitlines()
+    out, err = capsys.readouterr()
+    assert err.splitlines() == [
+        "[1/3] numpy_single: measuring for at most 4 s",
+        "[2/3] jax_single: measuring for at most 4 s",
+        "[3/3] jax_vmap_1024: measuring for at most 35 s",
+    ]
+    lines = out.splitlines()
     assert lines[:2] == ["CoGrid Benchmark Suite", "======================"]
     assert (
         "JAX vmap@1024 (total):         101,000 steps/sec  (1010.0x vs numpy, 505.0x vs JAX single)" in lines
@@ -74,16 +80,16 @@ def test_the_test_fails_with_the_reason_where_they_differ(
     assert "JAX vmap:   2.0%  (the trials differ: the reason.)" in capsys.readouterr().out
 
 
-def test_the_test_passes_with_a_warning_where_it_is_too_loud(
+def test_the_test_passes_with_a_warning_where_it_is_too_noisy(
     outcome: list[Outcome], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also here, where the settings of pytest make errors of all warnings."""
-    outcome.append("too loud")
+    outcome.append("too noisy")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("error")
         benchmark_suite.test_benchmark_reproducibility()
-    assert [str(each.message) for each in caught] == ["too loud to tell: the reason."]
-    assert "JAX vmap:   2.0%  (too loud to tell: the reason.)" in capsys.readouterr().out
+    assert [str(each.message) for each in caught] == ["too noisy to tell: the reason."]
+    assert "JAX vmap:   2.0%  (too noisy to tell: the reason.)" in capsys.readouterr().out
 
 
 def test_a_batch_slower_than_numpy_fails(outcome: list[Outcome], monkeypatch: pytest.MonkeyPatch) -> None:

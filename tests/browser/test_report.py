@@ -74,9 +74,9 @@ WAYS = [(width, scheme, scripts) for width in WIDTHS for scheme in SCHEMES for s
 def test_it_reads_well(opened: Opened, file: Path, request: pytest.FixtureRequest) -> None:
     page = opened.page
     assert page.locator(".headline").is_visible()
-    assert "1 slower, 1 faster" in page.locator(".headline").inner_text()
+    assert "1 slower, 3 same, 1 failed" in page.locator(".headline").inner_text()
     sections = page.locator("section").evaluate_all("found => found.map(one => one.id)")
-    assert " ".join(sections) == "speeds pairs baselines results plots noise runs machine data"
+    assert " ".join(sections) == "speeds pairs baselines results plots noise history runs machine data"
     sizes = page.locator("figure svg").evaluate_all(SIZES)
     assert len(sizes) == 8
     assert all(width > 300 and height > 50 for width, height in sizes), sizes

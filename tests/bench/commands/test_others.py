@@ -66,6 +66,7 @@ def test_a_profile_has_configurations_side_by_side(
     assert out.count("phases of a step, ") == out.count("parts of the flat observation, ") == len(modes)
     assert re.search(r"interact +50\.0 +– +33% +25%", out)
     assert re.search(r"step +150\.0 +– +100% +75%", out)
+    assert "too few samples" in out
     assert bench("profile", "--layout", "nowhere") == 2
     assert "unknown environment id 'nowhere'" in capsys.readouterr().err
 
@@ -112,7 +113,7 @@ def test_a_command_is_needed(words: tuple[str, ...], capsys: pytest.CaptureFixtu
 
 def configurations(*arguments: str) -> list[tuple[str, dict[str, object]]]:
     _, options = parse(["profile", *arguments])
-    cases = suites.overridden(suites.profile(profile.configurations(options), 8), overrides_of(options))
+    cases = suites.overridden(suites.profile(profile.configurations(options), [8]), overrides_of(options))
     return [(case.id, dict(case.options)) for case in cases if case.mode == "numpy-single"]
 
 
@@ -131,6 +132,23 @@ def test_one_s_own_configuration_is_profiled() -> None:
     assert own == (suites.ARENA, {**size, "observation": "window", "window": 7})
     cooks = configurations("--layout", "CounterCircuit", "--set", "cook_time=5", "--set", 'layout=["a", "b"]')
     assert cooks[0] == ("Overcooked-CounterCircuit-V0", {"cook_time": 5, "layout": ("a", "b")})
+
+
+def test_all_environments_of_a_name_are_profiled() -> None:
+    found = [id for id, _ in configurations("--layout", "Commons")]
+    assert found == suites.matching("Commons")
+    assert len(found) > 1
+
+
+def test_all_batch_sizes_are_profiled(measured: Measured, tmp_path: Path) -> None:
+    measured.planted = {"unit": "s", "samples": [2e-4], "parts": {"move": 1e-4}}
+    chosen = ("profile", "--layout", "arena", "-o")
+    assert bench(*chosen, tmp_path / "a", "--batch", 10, "--batch", 20) == 0
+    batches = [(case.mode, case.batch) for case in measured if case.backend == "numpy"]
+    assert batches == [("numpy-single", 1), ("numpy-batch", 10), ("numpy-batch", 20)]
+    measured.clear()
+    assert bench(*chosen, tmp_path / "b") == 0
+    assert {case.batch for case in measured} == {1, 1024}
 
 
 def test_an_option_that_the_environment_has_not(capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,7 +208,7 @@ def test_every_command_has_help_with_an_example_that_can_be_parsed(
 
 def test_every_command_module_is_in_a_group() -> None:
     files = {path.stem for path in (ROOT / "bench" / "commands").glob("*.py")}
-    assert files - {"__init__", "parser", "options", "selection"} == set(COMMANDS)
+    assert files - {"__init__", "parser", "options"} == set(COMMANDS)
 
 
 def test_an_unwritable_place_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

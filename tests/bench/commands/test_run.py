@@ -117,6 +117,24 @@ def test_a_run_ends_with_what_changed(
     assert "SLOWER than the baseline: 5." in capsys.readouterr().out
 
 
+def test_noisy_rows_are_counted_once(
+    measured: Measured, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the rows that were noisy in the baseline, where there is one."""
+    case, noisy = ("run", "--only", "CrampedRoom numpy-single", "-o"), "too noisy to compare"
+    measured.planted = {"samples": around(1000.0, 0.5)}
+    assert bench(*case, tmp_path / "a.json") == 0
+    rows = len(measured)
+    assert capsys.readouterr().out.count(noisy) == 1
+    for name, spread in (("b.json", 0.02), ("c.json", 0.5)):
+        measured.planted = {"samples": around(1000.0, spread)}
+        assert bench(*case, tmp_path / name, "--baseline", tmp_path / "a.json") == 0
+        out = capsys.readouterr().out
+        assert f"{rows} measured; all checksums agree." in out
+        assert out.count(noisy) == 1
+        assert f"{rows} of {rows} rows {noisy}" in out
+
+
 def test_a_wrong_result_outranks_a_failure() -> None:
     rows = [row(error="x"), row(error="y", status="mismatch"), row()]
     assert exit_code(result(rows=rows)) == 22
@@ -287,3 +305,45 @@ class TestWhatAnAbFound:
         monkeypatch.setattr(machine, "git_state", lambda: next(states))
         assert bench("run", "--against", "HEAD", "-o", tmp_path / "r.json") == Code.USAGE
         assert "the checkout changed during the comparison" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "verdicts", "strict", "code"),
+    [
+        (("--against", "HEAD"), ("slower",), False, 20),
+        (("--setting", "COGRID_PROFILING=1"), ("slower",), True, 0),
+        (("--setting", "COGRID_PROFILING=1"), ("slower", "failed"), False, 1),
+        (("--setting", "COGRID_PROFILING=1"), ("slower", "inconclusive"), False, 0),
+        (("--setting", "COGRID_PROFILING=1"), ("slower", "inconclusive"), True, 21),
+        (("--setting", "COGRID_PROFILING=1"), ("slower", "failed", "mismatch"), False, 22),
+    ],
+)
+def test_a_slower_setting_is_no_failure_and_hides_none(
+    option: tuple[str, str],
+    verdicts: tuple[str, ...],
+    strict: bool,
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken = {name: {"error": "broken", "status": name} for name in ("failed", "mismatch")}
+    rows = [row(name=name, ab=paired(1.2, name), **broken.get(name, {})) for name in verdicts]
+    monkeypatch.setattr(ab, "run", lambda found, *_: setattr(found, "rows", rows))
+    arguments = ("run", *option, "-o", tmp_path / "r.json", *(["--strict"] if strict else []))
+    assert bench(*arguments) == code
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("NPROC=1", "'NPROC=1' is not more than the one core that it is compared with"),
+        ("NPROC=all", "'NPROC=all' is not more than the one core"),
+        ("OMP_NUM_THREADS=2", "'OMP_NUM_THREADS=2' has no effect on one core: NPROC=N gives N cores"),
+    ],
+)
+def test_settings_that_one_core_cannot_show_are_refused(
+    setting: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse(["run", "--setting", setting])
+    assert f"argument --setting: {reason}" in capsys.readouterr().err

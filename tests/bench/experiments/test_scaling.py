@@ -62,12 +62,28 @@ def test_shapes_are_measured_and_counted(monkeypatch, capsys) -> None:
     assert cells["2 processes, 1 device each"][-1] == "1.00"  # both half busy
     assert cells["64"] == ["64", "code", "64", "2", "KB"]
     assert "All shapes played the same game" in out
+    found = kept()
+    assert [shape.name for shape in found.shapes] == [shape.name for shape in SHAPES]
+    assert [len(shape.passes) for shape in found.shapes] == [4] * len(SHAPES)
+    assert len({shape.checksum for shape in found.shapes}) == 1
+    assert (found.batch, found.steps, found.collectives[0][0]) == (10, 5, "8")
+
+
+def kept() -> scaling.Scaling:
     (file,) = (results.RESULTS / "scaling").glob("scaling_*.json")
-    kept = results.decoded(file.read_bytes(), scaling.Scaling, "it")
-    assert [shape.name for shape in kept.shapes] == [shape.name for shape in SHAPES]
-    assert [len(shape.passes) for shape in kept.shapes] == [4] * len(SHAPES)
-    assert len({shape.checksum for shape in kept.shapes}) == 1
-    assert (kept.batch, kept.steps, kept.collectives[0][0]) == (10, 5, "8")
+    return results.decoded(file.read_bytes(), scaling.Scaling, "it")
+
+
+def test_samples_survive_a_failed_count(monkeypatch, capsys) -> None:
+    plant(monkeypatch, 'if task == "count": raise ValueError("five")')
+    monkeypatch.chdir(results.RESULTS)
+    with pytest.raises(UsageError, match="'8 devices' stopped: ValueError: five"):
+        scaling.run(rounds=4)
+    out, err = capsys.readouterr()
+    assert "results are in scaling/scaling_" in err
+    assert "2 processes, 1 device each" in out
+    assert [len(shape.passes) for shape in kept().shapes] == [4] * len(SHAPES)
+    assert kept().collectives == []
 
 
 def test_shapes_that_play_different_games_are_wrong(monkeypatch, capsys) -> None:

@@ -94,8 +94,10 @@ def test_exit_codes(wrong: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest
         "planned",
         lambda size, everything: iter([Run("make", "A none", lambda: fake(size, wrong))]),
     )
+    monkeypatch.chdir(results.RESULTS)
     assert validation.run(7) == (Code.MISMATCH if wrong else Code.FINE)
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "results are in validate/validate_" in err
     place = "step 7 (5 of its episode), environment 1, row 0, column 2: cells is 3 on numpy and 4 on jax."
     assert (out.splitlines()[-1] == f"make of A none on numpy: {place}") == wrong
     assert f"7 comparisons, {int(wrong)} mismatches." in out

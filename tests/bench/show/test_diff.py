@@ -36,9 +36,9 @@ def test_the_terminal_has_verdicts_means_and_a_headline() -> None:
     assert "500 K steps/s" in slow
     assert "jax: 26 % slower in the geometric mean of 3" in lines
     assert "numpy: 100 % faster in the geometric mean of 1" in lines
-    assert "(The machine's own hours differ that much: less than 50 % says nothing.)" in lines
+    assert "(Runs at different times differ by up to this much; ignore changes below 50 %.)" in lines
     (shaky,) = (line for line in lines if line.startswith("shaky"))
-    assert "unstable; the same is doubtful" in shaky
+    assert "unstable; no change, but doubtful" in shaky
     assert shaky.count("1 M steps/s") == 2
     assert lines[-3] == (
         "1 slower, 1 faster, 2 same, 1 new; 1 of 6 rows too noisy to compare; counters grew in 1 of 6 cases."

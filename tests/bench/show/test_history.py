@@ -12,7 +12,7 @@ from bench.exit_codes import UsageError
 from bench.records import Against, Result, Row
 from bench.show.history import history
 from bench.storage import results
-from tests.bench.support import around, result, row
+from tests.bench.support import around, paired, result, row
 
 OUT_OF_MEMORY = {"status": "out of memory", "error": "RESOURCE_EXHAUSTED: 9 GB"}
 DAYS = tuple(f"2026-11-{day}T10:30:00+00:00" for day in (10, 11, 12))
@@ -65,6 +65,7 @@ def test_a_tag_given_twice_has_its_date(tmp_path: Path) -> None:
     ("measure", "before", "after", "text"),
     [
         ("speed", 112, 100, "12 % slower"),
+        ("speed", 100, 130, "30 % faster"),
         ("reset", 1, 1.12, "12 % slower"),
         ("speed", 100, 100.2, "the same"),
     ],
@@ -98,11 +99,39 @@ def test_another_trajectory_is_not_compared(tmp_path: Path) -> None:
     assert found == "2 M steps/s, not comparable: other results than before"
 
 
-def test_unstable_rows_are_not_compared(tmp_path: Path) -> None:
+def test_the_change_of_a_noisy_row_is_shown_as_doubtful(tmp_path: Path) -> None:
     shaky = row(samples=around(1e6, 0.5))
-    assert two(tmp_path, row(), shaky) == "1 M steps/s, unstable"
-    assert two(tmp_path, shaky, row()) == "1 M steps/s, not comparable: unstable before"
-    assert cells(history(tmp_path))[1][1] == "1 M steps/s, unstable"
+    assert two(tmp_path, row(), shaky) == "1 M steps/s, unstable; no change, but doubtful"
+    assert two(tmp_path, row(speed=2e6), shaky) == "1 M steps/s, unstable; 100 % slower is doubtful"
+    found = two(tmp_path, shaky, row(speed=2e6))
+    assert found == "2 M steps/s, unstable before; 100 % faster is doubtful"
+    assert cells(history(tmp_path))[1][1] == "1 M steps/s, unstable", "there is none before"
+    assert two(tmp_path, row(), shaky, cpu="another") == "1 M steps/s, unstable, not comparable: other cpu"
+
+
+def test_a_steady_earlier_row_is_preferred_to_a_noisy_one(tmp_path: Path) -> None:
+    rows = (row(speed=1e6), row(samples=around(9e6, 0.5)), row(speed=2e6))
+    runs = (result([one], created=day) for one, day in zip(rows, DAYS, strict=True))
+    assert cells(history(write(tmp_path, *runs)))[1][3] == "2 M steps/s, 100 % faster"
+
+
+def test_an_ab_row_has_its_own_verdict_and_is_no_baseline(tmp_path: Path) -> None:
+    """Its two sides share one core, so their speeds say something only about each other."""
+    shaky = around(1e6, 0.5)
+    pair = row(samples=shaky, ab=paired(1.12, "slower"))
+    assert two(tmp_path, row(speed=9e6), pair) == "1 M steps/s, 12 % slower, confirmed"
+    assert two(tmp_path, pair, row()) == "1 M steps/s, not comparable: measured in another way"
+    runs = (
+        result([row(speed=5e5)], created=DAYS[0]),
+        result([pair], created=DAYS[1]),
+        result([row()], created=DAYS[2]),
+    )
+    assert cells(history(write(tmp_path, *runs)))[1][3] == "1 M steps/s, 100 % faster"
+
+
+def test_counted_rows_are_no_failures(tmp_path: Path) -> None:
+    counted = row(status="counted", samples=[], statistics=None)
+    assert "None" not in history(write(tmp_path, result([counted])))
 
 
 def test_the_last_run_that_measured_the_row_counts(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import time
 
 import pytest
 
-from bench import ROOT
 from bench.show import progress
 from bench.show.progress import Progress
 
@@ -43,14 +42,3 @@ def test_nothing_is_said_after_the_end(
     capsys.readouterr()
     time.sleep(0.05)
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
-    "command", ["run", "profile", "count", "peers", "scaling", "gpu", "selfcheck", "validate"]
-)
-def test_every_long_command_shows_progress(command: str) -> None:
-    """By itself, by the `measure` of run, or in its experiment."""
-    source = (ROOT / "bench" / "commands" / f"{command}.py").read_text(encoding="utf-8")
-    for name in re.findall(r"from bench\.experiments import (\w+)", source):
-        source += (ROOT / "bench" / "experiments" / f"{name}.py").read_text(encoding="utf-8")
-    assert "with Progress()" in source or "import exit_code, measure" in source

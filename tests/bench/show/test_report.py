@@ -12,11 +12,11 @@ import pytest
 from msgspec.structs import replace
 
 from bench.records import Against, Result, Row
-from bench.show import report
+from bench.show import overview, report
 from bench.storage import results
 from bench.storage.baselines import Baselines
 from tests.bench.show.figures.support import ab_run
-from tests.bench.support import around, by_file, result, row
+from tests.bench.support import around, by_file, paired, result, row
 
 EVIL = "<script>alert('&amp;')</script>\" onload=\"x"
 
@@ -62,7 +62,18 @@ def whole() -> str:
 
 def test_all_sections_are_there_and_linked(whole: str) -> None:
     page = Page(whole)
-    names = ["speeds", "pairs", "baselines", "results", "plots", "noise", "runs", "machine", "data"]
+    names = [
+        "speeds",
+        "pairs",
+        "baselines",
+        "results",
+        "plots",
+        "noise",
+        "history",
+        "runs",
+        "machine",
+        "data",
+    ]
     assert [value for value in page.named("href") if value.startswith("#") and "-" not in value] == [
         f"#{name}" for name in names
     ]
@@ -149,9 +160,11 @@ def test_the_newest_run_is_shown_and_every_run_is_listed() -> None:
     found = {"cold.json": older, "mine.json": run(row(name="newer row"))}
     page = Page(report.page(found, Baselines()))
     text = page.text
-    assert "newer row" in text
-    assert "older row" not in text
-    listed = text[text.index("Every run here") :]
+    shown, _, rest = text.partition("The newest run comes first.")
+    assert "newer row" in shown
+    assert "older row" not in shown
+    history, _, listed = rest.partition("Every run here")
+    assert history.index("newer row") < history.index("older row")
     assert "2 runs, the newest first." in listed
     assert listed.index("2026-11-17 10:00") < listed.index("2026-11-01 10:00") < listed.index("a cold start")
     assert listed.index("mine.json") < listed.index("cold.json"), "the names that the files have"
@@ -168,10 +181,81 @@ def test_it_begins_with_how_fast_it_is_in_words_and_as_a_picture() -> None:
     text = report.page(by_file(result(quick)), Baselines())
     words = Page(text).text
     kitchen = (
-        "fastest is jax-scan@1024 with 4 M steps/s, "
+        "cooperative actions: fastest is jax-scan@1024 with 4 M steps/s, "
         "400 times as fast as one NumPy environment (10 K steps/s)."
     )
     assert kitchen in words
     assert "jax-vmap@8 with 1 M steps/s; that is doubtful, the machine was too noisy." in words
     assert words.index(kitchen) < words.index("There is no baseline")
     assert 'aria-label="Steps per second"' in text
+
+
+def test_a_profile_after_a_run_does_not_hide_its_speeds() -> None:
+    profile = row(name="phases", measure="profile", mode="numpy-single", samples=around(1e-4), parts={"a": 1})
+    counted = row(name="counters", status="counted", samples=[], statistics=None)
+    later = [
+        result([one], created=f"2026-11-18T1{i}:00:00+00:00") for i, one in enumerate((profile, counted))
+    ]
+    page = Page(report.page(by_file(run(), *later), Baselines.of(run())))
+    assert "No speed was measured" not in page.text
+    assert "Nothing slower, 3 same" in page.text
+    assert page.text.lstrip().startswith("cogrid benchmarks, 2026-11-17 10:00")
+    assert page.named("download") == [results.file_name(run())]
+    alone = Page(report.page(by_file(later[0]), Baselines()))
+    assert "No speed was measured in this run." in alone.text
+
+
+def beginning(page: str) -> tuple[str, str]:
+    """The title and the headline."""
+    title, headline = re.search("<title>(.*)</title>", page), re.search('class="headline">(.*)</p>', page)
+    assert title
+    assert headline
+    return title[1], headline[1]
+
+
+def test_it_begins_with_the_latest_of_the_runs_that_it_shows() -> None:
+    pairs, other = ab_run(), run(cpu="another CPU")
+    title, headline = beginning(report.page(by_file(pairs, other), Baselines()))
+    assert title == "cogrid benchmarks, 2026-11-17 10:00"
+    assert headline == "3 measured; all checksums agree."
+    later = replace(pairs, created="2026-11-18T10:00:00+00:00")
+    text = report.page(by_file(other, later), Baselines())
+    title, headline = beginning(text)
+    assert title == "cogrid benchmarks, 2026-11-18 10:00"
+    assert headline.startswith("1 slower, 1 faster")
+    header = text[: text.index("<nav")]
+    assert "AMD EPYC 7B13" in header
+    assert "another CPU" not in header
+
+
+def test_it_shows_the_history_of_every_row() -> None:
+    before = result(
+        [row(name="a", speed=1e6), row(name="gone", error="no memory")], created="2026-11-01T10:00:00+00:00"
+    )
+    after = result([row(name="a", speed=2e6)], created="2026-11-02T10:00:00+00:00", tag="later")
+    page = report.page(by_file(before, after), Baselines())
+    section = page[page.index('<section id="history">') : page.index('<section id="runs">')]
+    text = Page(section).text
+    assert text.index("later") < text.index("2026-11-01 10:00"), "the newest run first"
+    assert text.index("2 M steps/s, 100 % faster") < text.index("1 M steps/s")
+    assert "2026-11-01 10:00: gone: no memory" in text
+    assert 'id="history"' not in report.page(by_file(after), Baselines())
+
+
+def test_a_noisy_ab_row_is_counted_as_its_verdict_alone() -> None:
+    pair = result([row(name="pair", samples=around(1e6, 0.9), ab=paired())])
+    page = report.page(by_file(pair), Baselines())
+    assert beginning(page)[1].startswith("Nothing slower, 1 same;")
+    listed = page[page.index('<section id="runs">') :]
+    assert '<td class="number" data-value="0">0</td>' in listed, "too noisy"
+
+
+def test_workloads_are_not_mixed() -> None:
+    rows = [
+        row(mode="numpy-single", batch=1, speed=1e4),
+        row(speed=4e6),
+        row(workload="noop", speed=9e6),
+    ]
+    cooperative, noop = overview.in_words(result(rows))
+    assert "400 times as fast as one NumPy environment" in cooperative
+    assert noop == "CrampedRoom features, noop actions: fastest is jax-scan@1024 with 9 M steps/s."

@@ -53,3 +53,13 @@ def test_seconds_and_parts() -> None:
         tables.summary(result(rows=[row(name="c", measure="compile", samples=[0.7], parts=parts)])), "c "
     )
     assert "trace 200 ms, compile 500 ms" in "  ".join(cells)
+
+
+def test_a_noisy_profile_is_called_noisy() -> None:
+    """Below the table, with the spread of the whole call; a steady one needs no remark."""
+    facts = {"measure": "profile", "mode": "numpy-single", "parts": {"move": 1e-4}}
+    steady = row(**facts, name="steady", samples=around(2e-4), options={"observation": "none"})
+    noisy = row(**facts, name="noisy", samples=around(2e-4, 0.9))
+    lines = tables.profile(result([steady, noisy])).splitlines()
+    assert "noisy: 200 µs ± 69 %, unstable" in lines
+    assert not [line for line in lines if line.startswith("steady")]
