@@ -63,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         said = files.in_words(error) if isinstance(error, OSError) else str(error)
         notes = getattr(error, "__notes__", ())  # the arguments of the author's rule that failed
-        print(f"python -m cogrid {options.command}: {'; '.join([said.rstrip('.') if notes else said, *notes])}", file=sys.stderr)
+        sentence = "; ".join([said.rstrip(".") if notes else said, *notes])
+        print(f"python -m cogrid {options.command}: {sentence}", file=sys.stderr)
         return 2
     return code or 0
 
@@ -375,7 +376,8 @@ def _render(options: argparse.Namespace) -> None:
 
 
 def _played(options: argparse.Namespace, still: bool) -> Episode:
-    env = make(options.what, **{"shaping": 0.0} | dict(options.set))  # scores are the game's own
+    overrides: dict[str, Any] = {"shaping": 0.0, **dict(options.set)}  # the score is the game's own
+    env = make(options.what, **overrides)
     steps, batch = options.steps, options.batch or 1
     check_pixels(env.rules, batch, checked_tile(options.tile))  # before it is played
     if steps is None:

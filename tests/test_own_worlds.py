@@ -1,4 +1,4 @@
-"""Worlds of a user's own, in a file: the smallest one works with every command, and scores leave shaping out."""
+"""Worlds of your own, in a file: the smallest works with every command, and scores leave shaping out."""
 
 from __future__ import annotations
 

@@ -138,8 +138,8 @@ def check_answers(spec: Spec) -> None:
         # `{self.kind(thing): 1}` is a usual answer of `paint`, and not every kind needs a plane.
         if unknown := [*painted.keys() - {*game.planes, *map(game.kind, symbols.things)}] if painted else []:
             raise ValueError(
-                f"{type(game).__name__}.{hook} paints {brief(min(unknown, key=repr))}, which is not one of its "
-                f"planes: {brief(game.planes)}."
+                f"{type(game).__name__}.{hook} paints {brief(min(unknown, key=repr))}, which is not one of "
+                f"its planes: {brief(game.planes)}."
             )
     _check_names(spec)
 

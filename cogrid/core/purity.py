@@ -1,4 +1,4 @@
-"""Purity: the functions of a game must depend on their arguments alone, so they are called again and compared."""
+"""Purity: a game's functions must depend on their arguments alone; they are called again and compared."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def check_pure(spec: Spec, times: int = 1) -> None:
     for again in answers:
         for hook, one in used.items():
             if again[hook] != one:
-                raise ValueError(
-                    f"{type(spec.game).__name__}.{hook} returned two different results for the same arguments: "
-                    f"{RULE}"
-                )
+                name = f"{type(spec.game).__name__}.{hook}"
+                raise ValueError(f"{name} returned two different results for the same arguments: {RULE}")
 
 
 def _answers(spec: Spec, fresh: bool) -> dict[str, Any]:
     """Everything that the game returns, by hook: asked again, or as environments use it."""
-    reach, pay, look = (f.__wrapped__ if fresh else f for f in (close, terms, observer))
-    answers = _rule_answers(reach(spec.game, spec.letters, spec.num_agents))
+    asked: Any = spec.game, spec.letters, spec.num_agents
+    answers = _rule_answers(close.__wrapped__(*asked) if fresh else close(*asked))
     rules = compile_rules(spec, "numpy")
-    paid = [(term.reward.name, term.points.tolist()) for term in pay(rules)]
-    seen: np.ndarray[Any, Any] = look(rules).see(reset(rules, rng.split(rng.key(0), 4)))
+    pays = terms.__wrapped__(rules) if fresh else terms(rules)
+    paid = [(term.reward.name, term.points.tolist()) for term in pays]
+    look = observer.__wrapped__(rules) if fresh else observer(rules)
+    seen: np.ndarray[Any, Any] = look.see(reset(rules, rng.split(rng.key(0), 4)))
     return answers | {"rewards": paid, "features": seen.tobytes()}
 
 

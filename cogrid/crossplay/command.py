@@ -59,7 +59,9 @@ def run(options: argparse.Namespace) -> None:
         if step % max(1, steps // 10) == 0:
             print(f"step {step} of {steps}", file=sys.stderr, flush=True)
 
-    result = crossplay(make(options.id, shadow=False, shaping=0.0), players, options.episodes, options.seed, progress)
+    result = crossplay(
+        make(options.id, shadow=False, shaping=0.0), players, options.episodes, options.seed, progress
+    )
     print(result._replace(id=options.id).text())
     if options.out:
         result._replace(id=options.id).save(options.out)

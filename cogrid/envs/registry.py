@@ -47,7 +47,9 @@ def register(id: str, spec: Spec) -> None:
         raise ValueError(f"id {id!r} is already registered: choose another id, or raise its version.")
     keywords = {*_keywords(make), *_keywords(make_vec)}
     if taken := sorted(keywords & {field.name for field in dataclasses.fields(spec.game)}):
-        raise ValueError(f"{type(spec.game).__name__} has the option {taken[0]!r}, which make has: rename it.")
+        raise ValueError(
+            f"{type(spec.game).__name__} has the option {taken[0]!r}, which make has: rename it."
+        )
     _SPECS[id] = spec
 
 

@@ -72,8 +72,8 @@ class Session:
         A partner that this game does not have is replaced by the usual one.
         """
         spec_of(id, {})  # must be registered: a page can never cause an import
-        overrides = self._made[1] if id == self._made[0] else {}
-        env = make(id, infos=True, **{"shaping": 0.0} | overrides)  # scores are the game's own
+        overrides = dict(self._made[1]) if id == self._made[0] else {}
+        env = make(id, infos=True, **{"shaping": 0.0, **overrides})  # the score is the game's own
         if unknown := [person for person in people if person not in env.possible_agents]:
             raise ValueError(f"{id} has no agent {unknown[0]!r}: its agents are {env.possible_agents}.")
         if len(set(people)) < len(people):

@@ -81,8 +81,8 @@ def finish(options: Options, out: Path, networks: Network, history: History) -> 
     )
     if not points.any():
         print(
-            "No episode scored anything: random play may never reach a reward. `python -m cogrid check` counts "
-            "what happens in it; train longer, or add a shaping term for the steps that lead up to the reward."
+            "No episode scored anything: random play may never reach a reward. `python -m cogrid check` "
+            "counts what happens in it; train longer, or add a shaping term for the steps that lead to it."
         )
     others = ("results.json", "curve.png", "episode.replay.json.gz", TAPES, CHECKPOINT)
     print(f"{out}: {', '.join((*others, *written))}")

@@ -145,7 +145,9 @@ def test_a_misspelt_plane(hook: str) -> None:
 def test_a_wrong_drawing(hook: str) -> None:
     spec = broken(hook, lambda *about: ("red",))
     made.__wrapped__(spec, "numpy")  # pictures alone need it
-    with pytest.raises(TypeError, match=rf"^Own\.{hook} returned \('red',\) for .*: return a tuple of Shapes"):
+    with pytest.raises(
+        TypeError, match=rf"^Own\.{hook} returned \('red',\) for .*: return a tuple of Shapes"
+    ):
         check_looks(spec)
 
 
