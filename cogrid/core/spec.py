@@ -60,7 +60,7 @@ class Spec:
         check_hooks(self.game)
         self._check_option_names()
         self._check_actions()
-        if self.observation == "":
+        if isinstance(self.observation, str) and not self.observation:
             own = type(self.game).features is not Game.features
             object.__setattr__(self, "observation", "features" if own else "lossless")
         _check_choice("observation", self.observation, OBSERVATIONS)
