@@ -19,6 +19,8 @@ if HAS_JAX:
 #: A worker that holds more than this after a test drops what JAX has compiled: with the compilation cache
 #: of `nox -s tests` a program that is needed again is read back, not compiled.
 LARGE = 700 * 2**20
+#: What an ordinary CI machine has for each worker.
+MOST = 1500 * 2**20
 #: What cannot be dropped is no reason to try again after every test.
 GROWTH = 200 * 2**20
 
@@ -49,8 +51,9 @@ class Memory:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         peaks = self._peaks or {"this process": peak_memory()}
-        told = ", ".join(f"{name} {peak / 2**20:,.0f} MB" for name, peak in sorted(peaks.items()))
-        terminalreporter.write_line(f"peak memory: {told}")
+        sizes = ", ".join(f"{name} {peak / 2**20:,.0f} MB" for name, peak in sorted(peaks.items()))
+        above = f", above the limit of {MOST / 2**20:,.0f} MB" if max(peaks.values()) > MOST else ""
+        terminalreporter.write_line(f"peak memory: {sizes}{above}")
 
 
 def _resident() -> int:
