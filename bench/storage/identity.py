@@ -23,7 +23,7 @@ from cogrid.benchmarks.case import Case
 MEASURING = (
     *(f"cogrid/benchmarks/{name}.py" for name in ("case", "clock", "modes", "workloads")),
     *(f"bench/measure/{name}.py" for name in ("clock", "plan", "counters")),
-    *("cogrid/testing.py", "cogrid/core/profiling.py"),
+    "cogrid/core/profiling.py",
     # The cooks of the cooperative tapes.
     *(f"cogrid/envs/overcooked/{name}.py" for name in ("floor_plan", "planning", "policies")),
 )

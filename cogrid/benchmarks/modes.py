@@ -17,7 +17,6 @@ from cogrid.benchmarks.clock import Pass
 from cogrid.benchmarks.workloads import LANES, checksum, meeting_most, spread, start_keys, tape
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.spec import Spec
-from cogrid.testing import state_fields
 
 CHECKED = 1024  # environments whose final states are compared: the first and last ones of a large batch
 WATCHED = 256  # steps that are compared one by one: enough for scripted cooks to use every verb
@@ -69,7 +68,7 @@ def check(case: Case, ready: Ready, end: End) -> str:
 
 def _end(end: End, single: bool) -> dict[str, Array]:
     state, obs, rewards = end
-    found = {**state_fields(state), "obs": obs, "rewards": rewards}
+    found = {**state.plain(), "obs": obs, "rewards": rewards}
     return {name: value[None] for name, value in found.items()} if single else found
 
 
