@@ -14,7 +14,7 @@ from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.core.checking import check_looks
-from cogrid.core.purity import check_pure
+from cogrid.core.purity import ImpureError, check_pure
 from cogrid.core.spec import Spec
 from cogrid.envs.registry import find, spec_of
 from cogrid.exercise import Exercise, exercise
@@ -36,7 +36,7 @@ def check_env(
         spec = spec_of(find(spec), {})
     try:
         check_pure(spec, times=3)
-    except ValueError as error:
+    except ImpureError as error:
         raise AssertionError(str(error).rstrip(".")) from error
     check_looks(spec)
     if backends is None:

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cogrid.backend import rng
 from cogrid.core.game import Game
 from cogrid.core.observation import observer
-from cogrid.core.reset import reset
 from cogrid.core.rewards import terms
 from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec
@@ -22,12 +20,16 @@ from cogrid.core.symbols import Symbols, close
 RULE = "a rule depends on its arguments alone; for chance, return a Chance."
 
 
+class ImpureError(ValueError):
+    """A function of a game that depends on more than its arguments."""
+
+
 @functools.lru_cache(maxsize=256)
 def check_pure(spec: Spec, times: int = 1) -> None:
-    """Raise a ValueError that names the first function that reads a clock, draws, or changes its answer.
+    """Raise an error that names the first function that reads a clock, draws, or changes its answer.
 
     Everything is called `times` more times. Rules are compared by all that they return, the functions of
-    `rewards()` and `features()` by the numbers that they become.
+    `rewards()`, `features()` and `paint` by the tables that they become.
     """
     watched = _Watch(spec.game)
     answers = [watched.run(_answers, spec, True) for _ in range(times)]
@@ -36,7 +38,7 @@ def check_pure(spec: Spec, times: int = 1) -> None:
         for hook, one in used.items():
             if again[hook] != one:
                 name = f"{type(spec.game).__name__}.{hook}"
-                raise ValueError(f"{name} returned two different results for the same arguments: {RULE}")
+                raise ImpureError(f"{name} returned two different results for the same arguments: {RULE}")
 
 
 def _answers(spec: Spec, fresh: bool) -> dict[str, Any]:
@@ -46,9 +48,24 @@ def _answers(spec: Spec, fresh: bool) -> dict[str, Any]:
     rules = compile_rules(spec, "numpy")
     pays = terms.__wrapped__(rules) if fresh else terms(rules)
     paid = [(term.reward.name, term.points.tolist()) for term in pays]
-    look = observer.__wrapped__(rules) if fresh else observer(rules)
-    seen: np.ndarray[Any, Any] = look.see(reset(rules, rng.split(rng.key(0), 4)))
-    return answers | {"rewards": paid, "features": seen.tobytes()}
+    see = (observer.__wrapped__(rules) if fresh else observer(rules)).see
+    shown = "features" if spec.observation == "features" else "paint"
+    return answers | {"rewards": paid, shown: [table.tobytes() for table in _tables(see, set())]}
+
+
+def _tables(part: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
+    """The arrays that a function has in its closure, or those of the functions in it."""
+    if id(part) in seen:
+        return
+    seen.add(id(part))
+    if isinstance(part, np.ndarray):
+        yield part
+    elif isinstance(part, (tuple, list)):
+        for one in part:
+            yield from _tables(one, seen)
+    elif isinstance(part, FunctionType):
+        for cell in part.__closure__ or ():
+            yield from _tables(cell.cell_contents, seen)
 
 
 def _rule_answers(symbols: Symbols) -> dict[str, Any]:
@@ -100,7 +117,7 @@ class _Watch:
                 hook = hook.f_back
             if hook is not None:
                 name = f"{type(self.game).__name__}.{self.hooks[hook.f_code]}"
-                raise ValueError(f"{name} calls {called.__qualname__}: {RULE}")
+                raise ImpureError(f"{name} calls {called.__qualname__}: {RULE}")
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
