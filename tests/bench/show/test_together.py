@@ -87,12 +87,16 @@ def test_bars_of_the_same_case_stand_side_by_side() -> None:
     ]
 
 
-def test_targets_and_comparisons_of_both_are_kept() -> None:
-    one = replace(result([row(ab=paired())]), targets=[target("fast", 6.0)])
+def test_targets_of_both_are_kept() -> None:
+    one = replace(result(), targets=[target("fast", 6.0)])
     (both,) = together({"a": one, "b": one})
     assert [found.what for found in both.targets] == ["fast, a", "fast, b"]
-    labels = [tick.get_text() for tick in drawn(intervals([both])).axes[0].get_yticklabels()]
-    assert [label.rpartition(", ")[2] for label in labels] == ["a", "b"]
+
+
+def test_ab_runs_stay_apart() -> None:
+    pair, plain = result([row(ab=paired())]), result()
+    assert together({"a": pair, "b": plain, "c": pair}) == [plain, pair, pair]
+    assert len(drawn(intervals(together({"a": pair, "b": plain, "c": pair}))).axes) == 2
 
 
 def test_files_of_the_same_name_are_called_by_their_paths() -> None:
