@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import asdict
 
 from bench.compare.findings import VERDICTS, Finding, environment_share, in_short, judge
-from bench.records import UNSTABLE, Result, Row
+from bench.records import MIN_SAMPLES, UNSTABLE, Result, Row
 from bench.show import diff, gpu, overview, tables
 from bench.show.figures import files
 from bench.show.history import kind
@@ -190,8 +190,8 @@ def time(row: Row) -> list[Cell]:
 def noise(result: Result) -> Section:
     how = (
         "Steal is the share of the cores' time that the hypervisor took, others are the cores that other "
-        f"processes used. A row that varies by more than {percent(UNSTABLE)} is unstable, and is "
-        "not compared."
+        f"processes used. A row is not compared if its samples vary by more than {percent(UNSTABLE)}, "
+        f"if it has fewer than {MIN_SAMPLES}, or if more than half of them were disturbed but kept."
     )
     rows = [
         [

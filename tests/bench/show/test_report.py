@@ -86,6 +86,7 @@ def test_all_sections_are_there_and_linked(whole: str) -> None:
         "AMD EPYC 7B13",
         "2026-11-17 10:00:00 UTC",
         "unstable",
+        "vary by more than 20 %, if it has fewer than 5, or if more than half of them were disturbed",
     ):
         assert text in page.text, text
 
