@@ -251,18 +251,13 @@ def _pair_finding(row: Row, ab: Comparison) -> Finding:
     assert ab.high is not None
     ratio = Interval(ab.ratio, ab.low, ab.high)
     note = f"slowdowns of {percent(ab.smallest or 0.0)} or more would be detected"
-    numbers = {"before": _base_median(row, ab), "after": row.numbers.median, "unit": row.unit}
+    # The paired ratio gives base's speed: the ratio of two medians would contradict it on a busy machine.
+    after = row.numbers.median
+    numbers = {"before": after * ab.ratio, "after": after, "unit": row.unit}
     finding = _finding(row, verdict, _text(verdict, ratio), ratio=ratio, note=note, **numbers)
     if verdict == "slower" and ab.confirmed:
         finding = finding._replace(text=f"{finding.text}, confirmed", code=Code.REGRESSION)
     return finding
-
-
-def _base_median(row: Row, ab: Comparison) -> float:
-    """The median speed of the base: a row has only the speeds of head, but the seconds of both."""
-    rounds = [one for pair in ab.pairs + ab.second for one in pair]
-    base, head = (statistics.median(one[side] for one in rounds) for side in (0, 1))
-    return row.numbers.median * head / base
 
 
 def means(findings: Iterable[Finding]) -> dict[str, tuple[float, int]]:
