@@ -31,7 +31,9 @@ def grouped(rows: Iterable[Row], *parameters: str) -> list[list[Row]]:
 
 
 def speed_rows(rows: Iterable[Row], library: str | None = "cogrid") -> list[Row]:
-    return [row for row in rows if row.case.measure == "speed" and library in (None, row.library)]
+    """The speeds, without those of an A/B: its sides share one core."""
+    speeds = [row for row in rows if row.case.measure == "speed" and not row.ab]
+    return [row for row in speeds if library in (None, row.library)]
 
 
 def batch_sweeps(rows: Iterable[Row]) -> list[list[Row]]:

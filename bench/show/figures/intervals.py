@@ -55,7 +55,7 @@ def intervals(results: Iterable[Result]) -> Figure | None:
     found = [(panel_of([run]), compared(run.rows)) for run in runs]
     names = [kind(run) if run.configuration.against else "A/B" for run in runs]
     height = 0.7 + 0.34 * max(len(lines) for _, lines in found)
-    figure, axes = columns(found, " · ".join(dict.fromkeys(names)), height)
+    figure, axes = columns(found, names[0] if len(set(names)) == 1 else "A/B runs", height)
     for axis, run, name, (panel, lines) in zip(axes[0], runs, names, found, strict=True):
         if len(runs) > 1:
             axis.set_title(f"{panel.title}, {run.when:%Y-%m-%d %H:%M}\n{name}", fontsize=10)

@@ -73,6 +73,7 @@ def test_the_rows_of_two_runs_are_never_mixed() -> None:
     first = with_setting("NPROC=2", 1, row(name="x", ab=paired(1.3, "slower")), row(name="y", ab=paired()))
     second = with_setting("fast=1", 2, row(name="x", ab=paired(), error="ValueError: no"))
     figure = drawn(intervals([second, first]))
+    assert figure.get_suptitle() == "A/B runs"
     shown = [[tick.get_text() for tick in axis.get_yticklabels()] for axis in figure.axes]
     assert shown == [["x", "y"], ["x"]]
     assert [texts(figure, panel) for panel in (0, 1)] == [

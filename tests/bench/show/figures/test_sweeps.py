@@ -17,7 +17,7 @@ from tests.bench.show.figures.support import (
     sweep,
     texts,
 )
-from tests.bench.support import GPU, result, row
+from tests.bench.support import GPU, paired, result, row
 
 
 def test_throughput_lines_and_ideal() -> None:
@@ -186,6 +186,13 @@ def test_the_highest_memory_is_inside_the_picture() -> None:
     used = drawn(chunks([result(rows)])).axes[1]
     assert used.get_ylim()[0] == 0
     assert used.get_ylim()[1] > 1.02 * 300_000_064
+
+
+def test_the_speeds_of_an_ab_are_not_drawn_beside_others() -> None:
+    """Its sides share one core."""
+    assert throughput([result(sweep(ab=paired()))]) is None
+    figure = drawn(throughput([result([*sweep(), row(batch=5, ab=paired())])]))
+    assert [x for x, _ in line(figure, NAME)] == list(BATCHES)
 
 
 def test_other_modes_have_no_chunks() -> None:
