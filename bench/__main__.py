@@ -45,9 +45,8 @@ def missing(error: ModuleNotFoundError) -> int:
     if (error.name or "").partition(".")[0] in ("bench", "cogrid", "examples"):
         raise error
     way = "python -m pip install -e '.[jax]' --group bench"
-    print(
-        f"bench: {error.name} is not installed: {way} installs everything that bench needs.", file=sys.stderr
-    )
+    all_of_it = "installs everything that bench needs (pip 25.1 or newer)"
+    print(f"bench: {error.name} is not installed: {way} {all_of_it}.", file=sys.stderr)
     return 2
 
 

@@ -23,6 +23,7 @@ from bench.records import Comparison, Measurement, Result, Row
 from bench.runner import row_of
 from bench.show.progress import Progress
 from bench.storage import results
+from bench.units import plural
 from cogrid.benchmarks.case import Case
 from cogrid.core.profiling import VARIABLE as PROFILING
 
@@ -61,7 +62,8 @@ def compare(
         ]
 
         def look(chosen: Sequence[CaseSamples], number: int, total: int, name: str) -> None:
-            progress.start(f"{name} look, pair {number + 1} of {total}, {len(chosen)} cases", number, total)
+            looked_at = plural(len(chosen), "case")
+            progress.start(f"{name} look, pair {number + 1} of {total}, {looked_at}", number, total)
             with Pair(*checkouts) as pair:
                 for samples in chosen:
                     if samples.failure is None:

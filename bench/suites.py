@@ -11,6 +11,7 @@ from bench.measure.gpu import running
 from bench.measure.gpu.programs import PROGRAMS
 from bench.measure.measures import named
 from cogrid.benchmarks.case import Case
+from cogrid.envs.foraging import specs as foraging
 from cogrid.envs.overcooked.specs import CLASSIC
 from cogrid.envs.registry import family_of
 
@@ -206,9 +207,9 @@ def _families(everything: bool) -> list[str]:
 
 
 def matching(layout: str) -> list[str]:
-    """The ids that match a name: the classic kitchens of that name, else all ids that contain it."""
+    """The classic kitchens whose ids contain a name, else all such ids, else an id of `lbforaging`."""
     found = [[id for id in ids if layout.lower() in id.lower()] for ids in (KITCHENS, cogrid.registered())]
-    return found[0] or found[1]
+    return found[0] or found[1] or [layout] * bool(foraging.named(layout))
 
 
 def with_layouts(cases: list[Case], layouts: Sequence[str]) -> list[Case]:

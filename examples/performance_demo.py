@@ -10,8 +10,13 @@ import os
 import sys
 import time
 
-import jax
-import jax.numpy as jnp
+try:
+    import jax
+    import jax.numpy as jnp
+except ModuleNotFoundError:
+    sys.exit(
+        "performance_demo.py needs JAX, which is not installed: run pip install '.[jax]' in the checkout."
+    )
 
 import cogrid
 from cogrid.benchmarks.clock import peak_memory
@@ -29,7 +34,10 @@ def main() -> None:
     options = parser.parse_args()
 
     seen = {"observation": options.observation} if options.observation else {}
-    env = cogrid.make(options.id, backend="jax", max_steps=10**9, **seen)
+    try:
+        env = cogrid.make(options.id, backend="jax", max_steps=10**9, **seen)
+    except (TypeError, ValueError) as error:  # an unknown id, or one without this observation
+        sys.exit(f"performance_demo.py: {error}")
     each, free = bytes_of(env), free_memory()
     most = int(free / 2 / each)  # half of it: the step needs room to work
     num_envs = min(options.num_envs or most, most)
@@ -37,13 +45,13 @@ def main() -> None:
         print(f"{options.num_envs:,} environments need more than half of the {gib(free)} that are free.")
     chunk = max(4, min(256, 1_600_000 // num_envs))  # long scans for small batches, short ones for large
     print(f"{num_envs:,} × {options.id} on {jax.devices()[0].device_kind}, {chunk} steps at a time")
-    print(f"state and observation: {each} bytes an environment, {gib(each * num_envs)} in all")
+    print(f"state and observation: {each} bytes per environment, {gib(each * num_envs)} in all")
 
     start = time.perf_counter()
     run = scan(env, num_envs, chunk)
     state = jax.vmap(lambda key: env.jax_reset(key)[0])(jax.random.split(jax.random.key(0), num_envs))
     state, obs, total = jax.block_until_ready(run(state, jax.random.key(1)))
-    print(f"first {chunk} steps, compiled and all: {time.perf_counter() - start:.1f} s")
+    print(f"first {chunk} steps, including compilation: {time.perf_counter() - start:.1f} s")
 
     start, steps, passed = time.perf_counter(), 0, 0.0
     while steps == 0 or passed < options.seconds:

@@ -102,6 +102,29 @@ def test_sample_runs(sample: Sample, tmp_path: Path) -> None:
     assert done.returncode == 0, f"{sample.name} failed:\n{done.stdout}{done.stderr}"
 
 
+def fails(hidden: str, *arguments: str) -> str:
+    """What the demo of the speed prints before it ends with an error, if a library is not installed."""
+    demo = ROOT / "examples" / "performance_demo.py"
+    program = (
+        f"import runpy, sys; sys.modules.update(dict.fromkeys({hidden.split()!r})); "
+        f"sys.argv[0] = {str(demo)!r}; runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    return done.stderr
+
+
+def test_the_demo_of_the_speed_fails_in_one_sentence() -> None:
+    assert fails("jax") == (
+        "performance_demo.py needs JAX, which is not installed: run pip install '.[jax]' in the checkout.\n"
+    )
+    if HAS_JAX:
+        assert fails("", "--id", "Nowhere").startswith(
+            "performance_demo.py: unknown environment id 'Nowhere'"
+        )
+
+
 BOOK = ROOT / "docs" / "own-environment.md"
 
 

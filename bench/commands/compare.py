@@ -15,7 +15,11 @@ EXAMPLE = "python -m bench compare bench/results --batch-size 1024"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=RESULTS, help="default: bench/results")
     parser.add_argument("--batch-size", type=at_least(1), metavar="N", help="only rows of this batch")
-    parser.add_argument("--scaling-only", action="store_true", help="only sweeps, with their efficiency")
+    text = (
+        "only the sweeps of the latest run that has any, with their efficiency: steps/s per environment, "
+        "relative to the smallest batch"
+    )
+    parser.add_argument("--scaling-only", action="store_true", help=text)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import os
 import re
 import sys
@@ -133,9 +134,12 @@ def refuse_existing(path: Path | None) -> None:
         raise UsageError(f"{path} already exists: choose another name.")
 
 
-def selected(options: argparse.Namespace, suite: suites.Suite) -> list[Case]:
+def selected(options: argparse.Namespace, suite: suites.Suite, is_ab: bool = False) -> list[Case]:
+    """The cases of the suite that the options select; an error names the cases if `list` does not."""
     arena = arena_of(options)
-    _refuse_unknown(options)
+    refuse_unknown_layouts(options)
+    if options.backend == "jax" and version_of("jax") is None:
+        raise UsageError("--backend jax needs JAX, which is not installed: run pip install '.[jax]' here.")
     with cogrid_errors():
         for name in filter(is_own, options.layout or ()):
             adopt(name)
@@ -145,6 +149,9 @@ def selected(options: argparse.Namespace, suite: suites.Suite) -> list[Case]:
         chosen = suites.select(cases, *asked)
         chosen = suites.checked(trainable(chosen) if options.backend else installed(chosen))
     refuse_unused_arena(options, chosen)
+    if not chosen and is_ab:
+        names = "".join(f"\n  {case.name}" for case in cases)
+        raise UsageError(f"no case matches these options. An A/B has cases of its own:{names}")
     if not chosen:
         raise UsageError("no case matches these options: `python -m bench list --full` shows their names.")
     return chosen
@@ -155,13 +162,15 @@ def refuse_unused_arena(options: argparse.Namespace, chosen: Sequence[Case]) -> 
         raise UsageError("--agents, --map-size and --density are for the toy arena, which is not selected.")
 
 
-def _refuse_unknown(options: argparse.Namespace) -> None:
-    known = cogrid.registered()
+def refuse_unknown_layouts(options: argparse.Namespace) -> None:
     for name in options.layout or ():
-        if not is_own(name) and not any(name.lower() in id.lower() for id in known):
-            raise UsageError(f"--layout {name!r} matches no id: `python -m cogrid list` shows them.")
-    if options.backend == "jax" and version_of("jax") is None:
-        raise UsageError("--backend jax needs JAX, which is not installed: run pip install '.[jax]' here.")
+        if not is_own(name) and not suites.matching(name):
+            known = {re.sub(r"^overcooked-|-v\d+$", "", id.lower()): id for id in cogrid.registered()}
+            close = difflib.get_close_matches(name.lower(), known, 1)
+            hint = f"did you mean {known[close[0]]}? " if close else ""
+            raise UsageError(
+                f"--layout {name!r} matches no id: {hint}`python -m cogrid list` shows all of them."
+            )
 
 
 @contextlib.contextmanager

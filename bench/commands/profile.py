@@ -20,6 +20,7 @@ from bench.commands.options import (
     new_result,
     overrides_of,
     plan_of,
+    refuse_unknown_layouts,
     refuse_unused_arena,
 )
 from bench.commands.run import exit_code, measure
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    refuse_unknown_layouts(options)
     with cogrid_errors():
         cases = suites.profile(configurations(options), options.batch or [BATCH])
         chosen = suites.checked(installed(suites.overridden(cases, overrides_of(options))))
@@ -55,10 +57,5 @@ def configurations(options: argparse.Namespace) -> list[suites.Configuration]:
     arena = arena_of(options)
     if not options.layout:
         return [(id, arena if overrides is suites.TOY else overrides) for id, overrides in suites.PROFILED]
-    # A name that matches nothing is kept, for the error about it.
-    ids = [
-        id
-        for name in options.layout
-        for id in ([adopt(name)] if is_own(name) else suites.matching(name) or [name])
-    ]
+    ids = [id for name in options.layout for id in ([adopt(name)] if is_own(name) else suites.matching(name))]
     return [(id, arena if id == suites.ARENA else {}) for id in ids]

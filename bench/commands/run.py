@@ -127,7 +127,7 @@ def _against(options: argparse.Namespace) -> int:
     sha = (now or "") if own.text else checkout.sha_of(base)
     if other := sorted(_given(options) & {"resume", "full", "baseline", *SAMPLING}):
         raise UsageError(f"{asked} runs to completion with its own sampling: leave out --{other[0]}.")
-    chosen = selected(options, lambda arena: _ab_suite(arena, bool(options.only)))
+    chosen = selected(options, lambda arena: _ab_suite(arena, bool(options.only)), is_ab=True)
     with cogrid_errors():
         suites.checked([own.applied(case) for case in chosen])
     path, result = new_result("ab", chosen, Plan(ROUNDS), options, Against(base, sha, now, own.text))

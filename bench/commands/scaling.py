@@ -11,7 +11,9 @@ EXAMPLE = "python -m bench scaling --rounds 5"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--rounds", type=at_least(4), default=scaling.ROUNDS, help="default: %(default)s")
+    parser.add_argument(
+        "--rounds", type=at_least(4), default=scaling.ROUNDS, help="at least 4; default: %(default)s"
+    )
     parser.add_argument("--batch", type=at_least(1), default=scaling.BATCH, help="default: %(default)s")
 
 

@@ -18,6 +18,7 @@ EXACT = frozenset(
     | {"spill_bytes", "outside_graphs"}
 )
 NOT_COUNTED = "no earlier counters"
+OTHERWISE_COUNTED = "counted in another way"
 
 
 class Change(NamedTuple):
@@ -89,7 +90,7 @@ def compare(head: Result, row: Row, earlier: Sequence[CounterSet]) -> Counted:
             return Counted(changes(old.counters, row.counters))
     if current:
         return Counted(refused=f"no counters for {describe_key(key)}")
-    return Counted(refused="counted in another way" if named else NOT_COUNTED)
+    return Counted(refused=OTHERWISE_COUNTED if named else NOT_COUNTED)
 
 
 def other_results(before: Row | CountedRow, after: Row) -> bool:

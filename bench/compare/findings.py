@@ -71,6 +71,7 @@ class Finding(NamedTuple):
     changes: tuple[Change, ...] = ()  # of counters
     uncounted: str = ""  # why counters are not compared
     note: str = ""
+    is_paired: bool = False  # measured alternately, as in an A/B, and not at different times
 
     @property
     def grown(self) -> list[Change]:
@@ -233,7 +234,7 @@ def judge_pair(row: Row, ab: Comparison) -> Finding:
     Rounds may vary by more than 20 %: disturbances affect both sides, and the verdict allows for them.
     """
     before, after = ({name: both[side] for name, both in ab.counters.items()} for side in (0, 1))
-    return _pair_finding(row, ab)._replace(changes=counters.changes(before, after))
+    return _pair_finding(row, ab)._replace(changes=counters.changes(before, after), is_paired=True)
 
 
 def _pair_finding(row: Row, ab: Comparison) -> Finding:
@@ -249,18 +250,21 @@ def _pair_finding(row: Row, ab: Comparison) -> Finding:
     assert ab.low is not None
     assert ab.high is not None
     ratio = Interval(ab.ratio, ab.low, ab.high)
-    note = f"{percent(ab.smallest or 0.0)} would be seen"
-    finding = _finding(row, verdict, _text(verdict, ratio), ratio=ratio, note=note)
+    note = f"slowdowns of {percent(ab.smallest or 0.0)} or more would be detected"
+    # The paired ratio gives base's speed: the ratio of two medians would contradict it on a busy machine.
+    after = row.numbers.median
+    numbers = {"before": after * ab.ratio, "after": after, "unit": row.unit}
+    finding = _finding(row, verdict, _text(verdict, ratio), ratio=ratio, note=note, **numbers)
     if verdict == "slower" and ab.confirmed:
         finding = finding._replace(text=f"{finding.text}, confirmed", code=Code.REGRESSION)
     return finding
 
 
 def means(findings: Iterable[Finding]) -> dict[str, tuple[float, int]]:
-    """By backend, the geometric mean of the ratios of times, and their number; without doubtful ones."""
+    """By backend, the geometric mean of the ratios of times, and their number; without undecided ones."""
     ratios: dict[str, list[float]] = {}
     for finding in findings:
-        if finding.ratio and finding.verdict != "unstable":
+        if finding.ratio and finding.verdict not in ("unstable", "inconclusive"):
             ratios.setdefault(finding.backend, []).append(finding.ratio.median)
     return {name: (statistics.geometric_mean(ratios[name]), len(ratios[name])) for name in sorted(ratios)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
@@ -30,13 +31,28 @@ def grouped(rows: Iterable[Row], *parameters: str) -> list[list[Row]]:
 
 
 def speed_rows(rows: Iterable[Row], library: str | None = "cogrid") -> list[Row]:
-    return [row for row in rows if row.case.measure == "speed" and library in (None, row.library)]
+    """The speeds, without those of an A/B: its sides share one core."""
+    speeds = [row for row in rows if row.case.measure == "speed" and not row.ab]
+    return [row for row in speeds if library in (None, row.library)]
 
 
 def batch_sweeps(rows: Iterable[Row]) -> list[list[Row]]:
-    """Rows of one mode at two or more batch sizes, smallest first; of several chunks, the longest counts."""
-    groups = (longest_per_batch(group) for group in grouped(speed_rows(rows), "batch", "steps"))
+    """Rows of one mode at two or more batch sizes, smallest first; each chunk that was swept has its own."""
+    groups = (line for group in grouped(speed_rows(rows), "batch", "steps") for line in by_chunk(group))
     return [group for group in groups if len(group) > 1]
+
+
+def by_chunk(rows: list[Row]) -> list[list[Row]]:
+    """The scans of each chunk, if several chunks were measured at most of the batch sizes.
+
+    Otherwise the chunk varies with the batch, as in the full suite, and the longest at each size counts.
+    """
+    chunks_at = Counter(row.case.batch for row in rows)
+    several = sum(chunks > 1 for chunks in chunks_at.values())
+    if rows[0].case.mode != "jax-scan" or 2 * several <= len(chunks_at):
+        return [longest_per_batch(rows)]
+    chunks = sorted(grouped(rows, "batch"), key=lambda group: group[0].case.steps)
+    return [sorted(group, key=lambda row: row.case.batch) for group in chunks]
 
 
 def longest_per_batch(rows: Iterable[Row]) -> list[Row]:

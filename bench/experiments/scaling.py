@@ -140,7 +140,8 @@ def run(rounds: int = ROUNDS, batch: int = BATCH, steps: int = STEPS) -> Code:
     results.write(path, found)  # counting may fail, and the samples took minutes
     print(f"bench: results are in {results.short(path)}", file=sys.stderr)
     print(f"A rollout of {batch} CrampedRooms at random, {steps} steps a pass, {rounds} rounds in turns:\n")
-    print(tabulate(rows(samples, batch * steps), HEADERS, disable_numparse=True), flush=True)
+    print(tabulate(rows(samples, batch * steps), HEADERS, disable_numparse=True))
+    print(f"\n{MEANING}", flush=True)
     found.collectives = counted(SIMULATED)
     results.write(path, found)
     print("\nWhat is in the compiled code, on simulated devices with 16 environments each:\n")
@@ -170,6 +171,12 @@ def measured(rounds: int, batch: int, steps: int) -> tuple[list[list[PlayedPass]
 
 
 HEADERS = ("shape", "steps/s", "speed-up", "interval", "ideal", "efficiency", "cores busy")
+MEANING = (
+    "steps/s: from the median pass. speed-up: over the first shape in the same round, as a median with its "
+    "quartiles, so on a busy machine it can differ from the ratio of the steps/s. ideal: the devices of all "
+    "processes, at most the cores. efficiency: speed-up / ideal; noise, or threads that cost the first "
+    "shape more than they gain, can put it above 100 %."
+)
 COUNTED = ("devices", "code", "collectives", "bytes to each device")
 
 

@@ -20,7 +20,7 @@ def sha_of(revision: str) -> str:
         return git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
     except subprocess.CalledProcessError:
         raise UsageError(
-            f"--against {revision!r} is no revision of this checkout: name a branch, a tag or a commit."
+            f"--against {revision!r} is not a revision of this checkout: name a branch, a tag or a commit."
         ) from None
     except OSError:
         raise UsageError("--against needs git, which is not installed.") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -18,6 +19,8 @@ from bench.records import Status
 
 #: Seconds to wait for an answer before giving up; the longest case takes some minutes.
 PATIENCE = 3600.0
+#: What XLA writes before a message: severity and date, time, thread, file and line.
+LOGGED = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ \S+:\d+\] ")
 
 
 class WorkerFailed(Exception):
@@ -102,7 +105,7 @@ class Worker:
         last = ""
         if self._errors:
             self._errors.seek(0)
-            last = (self._errors.read().strip().splitlines() or [""])[-1]
+            last = LOGGED.sub("", (self._errors.read().strip().splitlines() or [""])[-1])
         return WorkerFailed(f"the process ended {how}{f': {last}' if last else '.'}", worker=self)
 
     def close(self) -> None:

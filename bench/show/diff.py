@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from bench.compare.counters import NOT_COUNTED
+from bench.compare.counters import NOT_COUNTED, OTHERWISE_COUNTED
 from bench.compare.findings import COMPARED, MARGIN, VERDICTS, Finding, codes, means
 from bench.compare.intervals import Interval
 from bench.exit_codes import worst
@@ -57,26 +57,30 @@ def averages(findings: Sequence[Finding]) -> str:
     """The means by backend; for times from another hour, with a caveat."""
     found = means(findings).items()
     lines = [f"{name}: {pace(mean)} in the geometric mean of {n}" for name, (mean, n) in found]
-    if lines and any(finding.before for finding in findings):
+    if lines and any(finding.before and not finding.is_paired for finding in findings):
         limit = percent(MARGIN)
         lines.append(f"(Runs at different times differ by up to this much; ignore changes below {limit}.)")
     return "\n".join(lines)
 
 
 def headline(findings: Sequence[Finding]) -> str:
-    """One sentence: slower cases first, always mentioned; other clauses only if they apply."""
+    """One sentence: slower cases first, even if none, unless no times were compared; then what applies."""
     counted = Counter(finding.verdict for finding in findings)
     others = [verdict for verdict in VERDICTS if verdict not in (*COMPARED, "unstable")]
-    parts = [f"{counted[verdict]} {verdict}" for verdict in (*COMPARED[1:], *others) if counted[verdict]]
-    slower = f"{counted['slower']} slower" if counted["slower"] else "Nothing slower"
-    if findings and counted["counted"] == len(findings):
-        slower, parts = f"{len(findings)} counted", []
-    noisy = f"{counted['unstable']} of {len(findings)} rows too noisy to compare"
-    clauses = [", ".join([slower, *parts]), noisy if counted["unstable"] else "", counters(findings)]
-    return f"{'; '.join(filter(None, clauses))}."
+    parts = [f"{counted[verdict]} {verdict}" for verdict in (*COMPARED, *others) if counted[verdict]]
+    noisy = [f"{counted['unstable']} of {len(findings)} rows too noisy"] if counted["unstable"] else []
+    if any(counted[verdict] for verdict in COMPARED) or not findings:
+        first = [] if counted["slower"] else ["Nothing slower"]
+        clauses = [", ".join([*first, *parts]), *(f"{one} to compare" for one in noisy)]
+    else:  # counters and results may still have been compared
+        nothing = "" if counted["counted"] or counted["mismatch"] else "No times could be compared: "
+        clauses = [nothing + ", ".join([*noisy, *parts])]
+    return f"{'; '.join(filter(None, [*clauses, counters(findings)]))}."
 
 
 def counters(findings: Sequence[Finding]) -> str:
+    if findings and all(finding.verdict in ("mismatch", "failed") for finding in findings):
+        return ""
     grown = sum(bool(finding.grown) for finding in findings)
     if grown:
         return f"counters grew in {grown} of {len(findings)} cases"
@@ -84,6 +88,8 @@ def counters(findings: Sequence[Finding]) -> str:
     if refused and refused == len(findings):
         if all(finding.uncounted == NOT_COUNTED for finding in findings):
             return "no baseline has counters of these cases"
+        if all(finding.uncounted == OTHERWISE_COUNTED for finding in findings):
+            return "no counter was compared: the baseline has another seed, sampling or measuring code"
         return "no counter was compared, see `python -m bench baseline check`"
     return "no counter grew" + (
         f", those of {refused} of {len(findings)} cases are not compared" if refused else ""
@@ -92,7 +98,7 @@ def counters(findings: Sequence[Finding]) -> str:
 
 def advice(findings: Sequence[Finding]) -> str:
     """How to get a certain answer, if an old baseline raises a suspicion."""
-    suspects = sum(finding.verdict == "slower" and finding.before is not None for finding in findings)
+    suspects = sum(finding.verdict == "slower" and not finding.is_paired for finding in findings)
     if not suspects:
         return ""
     return (

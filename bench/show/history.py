@@ -14,13 +14,20 @@ from bench.records import Result, Row
 from bench.storage.results import all_in
 from bench.units import engineering, pace, percent
 
+SCALING = (
+    "The latest run with a batch sweep. Efficiency: steps/s per environment, relative to the smallest batch "
+    "of the sweep."
+)
 Cells = dict[str, str]  # by the row's name
 
 
 def history(folder: Path, batch: int | None = None, scaling_only: bool = False) -> str:
-    """All runs of a folder as a table, oldest first; rows that cannot be compared have the reason instead."""
+    """All runs of a folder as a table, oldest first; rows that cannot be compared have the reason instead.
+
+    `scaling_only` shows the sweeps of the latest run that has any.
+    """
     found = all_in(folder)
-    if scaling_only:  # the latest that has sweeps
+    if scaling_only:
         found = dict([one for one in found.items() if batch_sweeps(one[1].rows)][-1:])
     runs = list(found.values())
     cells = [scaling(run) if scaling_only else changes(runs[:turn], run) for turn, run in enumerate(runs)]
@@ -34,7 +41,8 @@ def history(folder: Path, batch: int | None = None, scaling_only: bool = False) 
     lines = [[name, *(some.get(name, "") for some in cells)] for name in names]
     errors = failures(runs, names)
     table = tabulate(lines, ["case", *labels(runs)], "github", disable_numparse=True)
-    return "\n".join([table, "", *descriptions(found), *([""] if errors else []), *errors])
+    about = [SCALING] if scaling_only else []
+    return "\n".join([table, "", *about, *descriptions(found), *([""] if errors else []), *errors])
 
 
 def in_order(newest_first: Sequence[Cells]) -> list[str]:
@@ -119,13 +127,13 @@ def _change(before: Row, row: Row) -> str:
 
 
 def scaling(run: Result) -> Cells:
-    """The speeds of the run's batch sweeps, with the efficiency at each batch size."""
+    """The speeds of the run's batch sweeps, with the efficiency at each batch size, and what is noisy."""
     cells = {}
     for sweep in batch_sweeps(run.rows):
         shares = efficiency(sweep)
         for row in sweep:
-            share = f", efficiency {percent(shares[row.case.batch])}" if row.is_ok else ""
-            cells[row.name] = median(row) + share
+            share = f"efficiency {percent(shares[row.case.batch])}" if row.is_ok else ""
+            cells[row.name] = ", ".join(filter(None, [median(row), share, row.doubt]))
     return cells
 
 

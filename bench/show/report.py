@@ -11,9 +11,10 @@ from pathlib import Path
 from msgspec.structs import asdict
 
 from bench.compare.findings import VERDICTS, Finding, environment_share, in_short, judge
-from bench.records import UNSTABLE, Result, Row
+from bench.records import MIN_SAMPLES, UNSTABLE, Result, Row
 from bench.show import diff, gpu, overview, tables
 from bench.show.figures import files
+from bench.show.history import kind
 from bench.show.html import Cell, Section, note, number, paragraph, picture, table, text
 from bench.storage import results
 from bench.storage.baselines import Baselines
@@ -47,7 +48,7 @@ def page(found: Mapping[str, Result], baselines: Baselines) -> str:
     _, latest = named[-1]
     figures = {
         name: picture(name, figure.get_suptitle(), files.svg(figure, name, transparent=True))
-        for name, figure in files.drawn(list(found.values())).items()
+        for name, figure in files.drawn([one for one in found.values() if one is ab or not one.is_ab]).items()
     }
     picked = figures.pop("speeds", "")
     sections = [overview.speeds(run, picked)] if run else []
@@ -99,9 +100,11 @@ def _as_compiled(section: Section) -> Section:
 def ab_section(result: Result, figure: str) -> Section:
     against = result.configuration.against
     base = " ".join(filter(None, [against.revision, against.sha[:10]])) if against else ""
+    if against and against.setting:
+        base = f"this checkout without {against.setting}"
     how = f"Both sides were measured alternately on this machine; the base is {base or 'unknown'}."
     html = paragraph(how, "fine") + verdicts(judge(result, Baselines())) + figure
-    return Section("pairs", "A/B", html)
+    return Section("pairs", kind(result) if against else "A/B", html)
 
 
 def verdicts(findings: Sequence[Finding]) -> str:
@@ -187,8 +190,8 @@ def time(row: Row) -> list[Cell]:
 def noise(result: Result) -> Section:
     how = (
         "Steal is the share of the cores' time that the hypervisor took, others are the cores that other "
-        f"processes used. A row that varies by more than {percent(UNSTABLE)} is unstable, and is "
-        "not compared."
+        f"processes used. A row is not compared if its samples vary by more than {percent(UNSTABLE)}, "
+        f"if it has fewer than {MIN_SAMPLES}, or if more than half of them were disturbed but kept."
     )
     rows = [
         [

@@ -20,8 +20,9 @@ SPEED = ("case", "steps/s", "±", "agent steps/s", "one environment", "vs numpy-
 TIME = ("case", "median", "p95", "p99", "parts", "note")
 SHADOW = ("case", "beside", "comparisons", "mismatches", "time of the case : beside")
 PROFILE_NOTE = (
-    "step: share of the sum of the parts; wall: share of the whole call. NumPy's parts are timed inside the "
-    "call, so they sum to less; JAX's are compiled apart, so they may sum to more."
+    "step: share of the sum of the parts; wall: share of the whole call. NumPy's phases are timed inside the "
+    "step, so they sum to less. JAX's phases, and the parts of the observation on both backends, are timed "
+    "apart from the whole, so they may sum to more or less."
 )
 PROFILES = {"profile": "phases of a step", "features": "parts of the flat observation"}
 
@@ -120,9 +121,17 @@ def profile(result: Result) -> str:
         }
         if columns:
             header, *lines = phases_table(columns)
+            if rows[0].case.measure == "features":
+                header, lines = _of_observation(header, lines)
             parts.append(f"{title}\n\n{_table(lines, header, right=len(columns))}")
         parts += [f"{row.name}: {in_short(row)}" for row in rows if row.doubt or not row.is_ok]
     return "\n\n".join([*parts, PROFILE_NOTE])
+
+
+def _of_observation(header: list[str], lines: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """The table of parts with the words of an observation: their sum is not a step."""
+    *parts, total, wall = lines
+    return [title.replace("   step", "    sum") for title in header], [*parts, ["sum", *total[1:]], wall]
 
 
 def parts_of(row: Row) -> str:

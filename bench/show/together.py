@@ -19,11 +19,12 @@ def by_label(found: Mapping[Path, Result]) -> dict[str, Result]:
 
 
 def together(found: Mapping[str, Result]) -> list[Result]:
-    """One result for each platform, with the rows of all."""
+    """One result for each platform, with the rows of all; an A/B run, whose rows have a base, stays alone."""
     platforms: dict[str, dict[str, Result]] = {}
     for label, result in sorted(found.items(), key=lambda one: one[1].when):
-        platforms.setdefault(result.system.platform, {})[label] = result
-    return [_joined(some) for some in platforms.values()]
+        if not result.is_ab:
+            platforms.setdefault(result.system.platform, {})[label] = result
+    return [*map(_joined, platforms.values()), *(one for one in found.values() if one.is_ab)]
 
 
 def _joined(some: Mapping[str, Result]) -> Result:

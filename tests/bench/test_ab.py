@@ -337,7 +337,7 @@ class TestWithRealProcesses:
     def test_an_unknown_revision_is_refused_before_any_work(self, project: Path) -> None:
         done, output = against(project, "no-such-branch")
         assert done.returncode == Code.USAGE
-        assert "'no-such-branch' is no revision" in done.stderr
+        assert "'no-such-branch' is not a revision" in done.stderr
         assert not output.exists()
 
 

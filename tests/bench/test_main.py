@@ -46,3 +46,4 @@ def test_without_its_libraries_it_says_what_to_install(library: str) -> None:
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"bench: {library}")
     assert "is not installed: python -m pip install -e '.[jax]' --group bench installs" in line
+    assert line.endswith("(pip 25.1 or newer).")

@@ -332,6 +332,18 @@ def test_workflows_are_those_that_are_meant() -> None:
     assert "check" in found["ci.yml"]["jobs"]
 
 
+def test_benchmarks_run_on_the_python_of_the_committed_counters() -> None:
+    """With any other, NumPy's counters would not be compared."""
+    (counters,) = (ROOT / "bench" / "baselines").glob("counters-numpy-*.json")
+    python = counters.stem.rpartition("-")[2]
+    for name in ("ci.yml", "nightly.yml"):
+        job = workflows()[name]["jobs"]["bench"]
+        lines = [step["run"] for step in job["steps"] if "nox -s bench" in step.get("run", "")]
+        assert lines
+        for line in lines:
+            assert f" --python {python} " in line.replace('"$PYTHON"', job.get("env", {}).get("PYTHON", ""))
+
+
 def test_a_tag_that_selects_sessions_is_known() -> None:
     assert selects("ci")
     assert selects("gpu")

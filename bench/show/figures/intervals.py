@@ -1,4 +1,4 @@
-"""The intervals of an A/B run: one for each case, worst on top."""
+"""The intervals of A/B runs: a panel for each run, one interval for each case, worst on top."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from bench.show.figures.style import (
     engineering_axis,
     failed_bar,
     name_bars,
-    panels,
+    panel_of,
 )
+from bench.show.history import kind
 from bench.units import more
 
 STYLES: dict[str, Style] = {
@@ -43,15 +44,21 @@ class Line(NamedTuple):
 
 
 def intervals(results: Iterable[Result]) -> Figure | None:
-    """How much longer a step takes than at the base, with the interval of each case."""
-    ab_runs = [result for result in results if result.is_ab]
-    found = panels(ab_runs, compared)
-    if not found:
+    """How much longer a step takes than at the base, with the interval of each case.
+
+    The rows of two A/B runs are never mixed: what each was compared with may differ.
+    """
+    order = [(one.system.platform, one.when, one) for one in results if one.is_ab]
+    runs = [one for *_, one in sorted(order, key=lambda one: one[:2])]
+    if not runs:
         return None
-    against = max(ab_runs, key=lambda result: result.when).configuration.against
+    found = [(panel_of([run]), compared(run.rows)) for run in runs]
+    names = [kind(run) if run.configuration.against else "A/B" for run in runs]
     height = 0.7 + 0.34 * max(len(lines) for _, lines in found)
-    figure, axes = columns(found, f"A/B against {against.revision if against else 'the base'}", height)
-    for axis, (_, lines) in zip(axes[0], found, strict=True):
+    figure, axes = columns(found, names[0] if len(set(names)) == 1 else "A/B runs", height)
+    for axis, run, name, (panel, lines) in zip(axes[0], runs, names, found, strict=True):
+        if len(runs) > 1:
+            axis.set_title(f"{panel.title}, {run.when:%Y-%m-%d %H:%M}\n{name}", fontsize=10)
         draw(axis, lines)
     return figure
 

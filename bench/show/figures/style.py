@@ -78,16 +78,19 @@ class Styles:
         self.chunks = {} if with_batch else self._chunks([group for _, groups in found for group in groups])
         self.given: dict[str, Style] = {}
 
-    def _chunks(self, groups: Sequence[Sequence[Row]]) -> dict[str, str]:
-        """The steps of a line's scans by its name, if they differ between lines at the same batch size."""
+    def _chunks(self, groups: Sequence[Sequence[Row]]) -> dict[int, str]:
+        """The steps of a line's scans by the id of a row, if lines differ in them at the same batch size."""
         scans = [group for group in groups if group[0].case.mode == "jax-scan"]
         steps: dict[int, set[int]] = {}
         for row in (row for group in scans for row in group):
             steps.setdefault(row.case.batch, set()).add(row.case.steps)
         if all(len(some) == 1 for some in steps.values()):
             return {}
-        ends = {self._name(group[0]): sorted({row.case.steps for row in group}) for group in scans}
-        return {name: " … ".join(dict.fromkeys((f"×{s[0]}", f"×{s[-1]}"))) for name, s in ends.items()}
+        named: dict[int, str] = {}
+        for group in scans:
+            ends = (choose(row.case.steps for row in group) for choose in (min, max))
+            named |= dict.fromkeys(map(id, group), " … ".join(dict.fromkeys(f"×{end}" for end in ends)))
+        return named
 
     def _name(self, row: Row) -> str:
         case = row.case
@@ -96,8 +99,8 @@ class Styles:
 
     def __call__(self, row: Row) -> Style:
         """The style of the row's line, named by environment, options and mode, and by what else differs."""
-        case, turn, name = row.case, len(self.given), self._name(row)
-        name = " ".join(filter(None, [name, self.chunks.get(name)]))
+        case, turn = row.case, len(self.given)
+        name = " ".join(filter(None, [self._name(row), self.chunks.get(id(row))]))
         fresh = {
             "label": name,
             "color": COLOURS[turn % len(COLOURS)],

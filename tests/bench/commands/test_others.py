@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import cogrid
 from bench import ROOT, suites
 from bench.commands import profile
 from bench.commands.options import overrides_of
@@ -68,7 +69,16 @@ def test_a_profile_has_configurations_side_by_side(
     assert re.search(r"step +150\.0 +– +100% +75%", out)
     assert "too few samples" in out
     assert bench("profile", "--layout", "nowhere") == 2
-    assert "unknown environment id 'nowhere'" in capsys.readouterr().err
+    assert "--layout 'nowhere' matches no id" in capsys.readouterr().err
+
+
+def test_an_id_of_lbforaging_that_is_not_registered_is_an_environment_too(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    id = "Foraging-9x9-2p-3f-V0"
+    assert id not in cogrid.registered()
+    assert bench("list", "--layout", id, "--backend", "numpy") == 0
+    assert capsys.readouterr().out.count("Foraging-9x9-2p-3f") > 1
 
 
 def test_a_report_is_written_again_and_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

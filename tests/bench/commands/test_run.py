@@ -121,7 +121,7 @@ def test_noisy_rows_are_counted_once(
     measured: Measured, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the rows that were noisy in the baseline, where there is one."""
-    case, noisy = ("run", "--only", "CrampedRoom numpy-single", "-o"), "too noisy to compare"
+    case, noisy = ("run", "--only", "CrampedRoom numpy-single", "-o"), "too noisy"
     measured.planted = {"samples": around(1000.0, 0.5)}
     assert bench(*case, tmp_path / "a.json") == 0
     rows = len(measured)
@@ -171,7 +171,22 @@ def test_a_required_platform_that_is_absent_exits_69(
         (("run", "--map-size", "1"), "map_size=1"),
         (
             ("run", "--layout", "Nowhere"),
-            "--layout 'Nowhere' matches no id: `python -m cogrid list` shows",
+            "--layout 'Nowhere' matches no id: `python -m cogrid list` shows all",
+        ),
+        *(
+            (
+                (command, "--layout", "CrampedRom"),
+                "'CrampedRom' matches no id: did you mean Overcooked-CrampedRoom-V0? `python -m cogrid list`",
+            )
+            for command in ("run", "profile", "list")
+        ),
+        (
+            ("run", "--setting", "cook_time=5", "--only", "CrampedRoom jax-vmap@1024 cooperative"),
+            "An A/B has cases of its own:\n  CrampedRoom numpy-single",
+        ),
+        (
+            ("run", "--setting", "cook_time=5", "--only", "CrampedRoom jax-vmap@1024 cooperative"),
+            "\n  CrampedRoom jax-vmap@1024 ×16 cooperative\n",
         ),
         (("run", "--layout", "CrampedRoom", "--agents", "3"), "toy arena, which is not selected"),
         (("profile", "--layout", "CrampedRoom", "--agents", "3"), "toy arena, which is not selected"),

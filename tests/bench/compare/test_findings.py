@@ -187,7 +187,7 @@ def test_an_ab_run_has_the_last_word(ab: Comparison, text: str, plain: int, stri
 
 
 def test_an_ab_run_tells_what_it_could_have_seen() -> None:
-    assert one(None, row(ab=paired())).note == "3.0 % would be seen"
+    assert one(None, row(ab=paired())).note == "slowdowns of 3.0 % or more would be detected"
     assert worst(one(None, row(ab=paired(), error="x")).codes) == Code.FAILED
 
 

@@ -57,6 +57,7 @@ def test_shapes_are_measured_and_counted(monkeypatch, capsys) -> None:
     assert scaling.run(rounds=4, batch=10, steps=5) == Code.FINE
     out, err = capsys.readouterr()
     assert err.count("ready") == len(SHAPES)
+    assert "speed-up: over the first shape in the same round" in out
     cells = {" ".join(line.split("  ")[0].split()): line.split() for line in out.splitlines() if line}
     assert cells["1 device"][-6:] == ["1.00", "…", "1.00", "1", "100%", "0.50"]
     assert cells["2 processes, 1 device each"][-1] == "1.00"  # both half busy

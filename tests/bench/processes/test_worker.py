@@ -100,6 +100,18 @@ def test_a_python_without_our_libraries_says_what_is_missing() -> None:
         worker.ask()
 
 
+def test_a_crash_of_xla_has_its_message_without_the_prefix_of_a_log() -> None:
+    log = "F1118 03:16:21.573030   19959 parse_flags_from_env.cc:234] Unknown flag in XLA_FLAGS: --xla_no"
+    command = (
+        sys.executable,
+        "-c",
+        f"import os, sys; print({log!r}, file=sys.stderr, flush=True); os.abort()",
+    )
+    with Worker(command) as worker, pytest.raises(WorkerFailed) as failure:
+        worker.ask()
+    assert str(failure.value) == "the process ended by signal SIGABRT: Unknown flag in XLA_FLAGS: --xla_no"
+
+
 @pytest.mark.parametrize("answer", ["hello", "7", "null", "[1]"])
 def test_what_is_no_object_is_no_answer(answer: str) -> None:
     command = (sys.executable, "-c", f"import sys; sys.stdin.readline(); print('{answer}', flush=True)")

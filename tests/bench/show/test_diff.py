@@ -7,6 +7,7 @@ import json
 import pytest
 
 from bench.compare.findings import Finding, judge
+from bench.records import Row
 from bench.show import diff
 from bench.storage.baselines import Baselines
 from tests.bench.support import around, paired, result, row
@@ -51,16 +52,53 @@ def test_the_headline_of_a_quiet_day() -> None:
     assert diff.text(found).splitlines()[-1] == "Nothing slower, 1 same; no counter grew."
     found = judge(result([row()], jaxlib="0.11.0"), Baselines.of(result([row()])))
     assert diff.headline(found) == (
-        "Nothing slower, 1 not comparable; no counter was compared, see `python -m bench baseline check`."
+        "No times could be compared: 1 not comparable; "
+        "no counter was compared, see `python -m bench baseline check`."
     )
     found = judge(result([row(name="own sweep")]), Baselines.of(result([row()])))
-    assert diff.headline(found) == "Nothing slower, 1 new; no baseline has counters of these cases."
+    assert diff.headline(found) == (
+        "No times could be compared: 1 new; no baseline has counters of these cases."
+    )
+
+
+def test_the_headline_when_nothing_was_compared() -> None:
+    def of(*rows: Row) -> str:
+        before = Baselines.of(result([row(name=one.name, identity=one.identity) for one in rows]))
+        return diff.headline(judge(result(list(rows)), before))
+
+    shaky, broken = row(name="a", samples=around(1e6, 0.5)), row(name="b", error="no")
+    counted = row(name="c", status="counted", samples=[], statistics=None)
+    assert of(shaky) == "No times could be compared: 1 of 1 rows too noisy; no counter grew."
+    assert of(broken) == "No times could be compared: 1 failed."
+    assert (
+        of(shaky, broken) == "No times could be compared: 1 of 2 rows too noisy, 1 failed; no counter grew."
+    )
+    assert of(counted, broken) == "1 failed, 1 counted; no counter grew."
+    assert of(row(name="d", checksum="f" * 16)) == "1 mismatch."
+
+
+def test_another_seed_has_no_counters_to_compare_and_no_dead_end() -> None:
+    found = judge(result([row(identity="a" * 12)]), Baselines.of(result([row(identity="b" * 12)])))
+    assert diff.headline(found) == (
+        "No times could be compared: 1 not comparable; "
+        "no counter was compared: the baseline has another seed, sampling or measuring code."
+    )
+
+
+def test_an_ab_shows_the_speeds_of_both_sides_and_an_undecided_case_is_in_no_mean() -> None:
+    rows = [row(name="a", ab=paired(1.25, "slower")), row(name="b", ab=paired(1.02, "inconclusive"))]
+    text = diff.text(judge(result(rows), Baselines()))
+    (slow,) = (line for line in text.splitlines() if line.startswith("a "))
+    assert "1.25 M steps/s" in slow
+    assert "1 M steps/s" in slow.replace("1.25 M steps/s", "")
+    assert "jax: 25 % slower in the geometric mean of 1\n\n" in text, "and no caveat of another time"
+    assert "SLOWER than the baseline" not in text
 
 
 def test_a_confirmed_regression_needs_no_advice() -> None:
     found = judge(result([row(ab=paired(1.12, "slower"))]), Baselines())
     assert diff.text(found).splitlines()[-1].startswith("1 slower; ")
-    assert "3.0 % would be seen" in diff.text(found)
+    assert "slowdowns of 3.0 % or more would be detected" in diff.text(found)
 
 
 def test_github_gets_a_table_in_which_nothing_is_markup() -> None:

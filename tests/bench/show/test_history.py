@@ -180,6 +180,22 @@ def test_scaling_shows_sweeps_with_their_efficiency(tmp_path: Path) -> None:
     assert cells(history(folder, 10, True))[1:] == [["jax-scan@10", "9 K steps/s, efficiency 90 %"]]
 
 
+def test_scaling_shows_every_chunk_and_marks_what_is_noisy(tmp_path: Path) -> None:
+    rows = [
+        row(name=f"@{batch} ×{steps}", batch=batch, steps=steps, samples=around(speed * batch, share))
+        for steps, speed, share in ((64, 1e3, 0.02), (16, 2e3, 0.9))
+        for batch in (1, 10)
+    ]
+    text = history(write(tmp_path, result(rows)), scaling_only=True)
+    assert cells(text)[1:] == [
+        ["@1 ×16", "2 K steps/s, efficiency 100 %, unstable"],
+        ["@10 ×16", "20 K steps/s, efficiency 100 %, unstable"],
+        ["@1 ×64", "1 K steps/s, efficiency 100 %"],
+        ["@10 ×64", "10 K steps/s, efficiency 100 %"],
+    ]
+    assert "\nThe latest run with a batch sweep. Efficiency: steps/s per environment, relative to" in text
+
+
 def test_scaling_of_results_without_a_sweep(tmp_path: Path) -> None:
     folder = write(tmp_path, result([row()]))
     assert history(folder, scaling_only=True) == f"The results in {folder} hold no batch sweeps."

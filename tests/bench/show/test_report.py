@@ -86,6 +86,7 @@ def test_all_sections_are_there_and_linked(whole: str) -> None:
         "AMD EPYC 7B13",
         "2026-11-17 10:00:00 UTC",
         "unstable",
+        "vary by more than 20 %, if it has fewer than 5, or if more than half of them were disturbed",
     ):
         assert text in page.text, text
 
@@ -248,6 +249,21 @@ def test_a_noisy_ab_row_is_counted_as_its_verdict_alone() -> None:
     assert beginning(page)[1].startswith("Nothing slower, 1 same;")
     listed = page[page.index('<section id="runs">') :]
     assert '<td class="number" data-value="0">0</td>' in listed, "too noisy"
+
+
+def test_the_figure_of_an_ab_shows_the_run_that_the_text_is_about() -> None:
+    """Not the rows of another A/B run of the same folder, machine and revision."""
+    older = ab_run()
+    newer = result([row(name="same", ab=paired(), error="unknown flag")], created="2026-11-17T10:00:00+00:00")
+    newer.configuration.against = Against("without x=1", "a" * 40, "a" * 40, "x=1")
+    text = report.page(by_file(older, newer), Baselines())
+    section = text[text.index('<section id="pairs">') : text.index('<section id="history">')]
+    assert 'aria-label="A/B with and without x=1"' in section
+    assert "<h2>A/B with and without x=1</h2>" in section
+    assert "the base is this checkout without x=1." in section
+    assert "<!-- same -->" in section
+    assert "<!-- slow -->" not in section, "a row of the older run"
+    assert "against without" not in text
 
 
 def test_workloads_are_not_mixed() -> None:

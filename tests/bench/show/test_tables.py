@@ -63,3 +63,18 @@ def test_a_noisy_profile_is_called_noisy() -> None:
     lines = tables.profile(result([steady, noisy])).splitlines()
     assert "noisy: 200 µs ± 69 %, unstable" in lines
     assert not [line for line in lines if line.startswith("steady")]
+
+
+def test_the_sum_of_the_parts_of_an_observation_is_not_called_a_step() -> None:
+    facts = {"mode": "numpy-batch", "parts": {"Pots": 1e-4, "Walls": 2e-4}, "samples": around(2e-4)}
+    text = tables.profile(result([row(**facts, measure="features")]))
+    assert "median µs   mean µs    sum   wall" in text
+    assert [part.split()[0] for part in text.splitlines() if part and part[0].isalpha()][-5:-1] == [
+        "Pots",
+        "Walls",
+        "sum",
+        "wall",
+    ]
+    step = tables.profile(result([row(**facts, measure="profile")]))
+    assert "median µs   mean µs   step   wall" in step
+    assert "\nstep " in step

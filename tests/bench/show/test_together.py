@@ -67,14 +67,14 @@ def test_lines_of_two_files_are_drawn_beside_each_other() -> None:
 
 
 def test_lines_with_other_chunks_say_so() -> None:
-    """Of several chunks the longest is drawn, which need not be the same in both files."""
     files = {
         "before": result([row(batch=n, steps=steps) for n in (1, 10) for steps in (16, 64)]),
         "after": result([row(batch=n, steps=steps) for n, steps in ((1, 16), (10, 8))]),
     }
     drawn_names = names(drawn(throughput(together(files))))
     name = NAME.replace("jax-scan", "run={} jax-scan").format
-    assert {f"{name('before')} ×64", f"{name('after')} ×8 … ×16"} < set(drawn_names)
+    expected = {f"{name('before')} ×16", f"{name('before')} ×64", f"{name('after')} ×8 … ×16"}
+    assert expected < set(drawn_names)
 
 
 def test_bars_of_the_same_case_stand_side_by_side() -> None:
@@ -87,12 +87,16 @@ def test_bars_of_the_same_case_stand_side_by_side() -> None:
     ]
 
 
-def test_targets_and_comparisons_of_both_are_kept() -> None:
-    one = replace(result([row(ab=paired())]), targets=[target("fast", 6.0)])
+def test_targets_of_both_are_kept() -> None:
+    one = replace(result(), targets=[target("fast", 6.0)])
     (both,) = together({"a": one, "b": one})
     assert [found.what for found in both.targets] == ["fast, a", "fast, b"]
-    labels = [tick.get_text() for tick in drawn(intervals([both])).axes[0].get_yticklabels()]
-    assert [label.rpartition(", ")[2] for label in labels] == ["a", "b"]
+
+
+def test_ab_runs_stay_apart() -> None:
+    pair, plain = result([row(ab=paired())]), result()
+    assert together({"a": pair, "b": plain, "c": pair}) == [plain, pair, pair]
+    assert len(drawn(intervals(together({"a": pair, "b": plain, "c": pair}))).axes) == 2
 
 
 def test_files_of_the_same_name_are_called_by_their_paths() -> None:

@@ -178,8 +178,8 @@ def test_the_list_says_what_fits(tmp_path: Path) -> None:
     here = measured().system
     lines = [baselines.described(path, here) for path in baselines.files()]
     assert [line[1:3] for line in sorted(lines, key=lambda line: line[1])] == [
-        ["counters of 1 cases", "fits"],
-        ["counters of 1 cases", "fits"],
+        ["counters of 1 case", "fits"],
+        ["counters of 1 case", "fits"],
         ["times of 2 cases", "fits"],
     ]
     assert lines[0][4:] == ["3fabcf2000", "why not"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from bench.records import Against, Result, Row
 from bench.show.figures.intervals import intervals
 from tests.bench.show.figures.support import ab_run, drawn, texts
-from tests.bench.support import result, row
+from tests.bench.support import paired, result, row
 
 
 def test_cases_from_the_slowest_to_the_fastest_with_their_verdicts() -> None:
@@ -52,3 +55,32 @@ def test_a_later_plain_run_does_not_hide_the_pairs() -> None:
 
 def test_no_pairs_no_plot() -> None:
     assert intervals([result()]) is None
+
+
+def with_setting(setting: str, day: int, *rows: Row) -> Result:
+    run = result(list(rows), created=f"2026-11-{day:02}T10:00:00+00:00")
+    against = Against(f"without {setting}", "a" * 40, "a" * 40, setting)
+    return replace(run, configuration=replace(run.configuration, suite="ab", against=against))
+
+
+def test_a_setting_is_named() -> None:
+    figure = drawn(intervals([with_setting("NPROC=2", 1, row(name="x", ab=paired(1.3, "slower")))]))
+    assert figure.get_suptitle() == "A/B with and without NPROC=2"
+    assert [axis.get_title() for axis in figure.axes] == ["CPU"]
+
+
+def test_the_rows_of_two_runs_are_never_mixed() -> None:
+    first = with_setting("NPROC=2", 1, row(name="x", ab=paired(1.3, "slower")), row(name="y", ab=paired()))
+    second = with_setting("fast=1", 2, row(name="x", ab=paired(), error="ValueError: no"))
+    figure = drawn(intervals([second, first]))
+    assert figure.get_suptitle() == "A/B runs"
+    shown = [[tick.get_text() for tick in axis.get_yticklabels()] for axis in figure.axes]
+    assert shown == [["x", "y"], ["x"]]
+    assert [texts(figure, panel) for panel in (0, 1)] == [
+        ["30 % slower, confirmed", "the same"],
+        ["ValueError: no"],
+    ]
+    assert [axis.get_title() for axis in figure.axes] == [
+        "CPU, 2026-11-01 10:00\nA/B with and without NPROC=2",
+        "CPU, 2026-11-02 10:00\nA/B with and without fast=1",
+    ]

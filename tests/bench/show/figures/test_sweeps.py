@@ -17,7 +17,7 @@ from tests.bench.show.figures.support import (
     sweep,
     texts,
 )
-from tests.bench.support import GPU, result, row
+from tests.bench.support import GPU, paired, result, row
 
 
 def test_throughput_lines_and_ideal() -> None:
@@ -70,7 +70,27 @@ def test_the_workload_is_named_where_there_are_several() -> None:
     assert f"{NAME} noop" in names(drawn(throughput([result(rows)])))
 
 
-def test_of_several_chunks_the_longest_is_shown() -> None:
+@pytest.mark.parametrize("name", ["throughput", "efficiency", "memory"])
+def test_each_chunk_of_a_sweep_is_a_line_with_its_name(name: str) -> None:
+    """The shorter chunk may well be the faster one."""
+    rows = [*sweep(2000, steps=16), *sweep(1000, steps=64), row(batch=10_000, steps=64, **OUT_OF_MEMORY)]
+    figure = drawn(FIGURES[name]([result(rows)]))
+    assert {f"{NAME} ×16", f"{NAME} ×64"} < set(names(figure))
+    assert NAME not in names(figure)
+    assert len(line(figure, f"{NAME} ×16")) == len(line(figure, f"{NAME} ×64")) == len(BATCHES)
+    if name == "throughput":
+        assert line(figure, f"{NAME} ×16")[0] == [1, 2000]
+        assert line(figure, f"{NAME} ×64")[0] == [1, 1000]
+    assert [mark.get_label() for mark in marks(figure)] == [f"{NAME} ×64"]
+
+
+def test_modes_without_chunks_are_one_line_however_long_the_passes() -> None:
+    rows = [found for steps in (16, 64) for found in sweep(mode="jax-vmap", steps=steps)]
+    found = names(drawn(throughput([result(rows)])))
+    assert [name for name in found if name.startswith("CrampedRoom")] == ["CrampedRoom features jax-vmap"]
+
+
+def test_of_several_chunks_at_some_batch_sizes_the_longest_is_shown() -> None:
     rows = [*sweep(), row(batch=10, steps=1, speed=90_000), row(batch=10, steps=512, speed=12_000)]
     rows += [row(batch=10, steps=1024, **OUT_OF_MEMORY)]
     figure = drawn(throughput([result(rows)]))
@@ -166,6 +186,13 @@ def test_the_highest_memory_is_inside_the_picture() -> None:
     used = drawn(chunks([result(rows)])).axes[1]
     assert used.get_ylim()[0] == 0
     assert used.get_ylim()[1] > 1.02 * 300_000_064
+
+
+def test_the_speeds_of_an_ab_are_not_drawn_beside_others() -> None:
+    """Its sides share one core."""
+    assert throughput([result(sweep(ab=paired()))]) is None
+    figure = drawn(throughput([result([*sweep(), row(batch=5, ab=paired())])]))
+    assert [x for x, _ in line(figure, NAME)] == list(BATCHES)
 
 
 def test_other_modes_have_no_chunks() -> None:
