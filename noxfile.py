@@ -173,7 +173,7 @@ def tests_minimums(session: nox.Session) -> None:
     row, constraints = MATRIX["jax-cpu"], "build/minimums.txt"
     minimums = (sys.executable, "ci/minimums.py", "--extra", str(row.extra), "--output", constraints)
     session.run(*minimums, external=True)
-    install(session, "tests", extra=row.extra, constraints=("-c", constraints))
+    install(session, "tests", "minimums", extra=row.extra, constraints=("-c", constraints))
     pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
 
 
