@@ -632,4 +632,4 @@ def test_the_extra_is_named_where_it_is_missing(
     with pytest.raises(SystemExit) as stopped:
         main([])
     assert stopped.value.code == 2
-    assert "pip install '.[train]' from the checkout." in capsys.readouterr().err
+    assert "run pip install '.[train]' in the checkout." in capsys.readouterr().err
