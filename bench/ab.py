@@ -23,7 +23,7 @@ from bench.records import Comparison, Measurement, Result, Row
 from bench.runner import row_of
 from bench.show.progress import Progress
 from bench.storage import results
-from bench.units import plural
+from cogrid.backend.array import several
 from cogrid.benchmarks.case import Case
 from cogrid.core.profiling import VARIABLE as PROFILING
 
@@ -62,7 +62,7 @@ def compare(
         ]
 
         def look(chosen: Sequence[CaseSamples], number: int, total: int, name: str) -> None:
-            looked_at = plural(len(chosen), "case")
+            looked_at = several(len(chosen), "case")
             progress.start(f"{name} look, pair {number + 1} of {total}, {looked_at}", number, total)
             with Pair(*checkouts) as pair:
                 for samples in chosen:

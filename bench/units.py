@@ -53,7 +53,3 @@ def percent(share: float) -> str:
     if 0 < abs(share) < 0.0005:
         return f"{share * 100:.1g} %"
     return f"{share * 100:.0f} %" if abs(share) >= 0.1 else f"{share * 100:.1f} %"
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cogrid.backend.array import Array, brief
+from cogrid.backend.array import Array, brief, several
 from cogrid.backend.env_state import EnvState
 from cogrid.core.autoreset import renew
 from cogrid.core.difference import Arrays, Difference, Names, differing, first_difference, named
@@ -256,8 +256,9 @@ class Shadow:
         for name, value in (("actions", actions), ("obs", obs), ("rewards", rewards), ("done", done)):
             if value.shape[:3] != shape[: 2 if name == "done" else 3]:
                 raise ValueError(
-                    f"{name} has shape {value.shape}, but a chunk of {shape[0]} steps in {shape[1]} "
-                    f"environments of {shape[2]} agents starts with {shape[: 2 if name == 'done' else 3]}."
+                    f"{name} has shape {value.shape}, but a chunk of {several(shape[0], 'step')} in "
+                    f"{several(shape[1], 'environment')} of {several(shape[2], 'agent')} starts with "
+                    f"{shape[: 2 if name == 'done' else 3]}."
                 )
 
     # Counting

@@ -9,7 +9,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from bench.storage.machine import version_of
 from cogrid.benchmarks.case import Case
 from cogrid.core.spec import OBSERVATIONS
 from cogrid.envs.registry import adopt, is_own
-from cogrid.reading import setting
+from cogrid.reading import setting, whole_number
 from cogrid.shadow import VARIABLE as SHADOW
 
 LARGEST = 2**63 - 1  # that a result file can store
@@ -32,15 +31,14 @@ LARGEST = 2**63 - 1  # that a result file can store
 
 def at_least(least: int) -> Callable[[str], int]:
     """The parser of a whole number, also written as 1e6 or 1_000_000."""
+    read = whole_number(least)
 
     def number(text: str) -> int:
-        try:
-            found = Decimal(text)
-            if found == found.to_integral_value() and least <= found <= LARGEST:
-                return int(found)
-        except ArithmeticError:  # not a number, or not comparable
-            pass
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+        if (found := read(text)) > LARGEST:
+            raise argparse.ArgumentTypeError(
+                f"{text!r:.40} is too large: a result file stores at most {LARGEST:,}"
+            )
+        return found
 
     return number
 

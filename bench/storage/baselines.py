@@ -17,7 +17,7 @@ from bench.measure.plan import Plan
 from bench.records import SCHEMA_VERSION, Acceptance, Hex12, Hex16, Parameters, Record, Result, Row, System
 from bench.storage import machine, results
 from bench.storage.identity import identity
-from bench.units import plural
+from cogrid.backend.array import several
 from cogrid.shadow import VARIABLE as SHADOW
 
 FOLDER = ROOT / "bench" / "baselines"
@@ -279,7 +279,7 @@ def described(path: Path, here: System) -> list[str]:
     kind = "counters" if isinstance(found, CounterSet) else "times"
     return [
         path.name,
-        f"{kind} of {plural(len(found.rows), 'case')}",
+        f"{kind} of {several(len(found.rows), 'case')}",
         fit(found, here),
         newest.when[:10] if newest else "",
         (newest.sha or "")[:10] if newest else "",

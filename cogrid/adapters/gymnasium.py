@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from cogrid.backend.array import Array, as_array
+from cogrid.backend.array import Array, as_array, several
 from cogrid.vector import VectorEnv
 
 
@@ -51,8 +51,8 @@ class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         actions = as_array("actions", actions)
         if actions.shape != (self.num_envs,):
             raise ValueError(
-                f"actions have shape {actions.shape}, but {self.vec.num_envs} environments of "
-                f"{self.n_agents} agents take {(self.num_envs,)}."
+                f"actions have shape {actions.shape}, but {several(self.vec.num_envs, 'environment')} of "
+                f"{several(self.n_agents, 'agent')} take {(self.num_envs,)}."
             )
         obs, rewards, terminations, truncations, infos = self.vec.step(actions.reshape(-1, self.n_agents))
         return (

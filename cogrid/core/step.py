@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cogrid.backend import rng
-from cogrid.backend.array import Array, as_array
+from cogrid.backend.array import Array, as_array, several
 from cogrid.backend.env_state import EnvState, Events
 from cogrid.core.entering import enter
 from cogrid.core.interaction import interact
@@ -57,7 +57,7 @@ def known(rules: Rules, state: EnvState, actions: Array) -> Array:
         raise TypeError(f"actions must be integers, not {actions.dtype}.")
     if actions.shape != state.pos.shape:
         raise ValueError(
-            f"actions have shape {actions.shape}, but this state of {rules.n_agents} agents "
+            f"actions have shape {actions.shape}, but this state of {several(rules.n_agents, 'agent')} "
             f"takes {state.pos.shape}."
         )
     last = rules.last_actions[actions.dtype.itemsize]
