@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gzip
-import hashlib
 import json
 import os
 import re
 import reprlib
 import warnings
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from pettingzoo.utils import BaseParallelWrapper
@@ -31,6 +29,7 @@ from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import functions
 from cogrid.envs import registry
+from cogrid.frames import DIGITS, WIDTH, Choose, Digest, Frame, from_policy, from_tape, joints, known, played
 from cogrid.guard import Guard, alone
 from cogrid.reading import MAX_BYTES, check_depth, limited_bytes, strict_json
 
@@ -39,29 +38,11 @@ FORMAT, VERSION = "cogrid replay", 1
 SUFFIXES = (".replay.json", ".replay.json.gz")
 # Browsers and file managers put the number of a copy before the last ending: "a.replay (1).json".
 _ENDING = re.compile(r"\.replay[^.]*\.json([^.]*\.gz)?$")
-#: Hex digits of the running checksum per frame. A wrong step goes unnoticed once in 65,536 times, and then
-#: the next one shows it.
-WIDTH = 4
 MAX_VERSION = 60  # characters of `made_by`
-#: The digits of actions on the tape.
-DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-
-#: The number of the step and the observations -> actions (n,), or None to stop.
-Choose = Callable[[int, Array], Array | None]
 
 
 class Mismatch(ValueError):
     """A replay that came out differently when it was played again."""
-
-
-class Frame(NamedTuple):
-    """One moment of an episode; the first is the start, before any action."""
-
-    state: EnvState
-    obs: Array  # (n, …)
-    rewards: Array  # (n,) float32
-    done: Array  # () bool
-    actions: Array | None  # (n,) int32 that led here; None at the start
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +66,7 @@ class Replay:
     @property
     def actions(self) -> np.ndarray[Any, np.dtype[np.int32]]:
         """(steps, n)"""
-        return _joints(self.tape, _n_agents(self.start))
+        return joints(self.tape, _n_agents(self.start))
 
     @property
     def knows_world(self) -> bool:
@@ -157,8 +138,8 @@ class Replay:
         return compile_rules(registry.spec_of(self.id, dict(self.overrides), ()), backend or "numpy")
 
     def _frames(self, rules: Rules, first: EnvState) -> Iterator[Frame]:
-        digest, name = _Digest(rules), rules.backend.name
-        for number, (_, frame) in enumerate(_played(rules, first, _from_tape(self.actions))):
+        digest, name = Digest(rules), rules.backend.name
+        for number, frame in enumerate(played(rules, first, from_tape(self.actions))):
             if digest.add(frame) != self.digests[number * WIDTH : (number + 1) * WIDTH]:
                 where = f"after step {number} of {len(self)}" if number else "at its start"
                 raise Mismatch(
@@ -262,7 +243,7 @@ class Recorder(BaseParallelWrapper):
         obs, rewards, terminations, truncations, infos = self.env.step(actions)
         assert self._tape is not None  # else the step raised an error
         joint = [actions.get(agent, self.env.rules.noop) for agent in self.env.possible_agents]
-        self._tape.add(joint, self._frame(rewards, joint))
+        self._tape.add(self._frame(rewards, joint))
         return obs, rewards, terminations, truncations, infos
 
     @alone
@@ -305,42 +286,12 @@ def record(
         start = _sliced(start, index)
         actions = actions if callable(actions) else np.asarray(actions)[:, index]
     choose = (
-        _from_policy(env.rules, actions)
+        from_policy(env.rules, actions)
         if callable(actions)
-        else _from_tape(_known(env.rules, actions, ("steps",)))
+        else from_tape(known(env.rules, actions, ("steps",)))
     )
     seed = rng.seed(start) if _is_seed(start) else None
     return _taped(env.rules, _first(env.rules, start), choose, seed).replay(metadata)
-
-
-class _Digest:
-    """The running checksums over frames."""
-
-    def __init__(self, rules: Rules) -> None:
-        self._total = hashlib.sha256(snapshot.fingerprint(rules).encode())
-        self._sum = 0
-        self._ended: Array | None = None  # (n,) who had ended before the frame
-
-    def add(self, frame: Frame) -> str:
-        """Add a frame to the checksums; returns its digits.
-
-        The rewards of agents that had already ended are left out, as PettingZoo does not report them.
-        """
-        fields, rewards = frame.state.plain(), np.asarray(frame.rewards)
-        if self._ended is not None:
-            rewards = np.where(self._ended, np.float32(0), rewards)
-        self._ended = fields.get("ended")
-        parts = [_bytes(fields[name]) for name in sorted(fields)]
-        data = b"".join((*parts, np.asarray(frame.obs).tobytes(), rewards.tobytes()))
-        self._total.update(data)
-        self._sum = zlib.crc32(data, self._sum)
-        return f"{self._sum:08x}"[-WIDTH:]
-
-    def checksum(self, tape: str) -> str:
-        """The checksum of all frames and the actions between them."""
-        total = self._total.copy()
-        total.update(tape.encode())
-        return total.hexdigest()
 
 
 class _Tape:
@@ -349,13 +300,14 @@ class _Tape:
     def __init__(self, rules: Rules, first: Frame, seed: int | None) -> None:
         self._rules, self._seed = rules, seed
         self._start = snapshot.to_plain(rules, first.state)
-        self._digest = _Digest(rules)
+        self._digest = Digest(rules)
         self._digits: list[str] = []
         self._digests = [self._digest.add(first)]
 
-    def add(self, joint: Array, frame: Frame) -> None:
+    def add(self, frame: Frame) -> None:
         """One more step."""
-        self._digits.append("".join(DIGITS[int(action)] for action in joint))
+        assert frame.actions is not None  # only the start has none
+        self._digits.append("".join(DIGITS[int(action)] for action in frame.actions))
         self._digests.append(self._digest.add(frame))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -383,11 +335,11 @@ class _Tape:
 def _taped(rules: Rules, first: EnvState, choose: Choose, seed: int | None) -> _Tape:
     """The recording of a game, to the end of the actions or of the episode."""
     tape: _Tape | None = None
-    for joint, frame in _played(rules, first, choose):
+    for frame in played(rules, first, choose):
         if tape is None:
             tape = _Tape(rules, frame, seed)
         else:
-            tape.add(joint, frame)
+            tape.add(frame)
         if frame.done:
             break
     assert tape is not None  # the start is always played
@@ -396,39 +348,8 @@ def _taped(rules: Rules, first: EnvState, choose: Choose, seed: int | None) -> _
 
 def _revive(spec: Spec, backend: str, start: Mapping[str, Any], seed: int | None, tape: str) -> _Tape:
     rules = compile_rules(spec, backend)
-    joints = _joints(tape, rules.n_agents)
-    return _taped(rules, snapshot.from_plain(rules, start), _from_tape(joints), seed)
-
-
-def _played(rules: Rules, first: EnvState, choose: Choose) -> Iterator[tuple[Array, Frame]]:
-    """The first frame, then the actions and the frame of every step."""
-    pure, compiled = functions(rules), rules.backend.compiled
-    step, obs, number = compiled(pure.step), compiled(pure.observe)(first), 0
-    frame = Frame(first, obs, np.zeros(rules.n_agents, np.float32), first.done, None)
-    yield None, frame
-    while (joint := choose(number, frame.obs)) is not None:
-        state, obs, rewards, done, _ = step(frame.state, joint)
-        frame, number = Frame(state, obs, rewards, done, joint), number + 1
-        yield joint, frame
-
-
-def _from_tape(tape: Array) -> Choose:
-    return lambda number, obs: tape[number] if number < len(tape) else None
-
-
-def _from_policy(rules: Rules, policy: Callable[[Array], Array]) -> Choose:
-    return lambda number, obs: _known(rules, policy(obs), ())
-
-
-def _known(rules: Rules, actions: Array, steps: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """The actions as they are stored; out-of-range actions become noops, as in the pure functions."""
-    joint = np.asarray(actions)
-    if joint.dtype.kind not in "iu" or joint.ndim != len(steps) + 1 or joint.shape[-1] != rules.n_agents:
-        wanted = ", ".join((*steps, str(rules.n_agents)))
-        raise ValueError(
-            f"actions are {joint.dtype} of shape {joint.shape}, but must be integers of shape ({wanted})."
-        )
-    return np.where((joint < 0) | (joint >= rules.n_actions), rules.noop, joint).astype(np.int32)
+    actions = joints(tape, rules.n_agents)
+    return _taped(rules, snapshot.from_plain(rules, start), from_tape(actions), seed)
 
 
 def _first(rules: Rules, start: Any) -> EnvState:
@@ -460,11 +381,6 @@ def _sliced(start: Any, index: int) -> Any:
     return start[index]
 
 
-def _bytes(value: np.ndarray[Any, Any]) -> bytes:
-    """Bytes that are the same on both backends, whose integers differ in width."""
-    return (value.astype("<i8") if value.dtype.kind in "iu" else value).tobytes()
-
-
 def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """A copy as plain JSON values."""
     try:
@@ -479,13 +395,6 @@ def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fields(replay: Replay) -> dict[str, Any]:
     return {field.name: getattr(replay, field.name) for field in dataclasses.fields(replay)}
-
-
-def _joints(tape: str, n_agents: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """(steps, n)"""
-    numbers = np.zeros(128, np.int32)
-    numbers[[ord(digit) for digit in DIGITS]] = np.arange(len(DIGITS))
-    return numbers[np.frombuffer(tape.encode(), np.uint8)].reshape(-1, n_agents)
 
 
 def _n_agents(start: Mapping[str, Any]) -> int:

@@ -16,7 +16,8 @@ from pettingzoo.test import parallel_api_test
 import cogrid
 from cogrid.backend import rng
 from cogrid.envs import registry
-from cogrid.replay import WIDTH, Mismatch, Recorder, Replay, load_folder, record
+from cogrid.frames import WIDTH
+from cogrid.replay import Mismatch, Recorder, Replay, load_folder, record
 from tests.doors import hall
 from tests.episodes import jitted, random_actions, shared
 from tests.support import BACKENDS, INTERACT, LEFT, NOOP, assert_same, busy_actions, keys
