@@ -28,11 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     refuse_shadow("selfcheck")
-    if not options.replay:
-        with Progress() as progress:
+    with Progress() as progress:
+        if not options.replay:
             kinds = [one._replace(runs=min(one.runs, options.runs or one.runs)) for one in campaign.KINDS]
             campaign.run(options.log, kinds, installed(suites.standard()), progress)
 
-    from bench.experiments import selfcheck  # scipy.stats takes seconds to import
+        from bench.experiments import selfcheck  # scipy.stats takes seconds to import
 
-    print(selfcheck.summary(campaign.load(options.log), options.suites))
+        text = selfcheck.summary(campaign.load(options.log), options.suites, progress)
+    print(text)

@@ -26,6 +26,7 @@ from bench.compare.ab_statistics import (
 )
 from bench.exit_codes import UsageError
 from bench.experiments.campaign import Run
+from bench.show.progress import Progress
 from bench.units import percent
 
 Seconds = Sequence[float]  # of one process, in the order in which they were taken
@@ -139,11 +140,14 @@ class Score(NamedTuple):
         return f"{100 * self.hits / self.suites:.1f} % ({bound} %)"
 
 
-def redraw(recorded: Sequence[RecordedPair], suites: int, seed: int = 0) -> list[Score]:
+def redraw(recorded: Sequence[RecordedPair], suites: int, progress: Progress, seed: int = 0) -> list[Score]:
     """Judge resampled suites by every rule, with and without a slowed case; each case is slowed in turn."""
     names = list(recorded[0].rounds)
-    scores = []
+    scores: list[Score] = []
     for (title, rule), factor in itertools.product(RULES.items(), FACTORS):
+        change = f"one case {percent(factor - 1)} slower" if factor > 1 else "no case slower"
+        label = f"{title}: {suites} suites, {change}"
+        progress.start(label, len(scores), len(RULES) * len(FACTORS))
         draw = random.Random(seed)
         hits = 0
         for number in range(suites):
@@ -151,6 +155,7 @@ def redraw(recorded: Sequence[RecordedPair], suites: int, seed: int = 0) -> list
             slower = rule(recorded, {slowed: factor}, draw)
             hits += bool(slower) if factor == 1.0 else slowed in slower
         scores.append(Score(title, factor, suites, hits))
+        progress.finish(label, scores[-1].text)
     return scores
 
 
@@ -159,13 +164,13 @@ NOISE = ("case, beside a hog", "rounds differ by", "pairs of processes by", "sma
 DRAWN = ("A/A suites with an alarm", "10 % found", "20 % found")
 
 
-def summary(runs: Sequence[Run], suites: int) -> str:
+def summary(runs: Sequence[Run], suites: int, progress: Progress) -> str:
     runs = [run.judged_again() for run in runs]
     recorded = recorded_pairs(runs)
     tables = (
         (_real(runs), REAL),
         (_noise(runs, recorded), NOISE),
-        (_drawn(redraw(recorded, suites)), (f"{suites} drawn suites each", *DRAWN)),
+        (_drawn(redraw(recorded, suites, progress)), (f"{suites} drawn suites each", *DRAWN)),
     )
     return "\n\n".join(tabulate(rows, headers, "github", disable_numparse=True) for rows, headers in tables)
 

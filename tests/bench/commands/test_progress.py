@@ -14,7 +14,7 @@ import pytest
 
 from bench import ROOT, ab, runner
 from bench.commands import gpu
-from bench.experiments import campaign, scaling, validation
+from bench.experiments import campaign, scaling, selfcheck, validation
 from bench.experiments.scaling import PlayedPass, Team
 from bench.experiments.validation import Run
 from bench.measure import training
@@ -61,6 +61,10 @@ def comparing_with_itself(patch: pytest.MonkeyPatch, work: Any) -> None:
     patch.setattr(ab, "compare", work)
 
 
+def drawing_suites(patch: pytest.MonkeyPatch, work: Any) -> None:
+    patch.setattr(selfcheck, "RULES", {"slow rule": work})
+
+
 def validating(patch: pytest.MonkeyPatch, work: Any) -> None:
     patch.setattr(validation, "version_of", lambda name: "1.0")
     patch.setattr(training, "missing", list)
@@ -87,6 +91,7 @@ LONG: dict[str, Plant] = {
     "gpu": compiling,
     "peers": instead(peers, "measure"),
     "selfcheck LOG": comparing_with_itself,
+    f"selfcheck {ROOT}/bench/evidence/selfcheck.jsonl --replay": drawing_suites,
     "validate": validating,
     "scaling": scaled("prepare"),
     "scaling --rounds 4": scaled("play"),

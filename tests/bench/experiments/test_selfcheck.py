@@ -12,6 +12,7 @@ from bench.compare.ab_statistics import FIRST_PAIRS, ROUNDS
 from bench.exit_codes import UsageError
 from bench.experiments import campaign, selfcheck
 from bench.experiments.campaign import Run
+from bench.show.progress import Progress
 from tests.bench.experiments.support import run
 
 
@@ -20,16 +21,16 @@ def test_summary_counts_found_cases_and_false_alarms() -> None:
     for name in ("one", "two"):
         first = [[(base, round(head * 1.2)) for base, head in pair] for pair in slower.cases[name].first]
         slower.cases[name] = replace(slower.cases[name], first=first, second=first * 2)
-    text = selfcheck.summary([run(0), run(1), slower], suites=50)
+    text = selfcheck.summary([run(0), run(1), slower], 50, Progress())
     real = next(line for line in text.splitlines() if line.startswith("| 10 % slower"))
     assert [cell.strip() for cell in real.split("|")][2:5] == ["1", "1", "1"]
-    assert text == selfcheck.summary([run(0), run(1), slower], suites=50)
+    assert text == selfcheck.summary([run(0), run(1), slower], 50, Progress())
 
 
 @pytest.mark.slow
 def test_the_documented_tables_are_those_of_the_committed_log() -> None:
     runs = campaign.load(ROOT / "bench" / "evidence" / "selfcheck.jsonl")
-    text = selfcheck.summary(runs, 2000)
+    text = selfcheck.summary(runs, 2000, Progress())
     page = (ROOT / "docs" / "selfcheck.md").read_text(encoding="utf-8")
     assert len(text.split("\n\n")) == 3
     for table in text.split("\n\n"):
@@ -37,7 +38,7 @@ def test_the_documented_tables_are_those_of_the_committed_log() -> None:
 
 
 def shares(runs: list[Run]) -> dict[tuple[str, float], float]:
-    scores = selfcheck.redraw(selfcheck.recorded_pairs(runs), suites=200)
+    scores = selfcheck.redraw(selfcheck.recorded_pairs(runs), 200, Progress())
     return {(score.rule, score.factor): score.hits / score.suites for score in scores}
 
 
