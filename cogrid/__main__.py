@@ -62,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if interrupt.is_closed_output(error):
             raise
         said = files.in_words(error) if isinstance(error, OSError) else str(error)
-        notes = getattr(error, "__notes__", ())  # the arguments of the author's rule that failed
+        # The arguments of the author's rule that failed; JAX's notes are about its tracebacks.
+        notes = [note for note in getattr(error, "__notes__", ()) if "\n" not in note]
         sentence = "; ".join([said.rstrip(".") if notes else said, *notes])
         print(f"python -m cogrid {options.command}: {sentence}", file=sys.stderr)
         return 2

@@ -26,6 +26,7 @@ from cogrid.core.report import counters
 from cogrid.core.rules import compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import Functions, StepResult, functions
+from cogrid.core.validity import check_own
 from cogrid.guard import Guard, alone
 from cogrid.render import ansi
 from cogrid.render.picture import RENDER_FPS, TILE, checked_tile, picture
@@ -52,7 +53,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
     `step` and `set_state` too, and all results are compared: see `shadow`. The pure functions have no shadow.
 
     Agents are called 0, 1, … unless `agent_names` gives a name for each, or that of the first, such as
-    "agent_0", from which the others are numbered.
+    "agent_0", from which the others are numbered. `id` is the one that `make` was given; replays name it.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         infos: bool = False,
         shadow: bool | None = None,
         agent_names: str | Sequence[str] | None = None,
+        id: str | None = None,
     ) -> None:
         if render_mode is not None and not is_choice(render_mode, RENDER_MODES):
             raise ValueError(
@@ -72,6 +74,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
                 f"choose one of {', '.join(RENDER_MODES)}, or None."
             )
         self.spec = spec
+        self.id = id
         self.rules = compile_rules(spec, backend)
         self.backend = backend
         self.render_mode = render_mode
@@ -162,6 +165,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         Finished environments are reset from their own keys, and from the pool if there is one; the
         others go on. Shaping weights stay.
         """
+        check_own(self.rules, state)
         return renew(self.rules, state, obs, done, pool)
 
     def encode_board(self, board: str | Layout | list[str | Layout]) -> np.ndarray[Any, Any]:
@@ -185,10 +189,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
 
     def observe(self, state: EnvState) -> Array:
         """(*B, n, …) the observations of all agents in a state; pure."""
-        if not isinstance(state, EnvState):
-            raise TypeError(
-                f"observe takes a state, not {type(state).__name__}: env.env_state is the current one."
-            )
+        check_own(self.rules, state)
         return self._functions.observe(state)
 
     def replace(self, state: EnvState, **changes: Any) -> EnvState:
@@ -431,7 +432,8 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         """Copies and pickles contain the spec and the episode; compiled functions are looked up again."""
         options: dict[str, Any] = {"render_mode": self.render_mode, "tile_size": self.tile_size}
         options |= {"infos": self._infos, "shadow": self._shadow_option, "agent_names": self._names_option}
-        return _revive, (self.spec, self.backend, options, self._state and self.get_state(), self._totals)
+        episode = (self._state and self.get_state(), self._totals, self._score)
+        return _revive, (self.spec, self.backend, options | {"id": self.id}, *episode)
 
     @property
     def env_state(self) -> EnvState:
@@ -462,12 +464,17 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
 
 
 def _revive(
-    spec: Spec, backend: str, options: dict[str, Any], state: dict[str, Any] | None, totals: tuple[Any, ...]
+    spec: Spec,
+    backend: str,
+    options: dict[str, Any],
+    state: dict[str, Any] | None,
+    totals: tuple[Any, ...],
+    score: Array,
 ) -> CoGridEnv:
     env = CoGridEnv(spec, backend, **options)
     if state is not None:
         env.set_state(state)
-        env._totals = totals
+        env._totals, env._score = totals, score
     return env
 
 

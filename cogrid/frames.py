@@ -41,19 +41,12 @@ class Digest:
     def __init__(self, rules: Rules) -> None:
         self._total = hashlib.sha256(snapshot.fingerprint(rules).encode())
         self._sum = 0
-        self._ended: Array | None = None  # (n,) who had ended before the frame
 
     def add(self, frame: Frame) -> str:
-        """Add a frame to the checksums; returns its digits.
-
-        The rewards of agents that had already ended are left out, as PettingZoo does not report them.
-        """
-        fields, rewards = frame.state.plain(), np.asarray(frame.rewards)
-        if self._ended is not None:
-            rewards = np.where(self._ended, np.float32(0), rewards)
-        self._ended = fields.get("ended")
+        """Add a frame to the checksums; returns its digits."""
+        fields = frame.state.plain()
         parts = [_bytes(fields[name]) for name in sorted(fields)]
-        data = b"".join((*parts, np.asarray(frame.obs).tobytes(), rewards.tobytes()))
+        data = b"".join((*parts, np.asarray(frame.obs).tobytes(), np.asarray(frame.rewards).tobytes()))
         self._total.update(data)
         self._sum = zlib.crc32(data, self._sum)
         return f"{self._sum:08x}"[-WIDTH:]

@@ -259,7 +259,7 @@ class Recorder(BaseParallelWrapper):
         return self._tape.replay(metadata)
 
     def _begin(self, seed: int | None = None) -> None:
-        self._tape = _Tape(self.env.rules, self._frame({}), seed)
+        self._tape = _Tape(self.env.rules, self._frame({}), seed, self.env.id)
 
     def _frame(self, rewards: Mapping[AgentID, float], joint: list[int] | None = None) -> Frame:
         env = self.env
@@ -291,14 +291,14 @@ def record(
         else from_tape(known(env.rules, actions, ("steps",)))
     )
     seed = rng.seed(start) if _is_seed(start) else None
-    return _taped(env.rules, _first(env.rules, start), choose, seed).replay(metadata)
+    return _taped(env.rules, _first(env.rules, start), choose, seed, env.id).replay(metadata)
 
 
 class _Tape:
     """A recording that grows."""
 
-    def __init__(self, rules: Rules, first: Frame, seed: int | None) -> None:
-        self._rules, self._seed = rules, seed
+    def __init__(self, rules: Rules, first: Frame, seed: int | None, id: str | None) -> None:
+        self._rules, self._seed, self._id = rules, seed, id
         self._start = snapshot.to_plain(rules, first.state)
         self._digest = Digest(rules)
         self._digits: list[str] = []
@@ -313,11 +313,11 @@ class _Tape:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles replay the episode: a running checksum can be neither copied nor pickled."""
         rules, tape = self._rules, "".join(self._digits)
-        return _revive, (rules.spec, rules.backend.name, self._start, self._seed, tape)
+        return _revive, (rules.spec, rules.backend.name, self._start, self._seed, self._id, tape)
 
     def replay(self, metadata: Mapping[str, Any] | None) -> Replay:
         """The recording so far."""
-        recipe, tape = registry.recipe(self._rules.spec), "".join(self._digits)
+        recipe, tape = registry.recipe(self._rules.spec, self._id), "".join(self._digits)
         id, overrides = recipe or (None, {})
         return Replay(
             id,
@@ -332,12 +332,12 @@ class _Tape:
         )
 
 
-def _taped(rules: Rules, first: EnvState, choose: Choose, seed: int | None) -> _Tape:
+def _taped(rules: Rules, first: EnvState, choose: Choose, seed: int | None, id: str | None) -> _Tape:
     """The recording of a game, to the end of the actions or of the episode."""
     tape: _Tape | None = None
     for frame in played(rules, first, choose):
         if tape is None:
-            tape = _Tape(rules, frame, seed)
+            tape = _Tape(rules, frame, seed, id)
         else:
             tape.add(frame)
         if frame.done:
@@ -346,15 +346,21 @@ def _taped(rules: Rules, first: EnvState, choose: Choose, seed: int | None) -> _
     return tape
 
 
-def _revive(spec: Spec, backend: str, start: Mapping[str, Any], seed: int | None, tape: str) -> _Tape:
+def _revive(
+    spec: Spec, backend: str, start: Mapping[str, Any], seed: int | None, id: str | None, tape: str
+) -> _Tape:
     rules = compile_rules(spec, backend)
     actions = joints(tape, rules.n_agents)
-    return _taped(rules, snapshot.from_plain(rules, start), from_tape(actions), seed)
+    return _taped(rules, snapshot.from_plain(rules, start), from_tape(actions), seed, id)
 
 
 def _first(rules: Rules, start: Any) -> EnvState:
     """The first state, from a seed, a key or a snapshot."""
     if isinstance(start, EnvState):
+        if start.clock.ndim:
+            raise ValueError(
+                f"a replay starts from one state, not from states of shape {start.clock.shape}: give index=."
+            )
         start = snapshot.to_plain(start.rules, start)  # raises an error below if it is of another spec
     if isinstance(start, Mapping):
         return snapshot.from_plain(rules, start)
@@ -373,6 +379,9 @@ def _is_seed(start: Any) -> bool:
 
 def _sliced(start: Any, index: int) -> Any:
     """Environment `index` of a batch of states or keys."""
+    size = start.clock.shape[:1] if isinstance(start, EnvState) else getattr(start, "shape", ())[:1]
+    if size and not -size[0] <= index < size[0]:
+        raise ValueError(f"index={index} is not one of the {size[0]} environments.")
     if isinstance(start, EnvState):
         fields = {f.name: getattr(start, f.name) for f in dataclasses.fields(start) if f.name != "rules"}
         return start.evolve(**{name: value[index] for name, value in fields.items() if value is not None})

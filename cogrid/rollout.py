@@ -99,6 +99,9 @@ def rollout(
     sizes = {"num_envs": num_envs, "num_steps": num_steps, "chunk": chunk}
     saving = {"checkpoint": checkpoint is not None, "checkpoint_every": checkpoint_every}
     _check(env, policy, keep, checkpoint, {**sizes, "checkpoint_every": checkpoint_every})
+    num_envs, num_steps, chunk, checkpoint_every = map(
+        int, (num_envs, num_steps, chunk, checkpoint_every)
+    )  # NumPy's numbers too
     env.rules.backend.check_process()
     words = env.rules.backend.words(rng.key(int(key)) if isinstance(key, (int, np.integer)) else key)
     if words.shape != (2,):
@@ -132,12 +135,14 @@ def rollout(
 
 def _check(env: CoGridEnv, policy: Any, keep: str, checkpoint: Any, numbers: dict[str, Any]) -> None:
     """Raise an error for arguments that cannot be run."""
+    if not isinstance(env, CoGridEnv):
+        raise TypeError(f"rollout takes an environment from make(..., backend='jax'), not {brief(env)}.")
     if env.backend != "jax":
         raise ValueError(
             f"rollout runs JAX environments and this one runs on {env.backend}: make(..., backend='jax')."
         )
     for name, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
             raise ValueError(f"{name}={brief(number)} must be a whole number of at least 1.")
     if not is_choice(keep, KEEP):
         raise ValueError(f"keep={brief(keep)} is unknown: choose one of {', '.join(map(repr, KEEP))}.")

@@ -25,6 +25,7 @@ from cogrid.core.report import counters
 from cogrid.core.rules import Rules, compile_rules
 from cogrid.core.spec import Spec
 from cogrid.core.step import Functions, functions, step
+from cogrid.core.validity import check_own
 from cogrid.guard import Guard, alone
 from cogrid.render.picture import RENDER_FPS, TILE, checked_tile, picture
 from cogrid.shadow import Shadow, ShadowReport, wanted
@@ -77,6 +78,7 @@ class VectorEnv:
         self.render_mode = render_mode
         self.tile_size = checked_tile(TILE if tile_size is None else tile_size)
         self.rules = compile_rules(spec, backend)
+        observer(self.rules)  # raises an error now, not in the first reset
         self._pool = checked_pool(self.rules, pool)
         self.metadata: dict[str, Any] = {
             "autoreset_mode": self.autoreset_mode,
@@ -153,6 +155,7 @@ class VectorEnv:
 
     def observe(self, state: EnvState) -> Array:
         """(B, n, …) the observations of all agents in a batch of states; pure."""
+        check_own(self.rules, state)
         return functions(self.rules, self._infos).observe(state)
 
     @property
@@ -172,10 +175,11 @@ class VectorEnv:
         """
         if self._state is None:
             raise ValueError("set_state before reset: call reset() first.")
-        if state.rules is not self.rules or state.time.shape != (self.num_envs,):
+        check_own(self.rules, state)
+        if state.time.shape != (self.num_envs,):
             raise ValueError(
-                f"set_state takes {self.num_envs} states of this environment: "
-                "change its env_state with replace()."
+                f"set_state takes {several(self.num_envs, 'state')}, not states of shape {state.time.shape}: "
+                "change env_state with replace()."
             )
         self._state = state
 
@@ -307,9 +311,7 @@ def _stepper(rules: Rules, autoreset: str, infos: bool, step: profiling.Step = s
     def same_step(
         state: EnvState, totals: dict[str, Array], actions: Array, pool: Any = None
     ) -> tuple[Any, ...]:
-        before = state
         state, seen, rewards, done, report = step(rules, state, actions, infos)
-        rewards = _paid(rules, before, rewards)
         totals = _added(totals, rewards, report)
         terminated, truncated = _ends(rules, state, done)
         final = (state, totals)
@@ -329,9 +331,8 @@ def _stepper(rules: Rules, autoreset: str, infos: bool, step: profiling.Step = s
     def next_step(
         state: EnvState, totals: dict[str, Array], actions: Array, pool: Any = None
     ) -> tuple[Any, ...]:
-        before, was_over = state, state.done
+        was_over = state.done
         state, seen, rewards, _, report = step(rules, state, actions, infos)
-        rewards = _paid(rules, before, rewards)
         totals = _cleared(rules, was_over, _added(totals, rewards, report))
         final = (state, totals)
         state, obs = renew(rules, state, seen, was_over, pool)
@@ -340,11 +341,6 @@ def _stepper(rules: Rules, autoreset: str, infos: bool, step: profiling.Step = s
         return state, totals, obs, final, rewards, terminated, truncated, report
 
     return same_step if autoreset == "same-step" else next_step
-
-
-def _paid(rules: Rules, before: EnvState, rewards: Array) -> Array:
-    """(B, n) the rewards, 0 for agents that had ended before the step, which PettingZoo drops."""
-    return rewards if before.ended is None else rules.xp.where(before.ended, np.float32(0), rewards)
 
 
 def _added(totals: dict[str, Array], rewards: Array, report: Mapping[str, Array]) -> dict[str, Array]:

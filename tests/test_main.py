@@ -295,6 +295,8 @@ def test_bench_points_to_the_suite(capsys) -> None:
         (["play", ROOM, "--partner", "clever"], "'clever'"),
         (["play", "Arena-V0", "--partner", "scripted"], "no partner 'scripted'"),
         (["play", ROOM, "--port", "70000"], "70000"),
+        (["zoo", "Overcooked-CrampedRom-V0"], "did you mean 'Overcooked-CrampedRoom-V0'"),
+        (["zoo", "Arena-V0"], "the zoo has no policies for Arena-V0"),
         (["info", "Overcooked-CrampedRom-V0"], "did you mean 'Overcooked-CrampedRoom-V0'"),
         (["render", "Arena-V0", "--out", "a.txt"], "'a.txt'"),
         (["render", "Arena-V0", "--out", "a.gif", "--policy", "scripted"], "Arena has no script"),

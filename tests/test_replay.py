@@ -229,6 +229,16 @@ def test_recipes_of_kitchens(options) -> None:
     assert len(overrides) <= len(options)
 
 
+def test_a_board_of_your_own_keeps_the_id_that_was_asked_for() -> None:
+    ring = "Overcooked-CoordinationRing-V0"
+    for id in (ROOM, ring):
+        env = cogrid.make(id, layout=BOARD)
+        assert played(Recorder(env), 1, 2).replay().id == id
+        assert record(env, np.zeros((2, 2), int), 0).id == id
+        assert copy.deepcopy(played(Recorder(env), 1, 2)).replay().id == id
+    assert record(cogrid.make(ROOM, layout="CoordinationRing"), np.zeros((2, 2), int), 0).id == ring
+
+
 def test_recipes_of_arenas() -> None:
     spec = shared(ARENA, "numpy").spec
     assert registry.recipe(spec) == (ARENA, {})
@@ -378,6 +388,11 @@ def test_mistakes_raise_clear_errors() -> None:
         record(env, lambda obs: [1], 0)
     with pytest.raises(ValueError, match="give index="):
         record(env, np.zeros((3, 2), int), keys(0, 4))
+    states, _ = env.reset_fn(keys(0, 4))
+    with pytest.raises(ValueError, match=r"not from states of shape \(4,\): give index="):
+        record(env, np.zeros((3, 2), int), states)
+    with pytest.raises(ValueError, match="index=4 is not one of the 4 environments"):
+        record(env, np.zeros((3, 4, 2), int), states, index=4)
     with pytest.raises(TypeError, match="a batch of states or keys, not 7"):
         record(env, np.zeros((3, 1, 2), int), 7, index=0)
     with pytest.raises(TypeError, match="is not made of plain JSON values"):

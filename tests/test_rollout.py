@@ -14,6 +14,7 @@ from cogrid.core.rules import compile_rules
 from cogrid.placement import place
 from cogrid.rollout import compiled
 from cogrid.testing import state_fields as fields
+from tests.doors import hall
 from tests.support import HAS_JAX, INTERACT, NOOP
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
@@ -22,6 +23,11 @@ ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 def test_numpy_environments_are_refused() -> None:
     with pytest.raises(ValueError, match=r"rollout .* numpy: make\(..., backend='jax'\)\.$"):
         cogrid.rollout(cogrid.make(ROOM), key=0, num_envs=2, num_steps=2)
+
+
+def test_what_is_not_an_environment() -> None:
+    with pytest.raises(TypeError, match=f"rollout takes an environment from make.*, not '{ROOM}'"):
+        cogrid.rollout(ROOM)
 
 
 if HAS_JAX:
@@ -241,3 +247,22 @@ if HAS_JAX:
         with pytest.warns(RuntimeWarning, match="environment [0-2], "):
             cogrid.rollout(watched, None, KEY, N, STEPS, chunk=CHUNK)
         assert watched.shadow.mismatches == N * 3  # each of them once in each of three chunks
+
+    def test_who_has_ended_is_paid_no_more() -> None:
+        """Both walk through the door at different times: all APIs add up the same."""
+        spec = hall("#EE#\n#12#\n####", max_steps=4)
+        env = cogrid.CoGridEnv(spec, "jax")
+        leaves = jnp.array([[INTERACT, NOOP], [NOOP, NOOP], [NOOP, INTERACT], [NOOP, NOOP]])
+        state, _ = env.jax_reset(jax.random.key(0))
+        total = np.zeros(2)
+        for joint in leaves[:3]:
+            state, _, rewards, _, _ = env.jax_step(state, joint)
+            total += rewards
+        assert total.tolist() == [1.0, 2.0]
+        end = cogrid.rollout(env, lambda params, obs, key: jnp.array([INTERACT, NOOP]), 0, 1, 4)
+        assert end.sums.rewards.tolist() == [[1.0, 1.0]]
+
+    def test_sizes_may_be_numpys() -> None:
+        one = cogrid.rollout(environment(ARENA), None, 1, np.int64(2), np.int32(3), chunk=np.int64(2))
+        other = cogrid.rollout(environment(ARENA), None, 1, 2, 3, chunk=2)
+        np.testing.assert_array_equal(one.obs, other.obs)

@@ -415,7 +415,7 @@ def test_a_state_that_is_set_is_played_on(backend) -> None:
     with pytest.raises(ValueError, match="set_state before reset"):
         other.set_state(vec.env_state)
     other.reset(seed=0)
-    with pytest.raises(ValueError, match="set_state takes 2 states of this environment"):
+    with pytest.raises(ValueError, match=r"set_state takes 2 states, not states of shape \(3,\)"):
         other.set_state(vec.env_state)
 
 
@@ -433,3 +433,8 @@ def test_pictures_of_all(backend) -> None:
     assert cogrid.make_vec(ROOM, 3).render() is None
     with pytest.raises(ValueError, match="render_mode='human' is unknown: choose 'rgb_array', or None"):
         cogrid.make_vec(ROOM, 3, render_mode="human")
+
+
+def test_an_observation_that_the_game_lacks_is_refused_when_the_batch_is_made() -> None:
+    with pytest.raises(ValueError, match="features"):
+        cogrid.make_vec(ARENA, 2, observation="features")

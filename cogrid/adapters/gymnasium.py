@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from cogrid.backend.array import Array, as_array, several
+from cogrid.backend.array import Array, as_array, brief, several
 from cogrid.vector import VectorEnv
 
 
@@ -24,6 +24,8 @@ class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """
 
     def __init__(self, vec: VectorEnv) -> None:
+        if not isinstance(vec, VectorEnv):
+            raise TypeError(f"AgentVectorEnv takes what make_vec returns, not {brief(vec)}.")
         self.vec = vec
         self.n_agents = vec.spec.num_agents
         self.num_envs = vec.num_envs * self.n_agents
@@ -38,12 +40,15 @@ class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def reset(
         self, *, seed: int | Sequence[int] | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start all episodes; environment e, with all its agents, gets seed + e, or entry e of a list."""
-        if options and "reset_mask" in options:
+        """Start all episodes; environment e, with all its agents, gets seed + e, or entry e of a list.
+
+        `options` are those of `make_vec`'s reset: "board" and "pool".
+        """
+        if isinstance(options, Mapping) and "reset_mask" in options:
             raise ValueError(
                 "options['reset_mask'] is not supported: environments reset automatically when they end."
             )
-        obs, infos = self.vec.reset(seed=seed)
+        obs, infos = self.vec.reset(seed=seed, options=options)
         return self._flat(obs), self._flat_infos(infos)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:

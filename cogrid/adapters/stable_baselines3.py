@@ -42,9 +42,13 @@ class AgentVecEnv(VecEnv):
         return self._seeds
 
     def reset(self) -> Any:
-        """Start all episodes."""
+        """Start all episodes; what `set_options` was given is for all of them."""
         seeds = self._seeds[:: self.agents.n_agents]
-        obs, infos = self.agents.reset(seed=None if None in seeds else seeds)
+        given = [options for options in self._options if options]
+        options = given[0] if given else None
+        if given and (len(given) < self.num_envs or any(other is not options for other in given)):
+            raise ValueError("set_options takes one dict for all sub-environments: they are one batch.")
+        obs, infos = self.agents.reset(seed=None if None in seeds else seeds, options=options)
         self.reset_infos = self._listed(infos)
         self._reset_seeds()
         self._reset_options()

@@ -12,7 +12,7 @@ from cogrid.backend.env_state import EnvState, clock_of
 from cogrid.core.leaving import parking
 from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
-from cogrid.core.validity import check, check_range
+from cogrid.core.validity import check, check_own, check_range
 
 #: Attributes that are stored as they are read.
 _STORED = ("agent_dir", "cells", "done", "ended", "held", "layout", "pos", "slots", "time")
@@ -29,6 +29,7 @@ def replace(rules: Rules, state: EnvState, **changes: Any) -> EnvState:
 
     Works on batches, and inside `jit` for all attributes but the maps and the family's own views.
     """
+    check_own(rules, state)
     family = rules.spec.game.state_type.writers
     known = sorted((*_STORED, *_HOMES, *_MAPS, *family))
     for name in changes:

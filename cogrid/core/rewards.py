@@ -150,7 +150,10 @@ def components(
 def _paid(
     rules: Rules, term: Term, before: EnvState, state: EnvState, choice: Array, events: Events
 ) -> Array:
-    """(*B, n) what one term pays to each agent; (*B, 1) if it pays the same to all."""
+    """(*B, n) what one term pays to each agent; (*B, 1) if it pays the same to all.
+
+    An agent that had ended before the step is paid nothing.
+    """
     if term.pay is not None:
         points = term.pay(before, state, choice, events)
     else:
@@ -162,8 +165,12 @@ def _paid(
         for i in range(1, rules.n_agents):  # one by one: a sum over an axis may add in any order
             total = total + points[..., i : i + 1]
         points = total
-    paid_by_ticks = isinstance(term.reward, Replies) and rules.replies
-    return points + events.expired if paid_by_ticks else points
+    if isinstance(term.reward, Replies) and rules.replies:
+        points = points + events.expired  # paid by ticks
+    to_all = term.reward.team or isinstance(term.reward, (Tally, Replies))  # whoever has done something
+    if to_all and before.ended is not None:
+        points = rules.xp.where(before.ended, np.float32(0), points)
+    return points
 
 
 def _scarce(rules: Rules, scarcity: Scarcity, before: EnvState, row: Array) -> Array:

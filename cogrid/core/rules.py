@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cogrid.backend.array import Array, Backend, get_backend
+from cogrid.backend.array import Array, Backend, brief, get_backend
 from cogrid.core.actions import ACTION_SETS, ENTER, STRIDES
 from cogrid.core.answers import Aim
 from cogrid.core.asking import acts, joint_intent, starts_of, ticks_of
@@ -291,6 +291,8 @@ class Rules:
 
 def compile_rules(spec: Spec, backend: str) -> Rules:
     """The rules of a spec on a backend; the same object for the same arguments."""
+    if not isinstance(spec, Spec):
+        raise TypeError(f"an environment needs a Spec, not {brief(spec)}: cogrid.make takes an id.")
     return _compiled(spec, get_backend(backend).name)
 
 

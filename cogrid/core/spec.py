@@ -14,7 +14,7 @@ from cogrid.backend.array import brief, is_choice, several
 from cogrid.core.actions import ACTION_SETS, FURTHER, Action
 from cogrid.core.game import Game, checked_integer, checked_number
 from cogrid.core.hooks import check_hooks
-from cogrid.core.layout import FLOOR, MAX_ALL_CELLS, WALL, Layout
+from cogrid.core.layout import DIGITS, FLOOR, MAX_ALL_CELLS, WALL, Layout
 from cogrid.core.symbols import Symbols, close
 
 OBSERVATIONS = ("features", "lossless", "window", "none")
@@ -68,6 +68,7 @@ class Spec:
         given = self.game.default_layouts() if none else self.layout
         object.__setattr__(self, "layout", layouts_of(self.game, given))
         self._check_sizes()
+        self._check_letters()
         walkable = {letter for letter in self.game.legend if self._is_walkable(letter)}
         for layout in self.layout:
             layout.check(self.game.legend, walkable)
@@ -110,6 +111,14 @@ class Spec:
             raise ValueError(
                 f"{type(self.game).__name__} has {len(names)} actions: at most {MAX_ACTIONS} fit."
             )
+
+    def _check_letters(self) -> None:
+        for letter in self.game.legend:
+            if not isinstance(letter, str) or len(letter) != 1 or letter in DIGITS:
+                raise ValueError(
+                    f"{type(self.game).__name__}.legend has {brief(letter)}: write one character, "
+                    f"and none of the digits {DIGITS[0]} to {DIGITS[-1]}, which are starts."
+                )
 
     def _is_walkable(self, letter: str) -> bool:
         thing, name = self.game.legend[letter], type(self.game).__name__

@@ -26,6 +26,7 @@ from cogrid.core.rewards import score, terms
 from cogrid.core.rules import Rules
 from cogrid.core.termination import awake, finish
 from cogrid.core.ticks import tick
+from cogrid.core.validity import check_own
 
 QUIET = Events()  # nothing has happened
 StepResult = tuple[EnvState, Array, Array, Array, dict[str, Any]]
@@ -50,8 +51,8 @@ def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> 
 
 def known(rules: Rules, state: EnvState, actions: Array) -> Array:
     """The actions as table indices; out-of-range actions do nothing, like the noop."""
-    if state.rules is not rules and state.rules != rules:
-        raise ValueError("this state belongs to another environment: step it with the one that made it.")
+    if state.rules is not rules:
+        check_own(rules, state)
     actions = as_array("actions", actions)
     if actions.dtype.kind not in "iu":
         raise TypeError(f"actions must be integers, not {actions.dtype}.")

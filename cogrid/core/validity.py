@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, brief
 from cogrid.backend.env_state import EnvState
 from cogrid.core.boards import check_things
 from cogrid.core.layout import FLOOR
@@ -16,6 +16,14 @@ from cogrid.core.rewards import exact_weight
 from cogrid.core.rules import Rules
 from cogrid.core.spec import MAX_WEIGHT
 from cogrid.core.termination import conditions
+
+
+def check_own(rules: Rules, state: EnvState) -> None:
+    """Raise an error unless this is a state of an environment with these rules."""
+    if not isinstance(state, EnvState):
+        raise TypeError(f"{brief(state)} is not a state: env.env_state is the current one.")
+    if state.rules != rules:
+        raise ValueError("this state belongs to another environment: use the one that made it.")
 
 
 def check(rules: Rules, state: EnvState) -> None:

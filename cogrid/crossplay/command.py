@@ -70,7 +70,9 @@ def run(options: argparse.Namespace) -> None:
 
 def _named(text: str, id: str) -> list[tuple[str, str]]:
     """The players that an argument stands for, with their names in the table."""
-    name, _, policy = text.rpartition("=")
+    name, named, policy = text.partition("=")
+    if not named or Path(text.removeprefix(GREEDY)).is_file():  # a path may have a "=" too
+        name, policy = "", text
     greedy, policy = GREEDY if policy.startswith(GREEDY) else "", policy.removeprefix(GREEDY)
     if policy == "zoo" and not name:
         if not (found := zoo.names(id)):

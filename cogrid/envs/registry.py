@@ -97,30 +97,38 @@ def find(name: str) -> str:
     """
     if not isinstance(name, str) or name in _BUILT_IN or not (name in _SPECS or is_own(name)):
         return name  # `spec_of` explains unknown ids
-    if name in _SPECS:
+    place, what = (name, "") if name.endswith(".py") else name.rpartition(":")[::2]
+    if name in _SPECS and not Path(place).is_file():  # another folder may have a file of that name
         return _checked(name)
-    place, what = (name, "") if name.endswith(".py") else name.rsplit(":", 1)
     before = {*_SPECS}
     module = _imported(place)
     specs = {key: value for key, value in vars(module).items() if isinstance(value, Spec)}
     new = vars(module).setdefault("__cogrid_ids__", {*_SPECS} - before)  # what it registered when it ran
-    ids = {id for id, spec in _SPECS.items() if id in new or spec in specs.values()}
-    if not what and len(ids) == 1:
-        return _checked(ids.pop())
-    if not what and not ids and len(specs) == 1:
-        what = next(iter(specs))
+    built_in = [_SPECS[id] for id in _BUILT_IN]
+    own = {key: spec for key, spec in specs.items() if spec not in built_in}  # not a base, or one it compares
+    worlds = own | {id: _SPECS[id] for id in new} or specs
     if what in _SPECS:
         return _checked(what)
-    if what in specs:
-        known = next((id for id, spec in _SPECS.items() if spec == specs[what]), None)
-        if known is None:
-            register(name, specs[what])
-        return _checked(known or name)
-    there = ", ".join(sorted({*ids, *specs}))
+    if what in specs or (not what and _all_equal([*worlds.values()])):
+        spec = specs[what] if what else next(iter(worlds.values()))
+        return _checked(_id_of(spec, name, f"{Path(place).resolve()}:{what}"))
+    there = ", ".join(sorted({*worlds, *specs} if what else worlds))
     problem = f"{place} has {'several worlds' if there else 'no world'}"
     problem = f"{place} has no world {what!r}" if what else problem
     remedy = f"choose one of {there}" if there else "make a cogrid.Spec in it, or register one"
     raise ValueError(f"{problem}: {remedy}.")
+
+
+def _all_equal(specs: list[Spec]) -> bool:
+    return bool(specs) and all(spec == specs[0] for spec in specs)
+
+
+def _id_of(spec: Spec, *names: str) -> str:
+    """The id of a spec; without one, it is registered under the first name that is not taken."""
+    known = next((id for id, one in _SPECS.items() if one == spec), None)
+    if known is None:  # a name is taken if another folder has a file of that name
+        register(known := next(name for name in names if name not in _SPECS), spec)
+    return known
 
 
 def adopt(name: str) -> str:
@@ -184,8 +192,11 @@ def options(id: str) -> dict[str, Any]:
     )
 
 
-def recipe(spec: Spec) -> tuple[str, dict[str, Any]] | None:
-    """An id and the fewest overrides, as plain JSON values, that make this spec; None if there are none."""
+def recipe(spec: Spec, asked: str | None = None) -> tuple[str, dict[str, Any]] | None:
+    """An id and the fewest overrides, as plain JSON values, that make this spec; None if there are none.
+
+    For a board that no id is named after, it is the id that was asked for.
+    """
     found = []
     for id in registered():
         if type(_SPECS[id].game) is type(spec.game):
@@ -193,11 +204,9 @@ def recipe(spec: Spec) -> tuple[str, dict[str, Any]] | None:
             with contextlib.suppress(TypeError, ValueError):  # not JSON, or not a valid override: not this id
                 plain = json.loads(json.dumps(changes))
                 if override(_SPECS[id], plain, id) == spec:
-                    strange = not set(_SPECS[id].layout) & set(
-                        spec.layout
-                    )  # the id is named after another board
-                    found.append((len(plain), strange, id, plain))
-    return min(found)[2:] if found else None
+                    strange = not set(_SPECS[id].layout) & set(spec.layout)  # named after another board
+                    found.append((strange and id != asked, strange, len(plain), id, plain))
+    return min(found)[3:] if found else None
 
 
 def make(
@@ -224,15 +233,16 @@ def make(
     the results. `agent_names` replaces the agents' numbers: "agent_0" names the first, from which the others
     are numbered; a list names each.
     """
-    spec = _asked(id, overrides, make)
+    known = find(id)
     return CoGridEnv(
-        spec,
+        _asked(known, overrides, make),
         backend,
         render_mode=render_mode,
         tile_size=tile_size,
         infos=infos,
         shadow=shadow,
         agent_names=agent_names,
+        id=known,
     )
 
 
@@ -253,9 +263,8 @@ def make_vec(
 
     A finished environment is reset in the step that ends it, or with `autoreset="next-step"` in the next one.
     """
-    spec = _asked(id, overrides, make_vec)
     return VectorEnv(
-        spec,
+        _asked(find(id), overrides, make_vec),
         num_envs,
         backend,
         autoreset=autoreset,
@@ -269,7 +278,7 @@ def make_vec(
 
 def _asked(id: str, overrides: dict[str, Any], function: Callable[..., Any]) -> Spec:
     """The spec of an id with overrides; raises an error for a window that would have no effect."""
-    spec = spec_of(find(id), overrides, _keywords(function))
+    spec = spec_of(id, overrides, _keywords(function))
     if "window" in overrides and "observation" not in overrides and spec.observation != "window":
         raise ValueError(
             f"window={spec.window} is for observation='window', but {id} has {spec.observation!r}: "

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import itertools
+import json
+import reprlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cogrid.backend.array import brief
+from cogrid.envs.registry import spec_of
 from cogrid.humans.dataset import write_dataset
 from cogrid.humans.games import check, read_games, replay_of
 from cogrid.replay import SUFFIXES, Mismatch, Replay, is_replay_name, load_folder
 
+OBSERVED = ("features", "lossless", "window")
+#: Options whose games belong together: what is seen, and for how long they are played.
+NOT_RULES = ("max_steps", "observation", "window")
 MISMATCH = 22  # the exit code when something differs from the engine
 
 
@@ -35,9 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"such as clean_train_trials.pickle; a file that ends in {SUFFIXES[0]}[.gz]; a folder of these",
     )
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="write ID.npz and replays/ here (none)")
-    parser.add_argument(
-        "--observation", default="features", metavar="KIND", help="of the dataset: features, lossless, window"
-    )
+    parser.add_argument("--observation", choices=OBSERVED, help="of the dataset (features); needs --out")
     parser.set_defaults(run=run)
 
 
@@ -45,6 +50,7 @@ class Checked(NamedTuple):
     """A human game after comparison with the engine."""
 
     id: str
+    options: Mapping[str, Any]  # that change the game
     transitions: int
     mismatches: int
     first: str | None  # what differs first
@@ -53,24 +59,38 @@ class Checked(NamedTuple):
 
 def run(options: argparse.Namespace) -> int:
     """Check all games, write the requested files, and return the exit code."""
-    by_id: dict[str, list[Checked]] = {}
+    if options.observation and not options.out:
+        raise ValueError("--observation is for the dataset: add --out FOLDER, or leave it out.")
+    groups: dict[tuple[str, str], list[Checked]] = {}  # by id and options
     for file in options.files:
         for game in _games(file):
-            by_id.setdefault(game.id, []).append(game)
+            groups.setdefault((game.id, json.dumps(game.options, sort_keys=True)), []).append(game)
     print(f"{'environment':<36}{'games':>8}{'transitions':>13}{'mismatches':>12}")
-    for id, games in sorted(by_id.items()):
+    names: set[str] = set()
+    for (id, _), games in sorted(groups.items(), key=lambda group: (group[0][0], len(group[0][1]), group[0])):
+        name = next(name for number in itertools.count(1) if (name := _numbered(id, number)) not in names)
+        names.add(name)
         steps, wrong = sum(game.transitions for game in games), sum(game.mismatches for game in games)
-        print(f"{id:<36}{len(games):>8}{steps:>13,}{wrong:>12,}", flush=True)
+        print(f"{name:<36}{len(games):>8}{steps:>13,}{wrong:>12,}", flush=True)
+        if games[0].options:
+            print(
+                f"  with {', '.join(f'{key}={reprlib.repr(one)}' for key, one in games[0].options.items())}"
+            )
         for game in games:
             if game.first:
                 print(f"  {game.first}")
         replays = [game.replay for game in games if game.replay]
         if options.out and replays:
-            write_dataset(options.out / f"{id}.npz", id, replays, options.observation)
+            observed = options.observation or OBSERVED[0]
+            write_dataset(options.out / f"{name}.npz", id, games[0].options, replays, observed)
             (options.out / "replays").mkdir(parents=True, exist_ok=True)
             for number, replay in enumerate(replays):
-                replay.save(options.out / "replays" / f"{id}-{number:02}.replay.json.gz")
-    return MISMATCH if any(game.mismatches for games in by_id.values() for game in games) else 0
+                replay.save(options.out / "replays" / f"{name}-{number:02}.replay.json.gz")
+    return MISMATCH if any(game.mismatches for games in groups.values() for game in games) else 0
+
+
+def _numbered(id: str, number: int) -> str:
+    return id if number == 1 else f"{id}-{number}"
 
 
 def _games(path: Path) -> Iterator[Checked]:
@@ -85,7 +105,12 @@ def _games(path: Path) -> Iterator[Checked]:
     else:
         for game in read_games(path):
             result = check(game)
-            yield Checked(game.id, *result, None if result.mismatches else replay_of(game))
+            yield Checked(
+                game.id,
+                _rules_of(game.id, game.overrides),
+                *result,
+                replay=replay_of(game) if not result.mismatches else None,
+            )
 
 
 def _checked(path: Path, replay: Replay) -> Checked:
@@ -99,5 +124,16 @@ def _checked(path: Path, replay: Replay) -> Checked:
     try:
         replay.verify()
     except Mismatch as error:
-        return Checked(replay.id, len(replay), 1, f"{path}: {error}", None)
-    return Checked(replay.id, len(replay), 0, None, replay)
+        return Checked(
+            replay.id, _rules_of(replay.id, replay.overrides), len(replay), 1, f"{path}: {error}", None
+        )
+    return Checked(replay.id, _rules_of(replay.id, replay.overrides), len(replay), 0, None, replay)
+
+
+def _rules_of(id: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """The overrides that change the rules, the rewards or the board; where the agents start is not one."""
+    changed = {name: value for name, value in overrides.items() if name not in (*NOT_RULES, "layout")}
+    boards, usual = (
+        ["\n".join(layout.letters) for layout in spec_of(id, made).layout] for made in (dict(overrides), {})
+    )
+    return changed if boards == usual else {"layout": boards, **changed}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ from cogrid import files
 from cogrid.replay import Replay
 
 
-def write_dataset(path: Path, id: str, replays: Sequence[Replay], observation: str) -> int:
-    """Write one file of an environment's games; returns the number of steps.
+def write_dataset(
+    path: Path, id: str, options: Mapping[str, Any], replays: Sequence[Replay], observation: str
+) -> int:
+    """Write one file of games that were played by the same rules; returns the number of steps.
 
-    It has id and observation, and for N steps in total: obs (N, n, …), actions (N, n), rewards (N,) averaged
-    over the agents, returns (N,) of the rest of the game, game (N,), people (N, n) which agents were people.
+    It has id, options (JSON) and observation, and for N steps in total: obs (N, n, …), actions (N, n),
+    rewards (N,) averaged over the agents, returns (N,) of the rest of the game, game (N,), people (N, n)
+    which agents were people.
     """
     names = ("obs", "actions", "rewards", "returns", "game", "people")
     parts: dict[str, list[Any]] = {name: [] for name in names}
@@ -30,12 +34,11 @@ def write_dataset(path: Path, id: str, replays: Sequence[Replay], observation: s
         parts["returns"].append(np.cumsum(rewards[::-1], dtype=np.float32)[::-1])
         parts["game"].append(np.full(length, number, np.int32))
         parts["people"].append(np.tile(people, (length, 1)))
-    if len({array.shape[1:] for array in parts["obs"]}) > 1:
-        raise ValueError(f"these games of {id} have boards of several sizes: give games of one layout.")
     content = {name: np.concatenate(arrays) for name, arrays in parts.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     with files.replacing(path) as file:
-        np.savez_compressed(file, id=id, observation=observation, **content)  # type: ignore[arg-type]
+        about = {"id": id, "options": json.dumps(dict(options)), "observation": observation}
+        np.savez_compressed(file, **about, **content)  # type: ignore[arg-type]
     return len(content["game"])
 
 

@@ -83,7 +83,7 @@ class Session:
         others = [agent for agent in env.possible_agents if agent not in people]
         name = self._checkpoint if partner == "trained" and self._checkpoint else partner
         self._policy = policy_of(name, env.rules, others, self._seed) if others else None
-        self._identity = None if name in POLICIES else _identity(name)
+        self._identity = _identity(name) if others and name not in POLICIES else None
         self.id, self.partner, self.people = id, partner, tuple(people)
         self._recorder = Recorder(env)
         self._recorder.reset(seed=self._seed)
@@ -106,10 +106,15 @@ class Session:
     @property
     def interval(self) -> float | None:
         """Seconds until the next step, None if there is no automatic step."""
-        waits = self.paused or self._film is not None or (self.speed == 0 and self.people)
+        waits = self.paused or self._film is not None or (self.speed == 0 and self._living)
         if waits or not self.env.agents:
             return None
         return 1 / (self.speed or USUAL_SPEED)
+
+    @property
+    def _living(self) -> list[int]:
+        """The people's agents that have not ended."""
+        return [agent for agent in self.people if agent in self.env.agents]
 
     def drop(self) -> None:
         """The page is gone: the game waits for it."""
@@ -161,7 +166,7 @@ class Session:
         return self._recorder.replay(
             {
                 "people": list(self.people),
-                "partner": self.partner,
+                "partner": self.partner if self._policy else None,
                 "checkpoint": self._identity,
                 "score": self._score.tolist(),
                 "participant": self.participant,
@@ -181,7 +186,7 @@ class Session:
             return []
         self._chosen[agent] = self.env.action_names.index(name)
         begins, self.paused = self.paused, False
-        turn = self.speed == 0 and len(self._chosen) == len(self.people)
+        turn = self.speed == 0 and all(person in self._chosen for person in self._living)
         return ([self._game()] if begins else []) + (self.step() if turn else [])
 
     def _pause(self, command: Message) -> list[Message]:

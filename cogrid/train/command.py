@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -118,8 +119,8 @@ def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
         print(f"{parser.prog}: {said}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
-        own = f"{options.id} " if is_own(options.id) else ""
-        advice = f"Continue with: {parser.prog} {own}--out {out} --resume"
+        own = f"{shlex.quote(options.id)} " if is_own(options.id) else ""
+        advice = f"Continue with: {parser.prog} {own}--out {shlex.quote(str(out))} --resume"
         if not (out / CHECKPOINT).exists():
             advice = "There was no checkpoint yet."
         print(f"\nStopped. {advice}", file=sys.stderr)

@@ -119,9 +119,15 @@ class Learner:
         state = self.env.replace(run.state, shaping_weight=weight)
         last, obs, steps, memory = self.play(run.network, state, run.obs, for_play, run.memory)
         network, optimizer, entropy = self.learn(run, steps, obs, memory, for_learning)
-        score = self.mean(steps.score.mean()) * self.episode
+        score = self.mean(steps.score.mean()) * self.length(steps)
         log = Log(score, self.mean(entropy), self.record(state, steps, last))
         return Run(run.seed, run.update + 1, network, optimizer, last, obs, memory), log
+
+    def length(self, steps: Steps) -> Array | int:
+        """Steps of an episode; the mean of these, where agents can end it before the time limit."""
+        if not self.env.rules.ends:
+            return self.episode
+        return jnp.minimum(self.episode, 1.0 / self.mean(steps.done.mean()))  # infinite if none has ended
 
     def play(
         self, network: Network, state: EnvState, obs: Array, key: Array, memory: Array | None = None

@@ -137,4 +137,6 @@ def check(options: Options) -> None:
         )
     if options.devices > len(jax.devices()):
         raise ValueError(f"devices is {options.devices}, but JAX has {len(jax.devices())}.")
-    environment(options)  # its own errors name the id and the observation
+    env = environment(options)  # its own errors name the id and the observation
+    if all(term.shaping for term in env.spec.game.rewards()):
+        raise ValueError(f"{options.id} pays nothing but shaping: there is no score to learn for.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from cogrid import policy_file, zoo
+from cogrid.envs.registry import spec_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print them."""
-    for name in zoo.names(options.id):
+    if not (names := zoo.names(options.id)):
+        spec_of(options.id, {})  # explains an unknown id
+        raise ValueError(
+            f"the zoo has no policies for {options.id}: `python -m cogrid zoo` lists what it has."
+        )
+    for name in names:
         policy = policy_file.load(zoo.find(name))
         score, steps = policy.about["score"], policy.about["options"]["steps"]
         print(f"{name:36} {score:7.1f} {steps / 1e6:6.1f} M  {policy.observation}")

@@ -176,3 +176,22 @@ def test_transformed_rewards(mode) -> None:
     env = wrappers.ClipReward(env, max_reward=7)
     env.reset(seed=4)
     assert {*np.concatenate([env.step(actions)[1] for actions in tape()]).tolist()} == {0, 7}
+
+
+def test_options_of_reset_are_those_of_the_batch() -> None:
+    env = AgentVectorEnv(cogrid.make_vec(ROOM, 2, any_board=True))
+    board = "XXPXX\nO2 1O\nX   X\nXDXSX"
+    env.reset(seed=0, options={"board": board})
+    alone = cogrid.make(ROOM, any_board=True)
+    alone.reset(seed=0, options={"board": board})
+    np.testing.assert_array_equal(env.vec.env_state.pos[0], alone.env_state.pos)
+    usual = cogrid.make(ROOM, any_board=True)
+    usual.reset(seed=0)
+    assert (usual.env_state.pos != alone.env_state.pos).any()
+    with pytest.raises(ValueError, match="did you mean 'board'"):
+        env.reset(options={"boards": board})
+
+
+def test_it_wraps_a_batch_only() -> None:
+    with pytest.raises(TypeError, match="takes what make_vec returns, not"):
+        AgentVectorEnv(cogrid.make(ROOM))

@@ -17,7 +17,8 @@ from cogrid.core.features import Agents, Place
 from cogrid.core.game import Game, Outcome, Reward
 from cogrid.core.layout import Layout
 from cogrid.core.spec import Spec
-from tests.support import BACKENDS, NOOP, RIGHT, assert_same
+from tests.doors import hall
+from tests.support import BACKENDS, INTERACT, NOOP, RIGHT, assert_same
 
 ROOM = "Overcooked-CrampedRoom-V0"
 
@@ -46,6 +47,17 @@ def test_a_state_of_another_environment_is_refused(backend: str) -> None:
     other = cogrid.make("Overcooked-CoordinationRing-V0", backend)
     with pytest.raises(ValueError, match="belongs to another environment"):
         other.step_fn(state, np.array([NOOP, NOOP]))
+    with pytest.raises(ValueError, match="belongs to another environment"):
+        other.observe(state)
+    with pytest.raises(ValueError, match="belongs to another environment"):
+        other.renew_fn(state, None, np.ones((), bool))
+    with pytest.raises(ValueError, match="belongs to another environment"):
+        other.replace(state, time=3)
+    vec = cogrid.make_vec("Overcooked-CoordinationRing-V0", 1, backend)
+    with pytest.raises(ValueError, match="belongs to another environment"):
+        vec.observe(state)
+    with pytest.raises(TypeError, match=r"\{\} is not a state"):
+        vec.observe({})
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -58,6 +70,18 @@ def test_copies_and_pickles_go_on_alike(backend: str) -> None:
         ours, theirs = env.step_fn, twin.step_fn
         joint = np.array([1, 2], np.int32)
         assert_same(ours(env.env_state, joint)[0], theirs(twin.env_state, joint)[0])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_copies_and_pickles_show_the_same_score(backend: str) -> None:
+    env = cogrid.CoGridEnv(hall("#EE#\n#12#\n####"), backend, render_mode="rgb_array")
+    env.reset(seed=0)
+    env.step({0: INTERACT, 1: NOOP})
+    fresh = env.render()
+    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        np.testing.assert_array_equal(twin.render(), fresh)
+    env.set_state(env.get_state())
+    assert (env.render() != fresh).any()  # a snapshot has no score
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

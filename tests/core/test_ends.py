@@ -107,11 +107,8 @@ def test_an_agent_ends_by_its_hand_and_pays_no_more(backend: str) -> None:
     assert not done
     assert rewards.tolist() == [-0.25, -0.25]
     state, rewards, _, infos = after(SPEC, backend, state, "toggle", "toggle")
-    assert rewards.tolist() == [
-        -0.75,
-        -0.5,
-    ]  # the team pays one call; who has ended makes none and takes no step
-    assert infos["reward calls"].tolist() == [-0.5, -0.5]
+    assert rewards.tolist() == [-0.75, 0.0]  # the team pays one call; who has ended pays nothing
+    assert infos["reward calls"].tolist() == [-0.5, 0.0]
     assert infos["action_mask"][1].tolist() == [k == NOOP for k in range(7)]
 
 
@@ -138,9 +135,10 @@ def test_prices_of_both_signs_add_up() -> None:
     ended_first = tape["ended"].any(axis=-1) & ~tape["ended"].all(axis=-1)
     assert ended_first.sum() > 20
     assert tape["ended"][-1].all(axis=-1).sum() >= 4
-    before = tape["reward victims before"][1:][going[1:]]
-    now = tape["reward victims"][:-1][going[1:]]
-    np.testing.assert_array_equal(before, -now)
+    had_ended = np.concatenate((np.zeros_like(tape["ended"][:1]), tape["ended"][:-1]))
+    assert (tape["rewards"][had_ended] == 0).all()
+    before, now = tape["reward victims before"][1:], tape["reward victims"][:-1]
+    np.testing.assert_array_equal(before[~had_ended[1:]], -now[~had_ended[1:]])
 
 
 def test_conformance() -> None:

@@ -117,6 +117,17 @@ def test_greedy_players_have_names_of_their_own(tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().out.splitlines()[1].split() == names
 
 
+def test_a_file_may_have_an_equals_sign_in_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder := tmp_path / "lr=0.1").mkdir()
+    file = constant(folder / "still.npz", 6)
+    players = [file, f"greedy:{file}", f"mine={file}"]
+    assert main(["crossplay", ROOM, "--players", *players, "--episodes", "1"]) == 0
+    names = ["lr=0.1/still", "greedy:lr=0.1/still", "mine"]
+    assert capsys.readouterr().out.splitlines()[1].split() == names
+
+
 def test_a_greedy_player_plays_one_game_from_one_start() -> None:
     """It draws nothing, so that its games differ by their starts alone."""
     env = cogrid.make(ROOM, max_steps=60)

@@ -90,6 +90,36 @@ def test_replays_of_own_worlds_never_import(tmp_path: Path) -> None:
         Session(str(tmp_path / "evil.py"))
 
 
+def test_a_base_is_not_the_files_own_world(tmp_path: Path) -> None:
+    based = "from cogrid.envs.goals.specs import SPECS\nBASE = SPECS['Goals-V0']\n"
+    file = tmp_path / "based.py"
+    file.write_text(based + "SPEC = BASE.override(max_steps=7)\n", encoding="utf-8")
+    assert cogrid.make(str(file)).spec.max_steps == 7
+    assert registry.find(f"{file}:BASE") == "Goals-V0"
+    alone = tmp_path / "alone.py"
+    alone.write_text(based, encoding="utf-8")
+    assert registry.find(str(alone)) == "Goals-V0"
+
+
+def test_a_registered_world_is_one_of_several(tmp_path: Path) -> None:
+    (tmp_path / "lamps.py").write_text(
+        LAMPS + "OTHER = cogrid.make('Lamps-V0', max_steps=3).spec\n", encoding="utf-8"
+    )
+    with pytest.raises(ValueError, match="has several worlds: choose one of Lamps-V0, OTHER"):
+        cogrid.make(str(tmp_path / "lamps.py"))
+
+
+def test_files_of_one_name_in_two_folders(tmp_path: Path, monkeypatch) -> None:
+    for steps in (10, 20):
+        (folder := tmp_path / str(steps)).mkdir()
+        text = f"import cogrid\nSPEC = cogrid.make('Arena-V0', max_steps={steps}).spec\n"
+        (folder / "same_name.py").write_text(text, encoding="utf-8")
+    for steps in (10, 20, 10):
+        monkeypatch.chdir(tmp_path / str(steps))
+        assert cogrid.make("same_name.py:SPEC").spec.max_steps == steps
+        assert cogrid.make("same_name.py").spec.max_steps == steps
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [

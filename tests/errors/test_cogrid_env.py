@@ -123,4 +123,4 @@ def test_spaces_of_an_unknown_agent(ask, agent) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_observing_what_is_not_a_state(unharmed) -> None:
-    assert_names(complaint(lambda: unharmed.observe(None), TypeError), "NoneType", "env.env_state")
+    assert_names(complaint(lambda: unharmed.observe(None), TypeError), "None is not a state", "env.env_state")

@@ -7,6 +7,7 @@ import copy
 import pytest
 
 import cogrid
+from cogrid.envs import registry
 from tests.errors.support import ROOM, assert_names, complaint
 from tests.support import BACKENDS
 
@@ -84,3 +85,52 @@ def test_damaged_snapshot(unharmed, field, value) -> None:
 def test_snapshot_without_its_state(unharmed) -> None:
     snapshot = {**unharmed.get_state(), "state": None}
     assert_names(complaint(lambda: unharmed.set_state(snapshot)), "snapshot")
+
+
+RULES = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+import cogrid
+from cogrid.core.game import Game, Outcome, Reward
+
+
+@dataclass(frozen=True)
+class Coins(Game):
+    legend: ClassVar = {" ": "floor", "#": "wall", "c": "coin"}
+
+    def interact(self, held, thing):
+        if thing == "coin" and held is None:
+            return Outcome("gold", "hole", "take")
+
+    def rewards(self):
+        return (Reward("taken", lambda event: event.verb == "take"),)
+
+
+SPEC = cogrid.Spec(Coins(), "#cc#\\n#12#\\n####")
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('Outcome("gold", "hole"', 'Outcome("coal", "ash"'),
+        ('Outcome("gold"', 'Outcome("coal"'),
+        ("event.verb == ", "2.0 * (event.verb == 'take') or event.verb == "),
+    ],
+)
+def test_snapshot_of_other_rules(backend, old, new, tmp_path, monkeypatch) -> None:
+    """The same class, options and board, but a coin becomes something else, or pays another sum."""
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    worlds = []
+    for folder, text in (("before", RULES), ("after", RULES.replace(old, new)), ("again", RULES)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "coins.py").write_text(text, encoding="utf-8")
+        worlds.append(cogrid.make(str(tmp_path / folder / "coins.py"), backend))
+        worlds[-1].reset(seed=0)
+    before, after, again = worlds
+    before.step({0: 4, 1: 6})
+    assert_names(complaint(lambda: after.set_state(before.get_state())), "another spec", "rules")
+    again.set_state(before.get_state())
+    assert again.get_state() == before.get_state()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import pytest
 
 import cogrid
+from cogrid.core.game import Game
 from tests.errors.support import ARENA, ROOM, assert_names, complaint
 
 
@@ -120,3 +124,19 @@ def test_clock_too_long_for_the_symbols(monkeypatch) -> None:
     assert_names(complaint(lambda: cogrid.make(ROOM, cook_time=77)), "Kitchen", "pot", "60", "shorten")
     monkeypatch.undo()
     assert cogrid.make(ROOM, cook_time=77).spec.game.cook_time == 77
+
+
+@pytest.mark.parametrize("letter", ["3", "cc", "", 5])
+def test_letters_that_no_board_can_hold(letter) -> None:
+    @dataclass(frozen=True)
+    class Keys(Game):
+        legend: ClassVar[Any] = {" ": "floor", "#": "wall", letter: "key"}
+
+    text = complaint(lambda: cogrid.Spec(Keys(), "####\n#12#\n####"))
+    assert_names(text, f"Keys.legend has {letter!r}", "one character", "digits 1 to 9")
+
+
+@pytest.mark.parametrize("maker", [cogrid.CoGridEnv, lambda spec: cogrid.VectorEnv(spec, 2)])
+@pytest.mark.parametrize("spec", [ROOM, None])
+def test_what_is_not_a_spec(maker, spec) -> None:
+    assert_names(complaint(lambda: maker(spec), TypeError), f"needs a Spec, not {spec!r}", "cogrid.make")

@@ -22,9 +22,11 @@ def columns() -> dict[str, list[Any]]:
     return played(120)
 
 
-def saved(path: Path, steps: int, layout: str = "CrampedRoom", **metadata: Any) -> Replay:
+def saved(
+    path: Path, steps: int, layout: str = "CrampedRoom", cook_time: int = 20, **metadata: Any
+) -> Replay:
     """A replay of scripted cooks, as the page saves one."""
-    env = cogrid.make(ROOM, max_steps=steps, layout=layout)
+    env = cogrid.make(ROOM, max_steps=steps, layout=layout, cook_time=cook_time)
     recorder, cooks = Recorder(env), ScriptedCooks(env.rules)
     recorder.reset(seed=3)
     while env.agents:
@@ -96,15 +98,32 @@ def test_a_replay_that_plays_differently_is_reported(
     assert not (tmp_path / "out").exists()
 
 
-def test_boards_of_several_sizes_are_no_one_dataset(
+def test_games_by_other_rules_have_a_dataset_of_their_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Boards of one's own, whose replays have the same id."""
-    id = saved(tmp_path / "a.replay.json", 10, "XXPXX\nO  2O\nX1  X\nXDXSX").id
-    assert saved(tmp_path / "b.replay.json", 10, "XXPXXX\nO  2 O\nX1   X\nXDXSXX").id == id
+    board = "XXPXX\nO  2O\nX1  X\nXDXSX"
+    wide = board.replace("XXPXX", "XXPXXX").replace("  ", "   ").replace("XDXSX", "XDXSXX")
+    saved(tmp_path / "a.replay.json", 10)
+    saved(tmp_path / "b.replay.json", 11)
+    saved(tmp_path / "c.replay.json", 12, board.replace("O  2O\nX1  X", "O1  O\nX  2X"))  # other starts
+    saved(tmp_path / "d.replay.json", 13, cook_time=3)
+    saved(tmp_path / "e.replay.json", 14, wide)
     command = ["humans", str(tmp_path), "--observation", "lossless", "--out", str(tmp_path / "out")]
-    assert main(command) == 2
-    assert f"these games of {id} have boards of several sizes" in capsys.readouterr().err
+    assert main(command) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert rows[:3] == [[ROOM, "3", "33", "0"], [f"{ROOM}-2", "1", "13", "0"], ["with", "cook_time=3"]]
+    assert (rows[3], rows[4][:1]) == ([f"{ROOM}-3", "1", "14", "0"], ["with"])
+    steps = {name: np.load(tmp_path / "out" / f"{name}.npz") for name in (ROOM, f"{ROOM}-2", f"{ROOM}-3")}
+    assert [len(data["game"]) for data in steps.values()] == [33, 13, 14]
+    assert [str(data["id"]) for data in steps.values()] == [ROOM] * 3
+    assert str(steps[f"{ROOM}-2"]["options"]) == '{"cook_time": 3}'
+    assert [data["obs"].shape[3] for data in steps.values()] == [5, 5, 6]
+
+
+def test_an_observation_without_a_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved(tmp_path / "a.replay.json", 10)
+    assert main(["humans", str(tmp_path), "--observation", "lossless"]) == 2
+    assert "--observation is for the dataset: add --out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["mine.replay (1).json", "mine.replay(1).json.gz"])

@@ -17,6 +17,7 @@ from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.play import session as module
 from cogrid.play.session import Session, film_of
 from cogrid.replay import Replay, record
+from tests.doors import hall
 from tests.episodes import shared
 from tests.test_policies import saved
 
@@ -325,3 +326,26 @@ def test_a_replay_that_no_page_can_hold_is_refused(monkeypatch, limit) -> None:
     monkeypatch.setattr(module, limit, 5)
     with pytest.raises(ValueError, match="replay of 6 steps and 20 cells is too long"):
         film_of(record(shared(ROOM, "numpy"), np.full((6, 2), 6), 0))
+
+
+def test_who_plays_alone_had_no_partner() -> None:
+    told = Session(ROOM, seed=0, partner=zoo.names(ROOM)[0], people=[0, 1]).replay().metadata
+    assert (told["people"], told["partner"], told["checkpoint"]) == ([0, 1], None, None)
+
+
+def test_nobody_waits_for_people_who_have_ended(monkeypatch) -> None:
+    """
+    #E##
+    #12#
+    ####
+    """
+    monkeypatch.setitem(registry._SPECS, "Doors-V0", hall("#E##\n#12#\n####", max_steps=9))
+    session = Session("Doors-V0", seed=0, speed=0, people=[0, 1])
+    act(session, "noop", 1)
+    assert act(session, "interact", 0)[-1]["time"] == 1  # agent 0 leaves
+    assert session.env.agents == [1]
+    assert act(session, "noop", 1)[-1]["time"] == 2
+    assert session.interval is None
+    alone = Session("Doors-V0", seed=0, speed=0, people=[0])
+    act(alone, "interact", 0)
+    assert alone.interval is not None  # only its partner is left

@@ -633,3 +633,50 @@ def test_the_extra_is_named_where_it_is_missing(
         main([])
     assert stopped.value.code == 2
     assert "run pip install '.[train]' in the checkout." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ends", [0, 3, 12])
+def test_the_return_of_episodes_that_end_early_is_that_of_their_length(ends: int) -> None:
+    """12 steps of 3 environments, one point each."""
+    learner = Learner(Options(id="Goals-V0", observation=usual_observation("Goals-V0"), hidden=8))
+    done = jax.numpy.arange(12 * 3).reshape(12, 3) < ends
+    steps = Steps(*[None] * 6, done=done, score=jax.numpy.ones((12, 3)))
+    assert learner.episode == 100
+    assert learner.length(steps) == pytest.approx(min(36 / ends, 100) if ends else 100)
+    kitchen = Learner(Options(hidden=8))
+    assert kitchen.length(steps) == kitchen.episode == 400
+
+
+def test_a_world_without_a_score_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    file = tmp_path / "hints.py"
+    file.write_text(HINTS)
+    with pytest.raises(SystemExit):
+        main([str(file), *SMALL, "--out", str(tmp_path / "out")])
+    assert f"{file} pays nothing but shaping" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+HINTS = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+import cogrid
+from cogrid.core.game import Game, Outcome, Reward
+
+
+@dataclass(frozen=True)
+class Hints(Game):
+    legend: ClassVar = {" ": "floor", "#": "wall", "b": "bell"}
+
+    def interact(self, held, thing):
+        return Outcome(held, thing, "ring") if thing == "bell" else None
+
+    def rewards(self):
+        return (Reward("hint", lambda event: event.verb == "ring", shaping=True),)
+
+
+SPEC = cogrid.Spec(Hints(), "##b##\\n#1b2#\\n#####", max_steps=20)
+"""
