@@ -11,6 +11,12 @@ ENDS = Topic(
     tests=("tests/core/test_ends.py",),
     mutants=(
         Mutant("who has ended pays on", PRICES, "points if before.ended is None else", "points if True else"),
+        Mutant(
+            "who has ended is paid by the team",
+            "cogrid/core/rewards.py",
+            "if to_all and before.ended is not None:",
+            "if False:",
+        ),
         Mutant("a load is free", PRICES, "term.points(name, items[held])", "term.points(name, None)"),
         Mutant(
             "tallies count to one", PRICES, "rules.xp.clip(total, 0, term.most)", "rules.xp.clip(total, 0, 1)"

@@ -84,8 +84,8 @@ SLOTS = Topic(
         Mutant(
             "what expires is free",
             "cogrid/core/rewards.py",
-            "return points + events.expired if",
-            "return points if",
+            "points = points + events.expired  # paid by ticks",
+            "pass",
         ),
         Mutant(
             "points go by the slot of the next step",
