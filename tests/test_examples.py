@@ -74,7 +74,7 @@ def recorded_games(folder: Path) -> None:
     first, second = played(60, pair=1), played(60, pair=2)
     file = write(folder / "games.pickle", {name: first[name] + second[name] for name in first})
     games = read_games(file)
-    write_dataset(folder / "games.npz", games[0].id, [replay_of(game) for game in games], "features")
+    write_dataset(folder / "games.npz", games[0].id, {}, [replay_of(game) for game in games], "features")
 
 
 # Examples that read a file.
