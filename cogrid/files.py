@@ -1,10 +1,11 @@
-"""Atomic file writes: the old file is replaced only when the new one is completely on disk."""
+"""Files: names, and atomic writes that replace the old file only when the new one is completely on disk."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -15,6 +16,11 @@ def write(path: str | os.PathLike[str], data: bytes | str) -> None:
     """Write bytes, or text as UTF-8, atomically; see `replacing`."""
     with replacing(path) as file:
         file.write(data.encode() if isinstance(data, str) else data)
+
+
+def plain_name(text: str) -> str:
+    """Text as part of a file's name on every system, without folders."""
+    return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII).strip("-.")[:80]
 
 
 def in_words(error: OSError) -> str:

@@ -83,6 +83,7 @@ ORDER = (
     "validity",
     ("reset", "replace", "report", "difference", "varying"),
     "purity",
+    "digest",
     "snapshot",
     "pool",
     "autoreset",

@@ -128,6 +128,29 @@ def test_replays_of_a_world_of_your_own(monkeypatch, tmp_path, capsys) -> None:
     assert f"is of {ROOM}, which needs no --world: leave it out" in capsys.readouterr().err
 
 
+def test_the_id_in_a_replay_is_never_imported(monkeypatch, tmp_path, capsys) -> None:
+    """Not even after --world has registered it."""
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    safe, foreign = tmp_path / "safe.py", tmp_path / "foreign.py"
+    safe.write_text((ROOT / "examples/own_environment.py").read_text(encoding="utf-8"), encoding="utf-8")
+    foreign.write_text("raise SystemExit('imported')", encoding="utf-8")
+    recorder = Recorder(make(str(safe)))
+    recorder.reset(seed=0)
+    recorder.step({0: 3, 1: 6})
+    file = tmp_path / "a.replay.json"
+    file.write_text(recorder.replay().text().replace("safe.py", "foreign.py"), encoding="utf-8")
+    served = []
+
+    async def run(server, ready) -> None:
+        server._socket.close()
+        server.session.do({"do": "choose"})
+        served.append(server.session.id)
+
+    monkeypatch.setattr(Server, "run", run)
+    assert main(["play", str(file), "--world", str(safe), "--no-open"]) == 0
+    assert served == [str(foreign)]
+
+
 def test_check_tells_what_came_into_play(capsys) -> None:
     assert main(["check", "Goals-V0", "--steps", "40"]) == 0
     out = capsys.readouterr().out

@@ -15,10 +15,12 @@ from pettingzoo.test import parallel_api_test
 
 import cogrid
 from cogrid.backend import rng
+from cogrid.core.game import Reward
+from cogrid.core.spec import Spec
 from cogrid.envs import registry
 from cogrid.frames import WIDTH
 from cogrid.replay import Mismatch, Recorder, Replay, load_folder, record
-from tests.doors import hall
+from tests.doors import Doors, hall
 from tests.episodes import jitted, random_actions, shared
 from tests.support import BACKENDS, INTERACT, LEFT, NOOP, assert_same, busy_actions, keys
 
@@ -138,6 +140,25 @@ def test_agents_that_end_before_the_others(backend) -> None:
     assert replay == record(env, replay.actions, 0)
     with pytest.raises(ValueError, match="without an id: give its environment with env="):
         replay.verify()
+
+
+@each_backend
+def test_agents_that_end_under_a_negative_weight(backend) -> None:
+    """Points of 0 times -1 are -0, which is not what the recorder saw of who has ended."""
+    spec = Spec(Hints(), "#EE#\n#12#\n####", observation="lossless", shaping=-1.0)
+    recorder = Recorder(cogrid.CoGridEnv(spec, backend))
+    recorder.reset(seed=0)
+    recorder.step({0: INTERACT, 1: NOOP})
+    recorder.step({1: NOOP})
+    recorder.replay().verify(env=recorder.env)
+
+
+@dataclasses.dataclass(frozen=True)
+class Hints(Doors):
+    """Doors, for whose use there is a hint alone."""
+
+    def rewards(self):
+        return (Reward("hint", lambda event: event.verb == "leave", shaping=True),)
 
 
 @each_backend

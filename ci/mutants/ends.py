@@ -14,8 +14,8 @@ ENDS = Topic(
         Mutant(
             "who has ended is paid by the team",
             "cogrid/core/rewards.py",
-            "if to_all and before.ended is not None:",
-            "if False:",
+            "paid = rules.xp.where(before.ended, zero, paid)",
+            "pass",
         ),
         Mutant("a load is free", PRICES, "term.points(name, items[held])", "term.points(name, None)"),
         Mutant(

@@ -85,7 +85,10 @@ class Price:
 
 @dataclass(frozen=True)
 class Tally:
-    """Points to all agents for a count over the board, clipped to 0 … `most`, after the step or before it."""
+    """Points to all agents for a count over the board, clipped to 0 … `most`, after the step or before it.
+
+    Like terms for the team, it pays nothing to agents that have ended.
+    """
 
     name: str
     count: Callable[[Thing], int]

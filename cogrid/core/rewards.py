@@ -118,7 +118,10 @@ def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
 
 
 def score(rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events) -> Array:
-    """(*B, n) float32: the sum of all terms, team terms to all, shaping times its weight; 0 after the end."""
+    """(*B, n) float32: the sum of all terms, team terms to all, shaping times its weight; 0 after the end.
+
+    An agent that had ended before the step is paid nothing either, not even by terms for the team.
+    """
     plain: Array = None
     shaped: Array = None
     for term in terms(rules):
@@ -131,7 +134,15 @@ def score(rules: Rules, before: EnvState, state: EnvState, choice: Array, events
         shaped = before.shaping_weight[..., None] * shaped  # exact, so a fused multiply-add changes nothing
     zero = lift(rules.nothing, before.pos.ndim)
     total = [part for part in (plain, shaped) if part is not None] or [zero]
-    return rules.backend.either(before.done, zero, sum(total[1:], total[0]))
+    paid = sum(total[1:], total[0])
+    if before.ended is not None and any(map(_pays_the_idle, terms(rules))):
+        paid = rules.xp.where(before.ended, zero, paid)
+    return rules.backend.either(before.done, zero, paid)
+
+
+def _pays_the_idle(term: Term) -> bool:
+    """Whether a term can pay an agent that did nothing; a weight can make zero points -0."""
+    return term.reward.team or term.reward.shaping or isinstance(term.reward, (Tally, Replies))
 
 
 def components(
@@ -139,6 +150,7 @@ def components(
 ) -> dict[str, Array]:
     """Every term without the shaping weight, name -> (*B, n); 0 for terms that can never pay."""
     over, zero = before.done[..., None], lift(rules.nothing, before.pos.ndim)
+    over = over if before.ended is None else over | before.ended
     never = never_paid(rules)
     none = (before.pos - before.pos).astype(np.float32) if never else zero  # (*B, n)
     return dict.fromkeys(never, none) | {
@@ -150,10 +162,7 @@ def components(
 def _paid(
     rules: Rules, term: Term, before: EnvState, state: EnvState, choice: Array, events: Events
 ) -> Array:
-    """(*B, n) what one term pays to each agent; (*B, 1) if it pays the same to all.
-
-    An agent that had ended before the step is paid nothing.
-    """
+    """(*B, n) what one term pays to each agent; (*B, 1) if it pays the same to all."""
     if term.pay is not None:
         points = term.pay(before, state, choice, events)
     else:
@@ -167,9 +176,6 @@ def _paid(
         points = total
     if isinstance(term.reward, Replies) and rules.replies:
         points = points + events.expired  # paid by ticks
-    to_all = term.reward.team or isinstance(term.reward, (Tally, Replies))  # whoever has done something
-    if to_all and before.ended is not None:
-        points = rules.xp.where(before.ended, np.float32(0), points)
     return points
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import reprlib
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cogrid.backend.env_state import EnvState, clock_of
-from cogrid.core.rewards import terms
+from cogrid.core.digest import digest
 from cogrid.core.rules import Rules
 from cogrid.core.validity import check, check_range
 
@@ -25,30 +24,8 @@ def fingerprint(rules: Rules) -> str:
     """
     text = repr(rules.spec) + (" of any board" if rules.spec.any_board else "")
     if type(rules.spec.game).__module__.partition(".")[0] != "cogrid":
-        text += _behaviour(rules)
+        text += digest(rules)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@functools.lru_cache(maxsize=256)
-def _behaviour(rules: Rules) -> str:
-    """A hash of what every thing and item can become, by number, and of what is paid for it."""
-    symbols = rules.spec.symbols
-    game, thing, item = symbols.game, symbols.number, symbols.item_number
-    total = hashlib.sha256(repr([*map(game.kind, symbols.things), len(symbols.items)]).encode())
-    total.update(repr([*map(game.item_name, symbols.items[1:]), symbols.n_walkable]).encode())
-    for _, _, (held, after, verb, value) in symbols.rows + symbols.joint_rows:
-        total.update(repr((item[held], thing[after], verb, float(value))).encode())
-    for _, _, (held, other, verb, value) in symbols.meet_rows:
-        total.update(repr((item[held], item[other], verb, float(value))).encode())
-    for odds, number in ((symbols.ticks, thing), (symbols.hand_ticks, item), (symbols.starts, thing)):
-        total.update(repr([number[value] for value in odds.values]).encode())
-    drawn = (symbols.outcomes, symbols.meetings, symbols.ticks, symbols.hand_ticks, symbols.starts)
-    for bounds in (bounds for one in drawn if one for bounds in one.bounds):
-        total.update(bounds.tobytes())
-    for term in terms(rules):
-        total.update(repr((term.reward.name, term.reward.team, term.reward.shaping)).encode())
-        total.update(term.points.tobytes())
-    return total.hexdigest()
 
 
 def to_plain(rules: Any, state: EnvState) -> dict[str, Any]:

@@ -70,9 +70,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _named(text: str, id: str) -> list[tuple[str, str]]:
     """The players that an argument stands for, with their names in the table."""
-    name, named, policy = text.partition("=")
-    if not named or Path(text.removeprefix(GREEDY)).is_file():  # a path may have a "=" too
-        name, policy = "", text
+    name, policy = _split(text)
     greedy, policy = GREEDY if policy.startswith(GREEDY) else "", policy.removeprefix(GREEDY)
     if policy == "zoo" and not name:
         if not (found := zoo.names(id)):
@@ -80,3 +78,11 @@ def _named(text: str, id: str) -> list[tuple[str, str]]:
         return [(f"{greedy}zoo-{one.rpartition('-')[2]}", greedy + one) for one in found]
     short = "/".join(Path(policy).parts[-2:]).removesuffix(".npz") or policy
     return [(name or greedy + short, greedy + policy)]
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The name, if there is one, and the policy; both a name and a path may have a "="."""
+    parts = text.split("=")
+    splits = [("=".join(parts[:k]), "=".join(parts[k:])) for k in range(len(parts))]
+    files = (split for split in splits if Path(split[1].removeprefix(GREEDY)).is_file())
+    return next(files, splits[-1])

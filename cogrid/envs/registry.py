@@ -12,7 +12,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any
 
@@ -89,11 +89,19 @@ def is_own(name: str) -> bool:
     return ":" in name or name.endswith(".py")
 
 
+def world_name(id: str) -> str:
+    """The id; that of a user's own world, which may be a path, without its folders."""
+    if not is_own(id):
+        return id
+    place, _, name = (id, "", "") if id.endswith(".py") else id.rpartition(":")
+    return "-".join(filter(None, (PurePath(place).name.removesuffix(".py"), name)))
+
+
 def find(name: str) -> str:
     """The id that a name stands for: an id itself, or `module:Name` or `file.py:Name`, which is imported.
 
     `Name` is an id that the module registers, or the name of a `Spec` in it; it can be left out of a file
-    that has only one. A spec without an id gets the name as its id.
+    that has only one. A spec without an id gets the name as its id, or the whole path if that is taken.
     """
     if not isinstance(name, str) or name in _BUILT_IN or not (name in _SPECS or is_own(name)):
         return name  # `spec_of` explains unknown ids
@@ -111,7 +119,8 @@ def find(name: str) -> str:
         return _checked(what)
     if what in specs or (not what and _all_equal([*worlds.values()])):
         spec = specs[what] if what else next(iter(worlds.values()))
-        return _checked(_id_of(spec, name, f"{Path(place).resolve()}:{what}"))
+        path = str(Path(place).resolve())
+        return _checked(_id_of(spec, name, f"{path}:{what}" if what else path))
     there = ", ".join(sorted({*worlds, *specs} if what else worlds))
     problem = f"{place} has {'several worlds' if there else 'no world'}"
     problem = f"{place} has no world {what!r}" if what else problem
@@ -127,16 +136,20 @@ def _id_of(spec: Spec, *names: str) -> str:
     """The id of a spec; without one, it is registered under the first name that is not taken."""
     known = next((id for id, one in _SPECS.items() if one == spec), None)
     if known is None:  # a name is taken if another folder has a file of that name
-        register(known := next(name for name in names if name not in _SPECS), spec)
+        known = next((name for name in names if name not in _SPECS), None)
+        if known is None:
+            raise ValueError(f"{names[0]!r} already names another world: register this one under an id.")
+        register(known, spec)
     return known
 
 
 def adopt(name: str) -> str:
     """Import what a name refers to, as `find` does, and register the name itself as an id."""
-    spec = spec_of(find(name), {})
+    known = find(name)
+    spec = spec_of(known, {})
     if name not in _SPECS:
         register(name, spec)
-    return name
+    return name if _SPECS[name] == spec else known
 
 
 def _checked(id: str) -> str:
@@ -193,9 +206,9 @@ def options(id: str) -> dict[str, Any]:
 
 
 def recipe(spec: Spec, asked: str | None = None) -> tuple[str, dict[str, Any]] | None:
-    """An id and the fewest overrides, as plain JSON values, that make this spec; None if there are none.
+    """An id and overrides, as plain JSON values, that make this spec; None if there are none.
 
-    For a board that no id is named after, it is the id that was asked for.
+    It is the id of the spec's board with the fewest overrides, or the one asked for if no id has that board.
     """
     found = []
     for id in registered():

@@ -10,14 +10,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cogrid import files
 from cogrid.backend.array import brief
-from cogrid.envs.registry import spec_of
+from cogrid.envs.registry import spec_of, world_name
 from cogrid.humans.dataset import write_dataset
 from cogrid.humans.games import check, read_games, replay_of
 from cogrid.replay import SUFFIXES, Mismatch, Replay, is_replay_name, load_folder
 
 OBSERVED = ("features", "lossless", "window")
-#: Options whose games belong together: what is seen, and for how long they are played.
+#: Options that leave the rules as they are: what is seen, and for how long a game is played.
 NOT_RULES = ("max_steps", "observation", "window")
 MISMATCH = 22  # the exit code when something differs from the engine
 
@@ -50,7 +51,7 @@ class Checked(NamedTuple):
     """A human game after comparison with the engine."""
 
     id: str
-    options: Mapping[str, Any]  # that change the game
+    options: dict[str, Any]  # that change the game
     transitions: int
     mismatches: int
     first: str | None  # what differs first
@@ -64,11 +65,15 @@ def run(options: argparse.Namespace) -> int:
     groups: dict[tuple[str, str], list[Checked]] = {}  # by id and options
     for file in options.files:
         for game in _games(file):
+            if options.observation == "window" and game.replay:  # windows of several sizes are not one array
+                env = spec_of(game.id, dict(game.replay.overrides))
+                game = game._replace(options=game.options | {"window": env.window})
             groups.setdefault((game.id, json.dumps(game.options, sort_keys=True)), []).append(game)
     print(f"{'environment':<36}{'games':>8}{'transitions':>13}{'mismatches':>12}")
     names: set[str] = set()
     for (id, _), games in sorted(groups.items(), key=lambda group: (group[0][0], len(group[0][1]), group[0])):
-        name = next(name for number in itertools.count(1) if (name := _numbered(id, number)) not in names)
+        world = files.plain_name(world_name(id))
+        name = next(one for number in itertools.count(1) if (one := _numbered(world, number)) not in names)
         names.add(name)
         steps, wrong = sum(game.transitions for game in games), sum(game.mismatches for game in games)
         print(f"{name:<36}{len(games):>8}{steps:>13,}{wrong:>12,}", flush=True)
@@ -89,8 +94,8 @@ def run(options: argparse.Namespace) -> int:
     return MISMATCH if any(game.mismatches for games in groups.values() for game in games) else 0
 
 
-def _numbered(id: str, number: int) -> str:
-    return id if number == 1 else f"{id}-{number}"
+def _numbered(name: str, number: int) -> str:
+    return name if number == 1 else f"{name}-{number}"
 
 
 def _games(path: Path) -> Iterator[Checked]:

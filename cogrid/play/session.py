@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from cogrid import zoo
+from cogrid import files, zoo
 from cogrid.backend.array import Array, brief
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
@@ -21,7 +19,7 @@ from cogrid.core.actions import INTERACT, TOGGLE
 from cogrid.core.look import AGENTS
 from cogrid.core.rules import Rules
 from cogrid.core.step import functions
-from cogrid.envs.registry import is_own, make, registered, spec_of
+from cogrid.envs.registry import registered, spec_of, world_name
 from cogrid.episode import replayed
 from cogrid.policies import GREEDY, POLICIES, file_of, policy_of, usual_policy
 from cogrid.render.picture import score_words
@@ -71,9 +69,10 @@ class Session:
 
         A partner that this game does not have is replaced by the usual one.
         """
-        spec_of(id, {})  # must be registered: a page can never cause an import
+        # Not `make`, which imports: neither a page nor the id in a replay may choose a file to run.
         overrides = dict(self._made[1]) if id == self._made[0] else {}
-        env = make(id, infos=True, **{"shaping": 0.0, **overrides})  # the score is the game's own
+        spec = spec_of(id, {"shaping": 0.0, **overrides})  # the score is the game's own
+        env = CoGridEnv(spec, infos=True, id=id)
         if unknown := [person for person in people if person not in env.possible_agents]:
             raise ValueError(f"{id} has no agent {unknown[0]!r}: its agents are {env.possible_agents}.")
         if len(set(people)) < len(people):
@@ -157,9 +156,8 @@ class Session:
     @property
     def file_name(self) -> str:
         """What a saved replay is called: the world, the participant, and when the episode began (UTC)."""
-        parts = (_world_name(self.id), self.participant or "", f"{self._date:%Y%m%d-%H%M%S}")
-        plain = (re.sub(r"[^\w.-]+", "-", part, flags=re.ASCII).strip("-.")[:80] for part in parts)
-        return "_".join(filter(None, plain)) + SUFFIXES[0]
+        parts = (world_name(self.id), self.participant or "", f"{self._date:%Y%m%d-%H%M%S}")
+        return "_".join(filter(None, map(files.plain_name, parts))) + SUFFIXES[0]
 
     def replay(self) -> Replay:
         """The episode so far."""
@@ -275,14 +273,6 @@ _COMMANDS: Mapping[str, Callable[[Session, Message], list[Message]]] = MappingPr
         "leave": Session._leave,
     }
 )
-
-
-def _world_name(id: str) -> str:
-    """The id; that of a user's own world, which may be a path, without its folders."""
-    if not is_own(id):
-        return id
-    place, _, name = (id, "", "") if id.endswith(".py") else id.rpartition(":")
-    return "-".join(filter(None, (PurePath(place).name.removesuffix(".py"), name)))
 
 
 def _identity(name: str) -> Message:

@@ -38,6 +38,7 @@ class Steps(NamedTuple):
     rest: Array  # (T, B, n) bootstrap value where the time limit truncated the episode, else 0
     done: Array  # (T, B)
     score: Array  # (T, B) mean over the agents, without shaping
+    lasted: Array | None = None  # (T, B) length of an episode that ends here, where agents can end it early
     seen: Array | None = None  # (T, recorded, n, …) the full observations, of some environments
 
 
@@ -124,10 +125,12 @@ class Learner:
         return Run(run.seed, run.update + 1, network, optimizer, last, obs, memory), log
 
     def length(self, steps: Steps) -> Array | int:
-        """Steps of an episode; the mean of these, where agents can end it before the time limit."""
-        if not self.env.rules.ends:
+        """Steps of a scored episode; where agents can end one early, the mean of those that ended here."""
+        if steps.lasted is None:
             return self.episode
-        return jnp.minimum(self.episode, 1.0 / self.mean(steps.done.mean()))  # infinite if none has ended
+        ended = self.mean(steps.done.mean())
+        total = self.mean(jnp.where(steps.done, steps.lasted, 0).mean())
+        return jnp.where(ended > 0, total / jnp.maximum(ended, 1e-9), self.episode)
 
     def play(
         self, network: Network, state: EnvState, obs: Array, key: Array, memory: Array | None = None
@@ -142,7 +145,8 @@ class Learner:
             whole = obs[: self.recorded] if self.recorded else None
             state, obs, rewards, done, infos = self.env.jax_step(state, actions)
             rest, taken = self.rest(network, state, obs, done, memory), log_prob(logits, actions)
-            steps = Steps(seen, actions, taken, values, rewards, rest, done, self.score(infos), whole)
+            lasted = self.lasted(state)
+            steps = Steps(seen, actions, taken, values, rewards, rest, done, self.score(infos), lasted, whole)
             return (*self.env.renew_fn(state, obs, done), forget(memory, done)), steps
 
         keys = jax.random.split(key, self.options.num_steps)
@@ -160,6 +164,12 @@ class Learner:
         cut = done[:, None] & (jnp.ones_like(state.pos, bool) if state.ended is None else ~state.ended)
         worth = lambda: jnp.where(cut, network(self.sight(obs), memory)[1], 0.0)  # noqa: E731
         return jax.lax.cond(done.any(), worth, lambda: jnp.zeros(cut.shape))
+
+    def lasted(self, state: EnvState) -> Array | None:
+        """(B,) the time if all agents have ended, else the length of a scored episode, whatever the limit."""
+        if state.ended is None:
+            return None
+        return jnp.where(state.ended.all(axis=-1), state.time, self.episode)
 
     def score(self, infos: dict[str, Any]) -> Array:
         """(…, ) points of a step without shaping, as the mean over the agents."""

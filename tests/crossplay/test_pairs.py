@@ -122,9 +122,9 @@ def test_a_file_may_have_an_equals_sign_in_its_name(
 ) -> None:
     (folder := tmp_path / "lr=0.1").mkdir()
     file = constant(folder / "still.npz", 6)
-    players = [file, f"greedy:{file}", f"mine={file}"]
+    players = [file, f"greedy:{file}", f"mine={file}", f"lr=1=greedy:{file}", "a=b=random"]
     assert main(["crossplay", ROOM, "--players", *players, "--episodes", "1"]) == 0
-    names = ["lr=0.1/still", "greedy:lr=0.1/still", "mine"]
+    names = ["lr=0.1/still", "greedy:lr=0.1/still", "mine", "lr=1", "a=b"]
     assert capsys.readouterr().out.splitlines()[1].split() == names
 
 

@@ -109,6 +109,14 @@ def test_a_registered_world_is_one_of_several(tmp_path: Path) -> None:
         cogrid.make(str(tmp_path / "lamps.py"))
 
 
+def test_a_name_that_is_taken_by_another_world(tmp_path: Path) -> None:
+    file = tmp_path / "changed.py"
+    file.write_text("import cogrid\nSPEC = cogrid.make('Arena-V0', max_steps=3).spec\n", encoding="utf-8")
+    cogrid.register(f"{file}:SPEC", cogrid.make("Arena-V0", max_steps=4).spec)
+    with pytest.raises(ValueError, match=r"changed.py:SPEC' already names another world: register this one"):
+        cogrid.make(f"{file}:SPEC")
+
+
 def test_files_of_one_name_in_two_folders(tmp_path: Path, monkeypatch) -> None:
     for steps in (10, 20):
         (folder := tmp_path / str(steps)).mkdir()
@@ -118,6 +126,7 @@ def test_files_of_one_name_in_two_folders(tmp_path: Path, monkeypatch) -> None:
         monkeypatch.chdir(tmp_path / str(steps))
         assert cogrid.make("same_name.py:SPEC").spec.max_steps == steps
         assert cogrid.make("same_name.py").spec.max_steps == steps
+        assert registry.spec_of(registry.adopt("same_name.py"), {}).max_steps == steps
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -118,6 +121,9 @@ SPEC = cogrid.Spec(Coins(), "#cc#\\n#12#\\n####")
         ('Outcome("gold", "hole"', 'Outcome("coal", "ash"'),
         ('Outcome("gold"', 'Outcome("coal"'),
         ("event.verb == ", "2.0 * (event.verb == 'take') or event.verb == "),
+        ("    legend: ClassVar", "    swaps: ClassVar = True\n    legend: ClassVar"),
+        ("    def rewards", "    def can_move(self, held):\n        return held is None\n\n    def rewards"),
+        ("    def rewards", "    def slots(self):\n        return {'lamp': 'off'}\n\n    def rewards"),
     ],
 )
 def test_snapshot_of_other_rules(backend, old, new, tmp_path, monkeypatch) -> None:
@@ -134,3 +140,26 @@ def test_snapshot_of_other_rules(backend, old, new, tmp_path, monkeypatch) -> No
     assert_names(complaint(lambda: after.set_state(before.get_state())), "another spec", "rules")
     again.set_state(before.get_state())
     assert again.get_state() == before.get_state()
+
+
+def test_fingerprints_do_not_depend_on_the_order_of_sets(tmp_path) -> None:
+    """A hand that is a set, in processes that order sets differently."""
+    file = tmp_path / "coins.py"
+    hand = 'frozenset({"gold", "silver", "copper", "iron"})'
+    file.write_text(RULES.replace('"gold"', hand), encoding="utf-8")
+    program = (
+        "import sys, cogrid; from cogrid.core.snapshot import fingerprint; "
+        f"print(fingerprint(cogrid.make(sys.argv[1]).rules), {hand})"
+    )
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", program, str(file)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split(maxsplit=1)
+        for seed in "123"
+    ]
+    assert len({digits for digits, _ in told}) == 1
+    assert len({order for _, order in told}) > 1

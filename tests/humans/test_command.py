@@ -10,8 +10,9 @@ import pytest
 
 import cogrid
 from cogrid.__main__ import main
+from cogrid.envs import registry
 from cogrid.envs.overcooked.policies import ScriptedCooks
-from cogrid.replay import Recorder, Replay
+from cogrid.replay import Recorder, Replay, record
 from tests.humans.recordings import played, write
 
 ROOM = "Overcooked-CrampedRoom-V0"
@@ -118,6 +119,31 @@ def test_games_by_other_rules_have_a_dataset_of_their_own(
     assert [str(data["id"]) for data in steps.values()] == [ROOM] * 3
     assert str(steps[f"{ROOM}-2"]["options"]) == '{"cook_time": 3}'
     assert [data["obs"].shape[3] for data in steps.values()] == [5, 5, 6]
+
+
+def test_windows_of_several_sizes(tmp_path: Path) -> None:
+    (games := tmp_path / "games").mkdir()
+    for size in (3, 5):
+        env = cogrid.make(ROOM, observation="window", window=size, max_steps=4)
+        record(env, np.zeros((4, 2), int), 0).save(games / f"{size}.replay.json")
+    for seen, shapes in (("window", [(4, 2, 3, 3), (4, 2, 5, 5)]), ("lossless", [(8, 2, 4, 5)])):
+        out = tmp_path / seen
+        assert main(["humans", str(games), "--observation", seen, "--out", str(out)]) == 0
+        assert sorted(np.load(file)["obs"].shape[:4] for file in out.glob("*.npz")) == shapes
+
+
+def test_datasets_of_your_own_world_are_named_without_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    (worlds := tmp_path / "worlds").mkdir()
+    own = Path(cogrid.__file__).parents[1] / "examples" / "own_environment.py"
+    (worlds / "mine.py").write_text(own.read_text(encoding="utf-8"), encoding="utf-8")
+    env = cogrid.make(f"{worlds}/mine.py:SPEC")
+    record(env, np.zeros((4, 2), int), 0).save(tmp_path / "a.replay.json")
+    assert main(["humans", str(tmp_path / "a.replay.json"), "--out", str(tmp_path / "out")]) == 0
+    written = sorted(file.name for file in tmp_path.rglob("*") if file.is_file())
+    assert written == ["a.replay.json", "mine-SPEC-00.replay.json.gz", "mine-SPEC.npz", "mine.py"]
 
 
 def test_an_observation_without_a_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -635,16 +635,28 @@ def test_the_extra_is_named_where_it_is_missing(
     assert "run pip install '.[train]' in the checkout." in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("ends", [0, 3, 12])
-def test_the_return_of_episodes_that_end_early_is_that_of_their_length(ends: int) -> None:
-    """12 steps of 3 environments, one point each."""
-    learner = Learner(Options(id="Goals-V0", observation=usual_observation("Goals-V0"), hidden=8))
-    done = jax.numpy.arange(12 * 3).reshape(12, 3) < ends
-    steps = Steps(*[None] * 6, done=done, score=jax.numpy.ones((12, 3)))
+def test_the_return_of_episodes_that_end_early_is_that_of_their_length() -> None:
+    """Only an end by the agents makes an episode shorter, not the time limit of training."""
+    small = {"num_envs": 4, "minibatches": 1, "num_steps": 12, "hidden": 8}
+    seen = usual_observation("Goals-V0")
+    learner = Learner(Options(id="Goals-V0", observation=seen, set={"max_steps": 5}, **small))
+    run = jax.jit(learner.begin)(jax.numpy.int32(0))
+    state = run.state.evolve(
+        ended=jax.numpy.array([[True, True], [True, False], [False, False], [True, True]]),
+        clock=jax.numpy.array([3, 5, 5, 7], run.state.clock.dtype),
+    )
     assert learner.episode == 100
-    assert learner.length(steps) == pytest.approx(min(36 / ends, 100) if ends else 100)
-    kitchen = Learner(Options(hidden=8))
-    assert kitchen.length(steps) == kitchen.episode == 400
+    assert learner.lasted(state).tolist() == [3, 100, 100, 7]
+    done = jax.numpy.array([[True, True, False, True]])
+    steps = Steps(*[None] * 6, done=done, score=None, lasted=learner.lasted(state)[None])
+    assert learner.length(steps) == pytest.approx((3 + 100 + 7) / 3)
+    assert learner.length(steps._replace(done=~done & done)) == 100
+    *_, played, _ = jax.jit(learner.play)(run.network, run.state, run.obs, jax.random.key(0))
+    assert played.done.sum() >= 8  # after steps 5 and 10
+    assert learner.length(played) > 50
+    kitchen = Learner(Options(**small))
+    assert kitchen.lasted(jax.jit(kitchen.begin)(jax.numpy.int32(0)).state) is None
+    assert kitchen.length(steps._replace(lasted=None)) == kitchen.episode == 400
 
 
 def test_a_world_without_a_score_is_refused(
