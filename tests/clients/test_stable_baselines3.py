@@ -77,6 +77,21 @@ def test_seeds_and_attributes() -> None:
         AgentVecEnv(vec(autoreset="next-step"))
 
 
+def test_options_are_for_the_whole_batch() -> None:
+    board = "XXPXX\nO2 1O\nX   X\nXDXSX"
+    env = AgentVecEnv(cogrid.make_vec(ROOM, 3, any_board=True))
+    env.reset()
+    usual = env.agents.vec.env_state.pos.copy()
+    env.set_options({"board": board})
+    env.reset()
+    assert (env.agents.vec.env_state.pos != usual).any(axis=-1).all()
+    env.reset()  # options are for one reset
+    np.testing.assert_array_equal(env.agents.vec.env_state.pos, usual)
+    env.set_options([{"board": board}] + [{}] * 5)
+    with pytest.raises(ValueError, match="set_options takes one dict for all sub-environments"):
+        env.reset()
+
+
 def test_copies_go_on_alike() -> None:
     env = AgentVecEnv(vec())
     env.reset()
