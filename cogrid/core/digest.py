@@ -15,6 +15,8 @@ from cogrid.core.game import Tally
 from cogrid.core.rewards import terms
 from cogrid.core.rules import Rules
 
+_WITH_ADDRESS: Any = object.__repr__
+
 
 @functools.lru_cache(maxsize=256)
 def digest(rules: Rules) -> str:
@@ -38,7 +40,7 @@ def text(value: Any) -> str:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         parts = (getattr(value, field.name) for field in dataclasses.fields(value))
         return f"{type(value).__name__}({', '.join(map(text, parts))})"
-    if callable(value) or getattr(type(value), "__repr__") is object.__repr__:  # noqa: B009
+    if callable(value) or type(value).__repr__ is _WITH_ADDRESS:
         return type(value).__name__
     return repr(value.item() if isinstance(value, np.generic) else value)
 
