@@ -89,11 +89,17 @@ def is_own(name: str) -> bool:
     return ":" in name or name.endswith(".py")
 
 
+def _place_and_name(name: str) -> tuple[str, str]:
+    """The module or file, and the world in it; "" if it is left out."""
+    place, _, what = (name, "", "") if name.endswith(".py") else name.rpartition(":")
+    return place, what
+
+
 def world_name(id: str) -> str:
     """The id; that of a user's own world, which may be a path, without its folders."""
     if not is_own(id):
         return id
-    place, _, name = (id, "", "") if id.endswith(".py") else id.rpartition(":")
+    place, name = _place_and_name(id)
     return "-".join(filter(None, (PurePath(place).name.removesuffix(".py"), name)))
 
 
@@ -105,7 +111,7 @@ def find(name: str) -> str:
     """
     if not isinstance(name, str) or name in _BUILT_IN or not (name in _SPECS or is_own(name)):
         return name  # `spec_of` explains unknown ids
-    place, what = (name, "") if name.endswith(".py") else name.rpartition(":")[::2]
+    place, what = _place_and_name(name)
     if name in _SPECS and not Path(place).is_file():  # another folder may have a file of that name
         return _checked(name)
     before = {*_SPECS}
@@ -113,7 +119,7 @@ def find(name: str) -> str:
     specs = {key: value for key, value in vars(module).items() if isinstance(value, Spec)}
     new = vars(module).setdefault("__cogrid_ids__", {*_SPECS} - before)  # what it registered when it ran
     built_in = [_SPECS[id] for id in _BUILT_IN]
-    own = {key: spec for key, spec in specs.items() if spec not in built_in}  # not a base, or one it compares
+    own = {key: spec for key, spec in specs.items() if spec not in built_in}  # others are a base
     worlds = own | {id: _SPECS[id] for id in new} or specs
     if what in _SPECS:
         return _checked(what)

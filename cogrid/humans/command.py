@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 from cogrid import files
 from cogrid.backend.array import brief
+from cogrid.core.spec import OBSERVATIONS
 from cogrid.envs.registry import spec_of, world_name
 from cogrid.humans.dataset import write_dataset
 from cogrid.humans.games import check, read_games, replay_of
 from cogrid.replay import SUFFIXES, Mismatch, Replay, is_replay_name, load_folder
 
-OBSERVED = ("features", "lossless", "window")
+OBSERVED = tuple(name for name in OBSERVATIONS if name != "none")
 #: Options that leave the rules as they are: what is seen, and for how long a game is played.
 NOT_RULES = ("max_steps", "observation", "window")
 MISMATCH = 22  # the exit code when something differs from the engine
