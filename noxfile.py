@@ -47,7 +47,7 @@ MATRIX = {
 # What other sessions run, and `tests` leaves to them.
 ELSEWHERE = (
     *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed", "tests/examples", "tests/clients"),
-    *("tests/train", "tests/test_examples.py"),
+    *("tests/_apps/train", "tests/test_examples.py"),
 )
 # Other libraries by environment: those that conflict have separate ones. Each has a dependency group.
 CLIENTS = {
@@ -64,7 +64,8 @@ NO_JAX = "import sys, importlib.util as u; sys.exit('JAX is installed here' if u
 
 
 # Tags are how GitHub finds the sessions (ci/matrix.py): `ci` for every change, `nightly` for the sweep at
-# night, `pythons` for those that run on each Python of pyproject.toml.
+# night, `pythons` for those that run on each Python of pyproject.toml, `lowest-pythons` for those that run on
+# the lowest release of each.
 
 
 def backends(runner: str) -> Any:
@@ -96,7 +97,7 @@ def pytest(session: nox.Session, row: Row, *arguments: str) -> None:
 
 def compilation_cache(session: nox.Session) -> dict[str, str]:
     """The environment variables that make JAX cache everything that it compiles."""
-    return {"JAX_COMPILATION_CACHE_DIR": str(session.cache_dir / "jax"), **KEEP_ALL}
+    return {"JAX_COMPILATION_CACHE_DIR": str(session.cache_dir.resolve() / "jax"), **KEEP_ALL}
 
 
 def run_through(session: nox.Session, *command: str, **options: Any) -> Any:
@@ -140,7 +141,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("mypy")
-    session.run("mypy", "noxfile.py", "ci", "examples/ippo.py")
+    session.run("mypy", "noxfile.py", "ci", "docs/generate", "examples/ippo.py")
 
 
 @nox.session(tags=["ci", "pythons"])
@@ -155,7 +156,7 @@ def tests(session: nox.Session, backend: str) -> None:
         # These are the same with and without JAX.
         same = ("test_ab.py", "test_runner.py", "show/figures", "show/test_report.py", "peers")
         left_out += [f"tests/bench/{name}" for name in same]
-        left_out += ["tests/render", "tests/play", "tests/test_main.py"]
+        left_out += ["tests/render", "tests/_apps/play", "tests/test_main.py"]
     pytest(session, row, *(f"--ignore={path}" for path in left_out))
 
 
@@ -167,7 +168,7 @@ def tests_gpu(session: nox.Session, backend: str) -> None:
     pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
 
 
-@nox.session(name="tests-minimums", tags=["nightly", "pythons"])
+@nox.session(name="tests-minimums", tags=["nightly", "lowest-pythons"])
 def tests_minimums(session: nox.Session) -> None:
     """Run the tests with the lowest versions that pyproject.toml allows."""
     row, constraints = MATRIX["jax-cpu"], "build/minimums.txt"
@@ -182,7 +183,7 @@ def tests_slow(session: nox.Session) -> None:
     """Run the tests marked slow, which the other sessions skip."""
     row = MATRIX["jax-cpu"]
     install(session, "tests", extra="train")
-    others = (path for path in ELSEWHERE if path not in ("tests/examples", "tests/train"))
+    others = (path for path in ELSEWHERE if path not in ("tests/examples", "tests/_apps/train"))
     pytest(session, row, "-m", "slow", *(f"--ignore={path}" for path in others))
 
 
@@ -227,7 +228,7 @@ def examples(session: nox.Session, backend: str) -> None:
     """Run the samples of the README and docs/, examples/ and training (numpy: those without JAX)."""
     row = MATRIX[backend]
     install(session, "tests", extra="train" if row.extra else None)
-    pytest(session, row, "tests/test_examples.py", "tests/examples", "tests/train")
+    pytest(session, row, "tests/test_examples.py", "tests/examples", "tests/_apps/train")
 
 
 @nox.session
@@ -241,7 +242,7 @@ def train(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Build the site into build/docs/html, without the network; a warning is an error; -- --help."""
     install(session, "docs", extra="render")
-    session.run("python", "ci/docs.py", *session.posargs)
+    session.run("python", "docs/generate/docs.py", *session.posargs)
 
 
 @nox.session(tags=["ci"])
@@ -275,15 +276,15 @@ def audit(session: nox.Session) -> None:
 
 @nox.session(tags=["nightly"])
 def mutants(session: nox.Session) -> None:
-    """Plant wrong rules in a copy and check that tests catch each; what follows -- goes to ci.mutants."""
+    """Plant wrong rules in a copy and check that tests catch each; what follows -- goes to tests.mutants."""
     row = MATRIX["jax-cpu"]
     install(session, "tests", extra=row.extra)
-    session.run("python", "-m", "ci.mutants", *session.posargs, env=row.env)
+    session.run("python", "-m", "tests.mutants", *session.posargs, env=row.env)
 
 
 @nox.session(tags=["nightly"])
 def fuzz(session: nox.Session) -> None:
-    """Try hostile inputs, kills and full disks, and count what they broke; -- --seed, --only, --help."""
+    """Try hostile inputs, kills, full disks and random worlds, and count what broke; -- --seed, --only."""
     row = MATRIX["jax-cpu"]
     install(session, "tests", extra="train,checkpoint")
     env = row.env | compilation_cache(session)
@@ -314,12 +315,12 @@ def measure(session: nox.Session, *arguments: str, env: dict[str, str]) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure all backends and compare with the baselines; -- --quick, --full, --strict, --help."""
-    install(session, "tests", extra="train", constraints=COUNTED)
+    install(session, "bench", extra="train", constraints=COUNTED)
     env = {"JAX_PLATFORMS": "cpu"}  # unlike the tests, it may use every core, and recompiles everything
     measure(session, env=env)
-    # After a whole suite, also check its reproducibility.
+    # After a whole suite, also report its reproducibility: trials that differ are a line, not an exit code.
     if set(session.posargs) <= {"--quick", "--full", "--strict"}:
-        session.run("pytest", "-p", "no:xdist", "cogrid/benchmarks/benchmark_suite.py", env=env)
+        session.run("python", "-m", "cogrid.benchmarks.benchmark_suite", env=env)
 
 
 @nox.session(name="bench-counters")

@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Code.CLOSED
     except OSError as error:  # an unwritable folder, a full disk
-        from cogrid.files import in_words  # here, because --help does not need cogrid
+        from cogrid._io.files import in_words  # here, because --help does not need cogrid
 
         print(f"bench: {in_words(error)}", file=sys.stderr)
         return Code.USAGE

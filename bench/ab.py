@@ -23,9 +23,9 @@ from bench.records import Comparison, Measurement, Result, Row
 from bench.runner import row_of
 from bench.show.progress import Progress
 from bench.storage import results
+from cogrid._core.profiling import VARIABLE as PROFILING
 from cogrid.backend.array import several
 from cogrid.benchmarks.case import Case
-from cogrid.core.profiling import VARIABLE as PROFILING
 
 NOT_SLOWED: Mapping[str, float] = MappingProxyType({})
 

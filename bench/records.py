@@ -50,8 +50,7 @@ class Parameters(Record):
 
     @property
     def case(self) -> Case:
-        """The case; raises a ValueError where today's code does not know it."""
-        # JSON has no tuples, and a case must be hashable.
+        """The case, with tuples for JSON's lists; raises a ValueError if today's code does not know it."""
         options = {n: tuple(v) if isinstance(v, list) else v for n, v in self.options.items()}
         return Case.of({**msgspec.structs.asdict(self), "options": options})
 
@@ -209,6 +208,7 @@ class Git(Record):
 
     sha: Sha
     dirty: bool
+    changes: list[str] = msgspec.field(default_factory=list)  # the paths that differ
 
     @property
     def short(self) -> str:

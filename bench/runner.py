@@ -20,9 +20,9 @@ from bench.records import Measurement, Parameters, Result, Row
 from bench.show.progress import Progress
 from bench.storage import results
 from bench.storage.identity import identity
-from cogrid import shadow
+from cogrid._core.profiling import VARIABLE as PROFILING
+from cogrid._env import shadow
 from cogrid.benchmarks.case import Case
-from cogrid.core.profiling import VARIABLE as PROFILING
 
 COMMAND = (sys.executable, "-m", "bench.processes.case_worker")
 

@@ -141,7 +141,7 @@ def commons() -> list[Case]:
 
 
 def training(short: bool = False) -> list[Case]:
-    """Updates of the learner in cogrid.train, with its defaults and with the whole grid; short for an A/B."""
+    """Updates of our learner, with its defaults and with the whole grid; short for an A/B."""
     batch, steps = (16, 16) if short else (64, 128)
     kinds = ((), options(observation="lossless"))
     return [Case(CRAMPED, "jax-scan", batch, steps, measure="train", options=kind) for kind in kinds]

@@ -12,7 +12,9 @@ from typing import Any
 import nox
 
 ROOT = Path(__file__).parents[1]
-# The tags whose sessions run; those tagged `pythons` run on every Python, the others on the oldest.
+PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+# The tags whose sessions run. Those tagged `pythons` run on every Python, those tagged `lowest-pythons` on
+# the lowest release of each, the others on the oldest.
 EVENTS = {"pull_request": ("ci",), "push": ("ci",), "nightly": ("ci", "nightly")}
 
 
@@ -28,17 +30,25 @@ def listed(*tags: str) -> list[dict[str, Any]]:
 
 def pythons() -> list[str]:
     """The Python versions of the classifiers, oldest first."""
-    versions = nox.project.python_versions(nox.project.load_toml(ROOT / "pyproject.toml"))
+    versions = nox.project.python_versions(PYPROJECT)
     return sorted(versions, key=lambda version: [int(part) for part in version.split(".")])
 
 
-def matrix(sessions: list[dict[str, Any]], versions: list[str]) -> dict[str, list[dict[str, str]]]:
+def pythons_of(session: dict[str, Any]) -> list[str]:
+    """The Python versions that a session runs on."""
+    if "lowest-pythons" in session["tags"]:
+        lowest: list[str] = PYPROJECT["tool"]["cogrid"]["lowest-pythons"]
+        return lowest
+    return pythons() if "pythons" in session["tags"] else pythons()[:1]
+
+
+def matrix(sessions: list[dict[str, Any]]) -> dict[str, list[dict[str, str]]]:
     """One job for each session and each Python that it runs on."""
     return {
         "include": [
             {"session": session["session"], "python": version}
             for session in sessions
-            for version in (versions if "pythons" in session["tags"] else versions[:1])
+            for version in pythons_of(session)
         ]
     }
 
@@ -50,7 +60,7 @@ def main() -> None:
     )
     parser.add_argument("--output", type=Path, help="append matrix=… to this file ($GITHUB_OUTPUT)")
     arguments = parser.parse_args()
-    text = json.dumps(matrix(listed(*EVENTS[arguments.event]), pythons()))
+    text = json.dumps(matrix(listed(*EVENTS[arguments.event])))
     if arguments.output is None:
         print(text)
     else:

@@ -3,16 +3,16 @@
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from cogrid import interrupt
+from cogrid._io import interrupt
 
 # Under `python -m cogrid`, Ctrl-C prints one line even during these imports.
 if sys.argv[:1] == ["-m"] and {"cogrid", "-mcogrid"} & set(sys.orig_argv):
     interrupt.at_once()
 
+from cogrid._core.compile.spec import Spec
+from cogrid._scale.rollout import rollout
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.spec import Spec
 from cogrid.envs.registry import make, make_vec, options, register, registered
-from cogrid.rollout import rollout
 from cogrid.vector import VectorEnv
 
 try:

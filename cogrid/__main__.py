@@ -12,30 +12,29 @@ import sys
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from cogrid import files, interrupt
+from cogrid._apps import crossplay, zoo
+from cogrid._apps.humans import command as humans
+from cogrid._apps.play.server import Server
+from cogrid._apps.play.session import Session
+from cogrid._core.author.answers import checked_number
+from cogrid._core.author.layout import DIGITS, FLOOR
+from cogrid._core.phases.rewards import never_paid
+from cogrid._io import files, interrupt
+from cogrid._io.reading import add_settings, in_words, whole_number
 from cogrid.backend.array import brief, several
-from cogrid.core.game import checked_number
-from cogrid.core.layout import DIGITS, FLOOR
-from cogrid.core.rewards import never_paid
-from cogrid.crossplay import command as crossplay
 from cogrid.envs import registry
 from cogrid.envs.registry import family_of, find, is_own, make, registered, spec_of
-from cogrid.episode import Episode, play, replayed
-from cogrid.humans import command as humans
-from cogrid.play.server import Server
-from cogrid.play.session import Session
-from cogrid.policies import NAMED, usual_policy
-from cogrid.reading import setting, whole_number
+from cogrid.policies.named import NAMED, POLICIES, best_note, file_of, options_of, training_note, usual_policy
 from cogrid.render.film import LEAST_FPS, MOST_FPS, SUFFIXES, Film, check_pixels
 from cogrid.render.picture import RENDER_FPS, TILE, checked_tile
-from cogrid.replay import Replay
-from cogrid.testing import check_env
-from cogrid.zoo import command as zoo
+from cogrid.replay.episode import Episode, play, replayed
+from cogrid.replay.recording import Replay
+from cogrid.testing.conformance import check_env
 
 MOST_STEPS = 400  # of a film, by default
 MAX_STEPS, MAX_BATCH = 100_000, 1000  # of a film: all of its states are kept in memory
@@ -53,9 +52,13 @@ python -m bench profile         where the time of a step goes"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; a user's mistake prints one sentence and exits with code 2."""
+    """Run one command, or print the help; a user's mistake prints one sentence and exits with code 2."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser(words[0] if words else "").parse_args(words)
+    parser = _parser(words[0] if words else "")
+    if not words:
+        parser.print_help()
+        return 0
+    options = parser.parse_args(words)
     try:
         code: int | None = options.run(options)
     except (ValueError, TypeError, OSError) as error:
@@ -91,7 +94,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     listing.set_defaults(run=_list)
     info = commands.add_parser("info", help="describe an environment")
     info.add_argument("id", metavar="ID", help=f"{AN_ID}; see `python -m cogrid list`")
-    _add_settings(info)
+    add_settings(info)
     info.set_defaults(run=_info)
     check = commands.add_parser("check", help="run the built-in environments' tests on an environment")
     check.description = (
@@ -128,11 +131,6 @@ def _parser(command: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_settings(parser: argparse.ArgumentParser) -> None:
-    text = "an option of the environment, such as cook_time=5; repeatable"
-    parser.add_argument("--set", type=setting, action="append", default=[], metavar="NAME=VALUE", help=text)
-
-
 def _add_render(render: argparse.ArgumentParser) -> None:
     render.description = (
         "Play an environment or a replay, and write an animated .gif or .apng, or a .png of the last step."
@@ -164,7 +162,7 @@ def _add_render(render: argparse.ArgumentParser) -> None:
         help="environments to draw side by side, with consecutive seeds (1)",
     )
     _add_world(render)
-    _add_settings(render)
+    add_settings(render)
     render.set_defaults(run=_render)
 
 
@@ -181,13 +179,13 @@ def _add_play(play: argparse.ArgumentParser) -> None:
     play.add_argument("--port", type=whole_number(0), default=0, metavar="N", help="local port (a free one)")
     play.add_argument("--no-open", action="store_true", help="only print the address")
     _add_world(play)
-    _add_settings(play)
+    add_settings(play)
     play.set_defaults(run=_play)
 
 
 def _add_train(train: argparse.ArgumentParser) -> None:
     try:
-        from cogrid.train import command  # optional: needs the extra `train`
+        from cogrid._apps.train import command  # optional: needs the extra `train`
     except ModuleNotFoundError as error:
         remedy = "run pip install '.[train]' in the checkout"
         train.error(f"training needs {error.name}, which is not installed: {remedy}.")
@@ -245,7 +243,7 @@ def _play(options: argparse.Namespace) -> None:
         partner=options.partner,
         seed=options.seed,
         participant=options.participant,
-        overrides=dict(options.set),
+        overrides=_overrides(options, id, options.partner) if replay is None else {},
     )
     if replay is not None:
         session.show(replay)
@@ -260,6 +258,24 @@ def _play(options: argparse.Namespace) -> None:
         raise KeyboardInterrupt
     if stopped:
         sys.exit(128 + stopped)
+
+
+def _overrides(options: argparse.Namespace, id: str, policy: str | None) -> dict[str, Any]:
+    """The options of the environment: those given, and else those that the policy was trained with."""
+    given = dict(options.set)
+    if policy is None or policy in POLICIES:
+        return given
+    file = file_of(policy)
+    _tell(best_note(policy))
+    if taken := {name: value for name, value in options_of(file, id).items() if name not in given}:
+        print(f"With {in_words(taken)}, as {file} was trained; --set changes it.", file=sys.stderr)
+    _tell(training_note(policy, id, taken | given))
+    return taken | given
+
+
+def _tell(notes: Iterable[str]) -> None:
+    for note in notes:
+        print(note, file=sys.stderr)
 
 
 async def _until_stopped(run: Coroutine[Any, Any, None]) -> int:
@@ -377,8 +393,8 @@ def _render(options: argparse.Namespace) -> None:
 
 
 def _played(options: argparse.Namespace, still: bool) -> Episode:
-    overrides: dict[str, Any] = {"shaping": 0.0, **dict(options.set)}  # the score is the game's own
-    env = make(options.what, **overrides)
+    overrides = _overrides(options, find(options.what), options.policy)
+    env = make(options.what, **{"shaping": 0.0, **overrides})  # the score is the game's own
     steps, batch = options.steps, options.batch or 1
     check_pixels(env.rules, batch, checked_tile(options.tile))  # before it is played
     if steps is None:

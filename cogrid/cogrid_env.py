@@ -11,27 +11,30 @@ import gymnasium
 import numpy as np
 from pettingzoo import ParallelEnv
 
+from cogrid._core import profiling
+from cogrid._core.author.answers import checked_flag
+from cogrid._core.author.layout import Layout
+from cogrid._core.compile.spec import Spec
+from cogrid._core.rules import compile_rules
+from cogrid._core.see.observation import observer
+from cogrid._core.see.report import counters
+from cogrid._core.state import snapshot
+from cogrid._core.state.autoreset import renew
+from cogrid._core.state.boards import check_board, encode, fitting
+from cogrid._core.state.pool import starts
+from cogrid._core.state.replace import replace
+from cogrid._core.state.validity import check_own
+from cogrid._core.step import Functions, StepResult, functions
+from cogrid._env.guard import Guard, alone
+from cogrid._env.shadow import Shadow, ShadowReport, wanted
 from cogrid.backend import rng
 from cogrid.backend.array import Array, as_array, brief, is_choice
 from cogrid.backend.env_state import EnvState
-from cogrid.core import profiling, snapshot
-from cogrid.core.answers import checked_flag
-from cogrid.core.autoreset import renew
-from cogrid.core.boards import check_board, encode, fitting
-from cogrid.core.layout import Layout
-from cogrid.core.observation import observer
-from cogrid.core.pool import starts
-from cogrid.core.replace import replace
-from cogrid.core.report import counters
-from cogrid.core.rules import compile_rules
-from cogrid.core.spec import Spec
-from cogrid.core.step import Functions, StepResult, functions
-from cogrid.core.validity import check_own
-from cogrid.guard import Guard, alone
 from cogrid.render import ansi
 from cogrid.render.picture import RENDER_FPS, TILE, checked_tile, picture
 from cogrid.render.window import WINDOW_TILE, Window
-from cogrid.shadow import Shadow, ShadowReport, wanted
+
+__all__ = ("CoGridEnv",)
 
 RENDER_MODES = ("ansi", "human", "rgb_array")
 #: An int, or a str with `agent_names=`; Any, so that a user's own dict[int, int] is accepted as actions.

@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ("agree", "gather", "start")
+
 FACTS, LETTERS = 32, 96  # the number of facts that processes exchange, and the length of each
 DIED = 70  # the exit code of a process that ends because another one died
 DAY = 86_400  # seconds

@@ -12,23 +12,25 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from cogrid._core import profiling
+from cogrid._core.author.answers import checked_flag
+from cogrid._core.compile.spec import Spec
+from cogrid._core.rules import Rules, compile_rules
+from cogrid._core.see.observation import observer
+from cogrid._core.see.report import counters
+from cogrid._core.state.autoreset import renew
+from cogrid._core.state.pool import checked_pool, starts
+from cogrid._core.state.replace import replace
+from cogrid._core.state.validity import check_own
+from cogrid._core.step import Functions, functions, step
+from cogrid._env.guard import Guard, alone
+from cogrid._env.shadow import Shadow, ShadowReport, wanted
 from cogrid.backend import rng
 from cogrid.backend.array import Array, as_array, brief, is_choice, several
 from cogrid.backend.env_state import EnvState
-from cogrid.core import profiling
-from cogrid.core.answers import checked_flag
-from cogrid.core.autoreset import renew
-from cogrid.core.observation import observer
-from cogrid.core.pool import checked_pool, starts
-from cogrid.core.replace import replace
-from cogrid.core.report import counters
-from cogrid.core.rules import Rules, compile_rules
-from cogrid.core.spec import Spec
-from cogrid.core.step import Functions, functions, step
-from cogrid.core.validity import check_own
-from cogrid.guard import Guard, alone
 from cogrid.render.picture import RENDER_FPS, TILE, checked_tile, picture
-from cogrid.shadow import Shadow, ShadowReport, wanted
+
+__all__ = ("VectorEnv",)
 
 #: The values of `autoreset=`, and Gymnasium's names for them.
 AUTORESETS = MappingProxyType({"same-step": AutoresetMode.SAME_STEP, "next-step": AutoresetMode.NEXT_STEP})

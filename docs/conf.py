@@ -1,4 +1,4 @@
-"""Settings of the site; `nox -s docs` builds it, and ci/docs.py gathers its pages."""
+"""Settings of the site; `nox -s docs` builds it, and docs/generate/docs.py gathers its pages."""
 
 import re
 

@@ -1,13 +1,16 @@
-"""Behaviour cloning in one file: a policy that imitates recorded games, its accuracy, and how it plays.
+"""Behaviour cloning in one file: policies that imitate recorded games, their accuracy, and how they play.
 
-python -m cogrid humans clean_train_trials.pickle --out humans      the dataset, one file for each kitchen
-python examples/behaviour_cloning.py humans/Overcooked-CrampedRoom-V0.npz --out clone.npz
-python -m cogrid play Overcooked-CrampedRoom-V0 --partner clone.npz
+python examples/behaviour_cloning.py clean_train_trials.pickle clean_test_trials.pickle --out humans
+python -m cogrid play Overcooked-CrampedRoom-V0 --partner humans/clones/Overcooked-CrampedRoom-V0.npz
+
+Games are first made into datasets, by `python -m cogrid humans`; a dataset is taken as it is.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +21,8 @@ import numpy as np
 import optax
 
 import cogrid
-from cogrid import policy_file
-from cogrid.crossplay.pairs import crossplay
-from cogrid.policy_file import PolicyFile
+from cogrid.__main__ import main as command
+from cogrid.policies import PolicyFile, crossplay, save_policy, usual_policy, zoo
 
 Array = Any
 
@@ -78,23 +80,23 @@ def accuracy(network: eqx.nn.MLP, obs: Array, actions: Array) -> float:
     return float((np.asarray(logits_of(network, jnp.asarray(obs))).argmax(axis=-1) == actions).mean())
 
 
-def main() -> None:
-    as_written = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=as_written)
-    parser.add_argument("data", type=Path, help="a file that `python -m cogrid humans` wrote")
-    parser.add_argument("--out", type=Path, default=Path("clone.npz"), help="the policy's file (clone.npz)")
-    parser.add_argument("--epochs", type=int, default=30)
-    parser.add_argument("--batch", type=int, default=256)
-    parser.add_argument("--hidden", type=int, default=64)
-    parser.add_argument("--learning-rate", type=float, default=1e-3)
-    parser.add_argument("--held-out", type=float, default=0.2, help="share of the games to measure on (0.2)")
-    parser.add_argument("--episodes", type=int, default=20, help="that it plays with each partner (20)")
-    parser.add_argument("--seed", type=int, default=0)
-    settings = parser.parse_args()
-    with np.load(settings.data, allow_pickle=False) as data:
-        id, observation = str(data["id"]), str(data["observation"])
+def datasets(given: list[Path], out: Path) -> list[Path]:
+    """One file for each environment: those that were given, and those made from the games."""
+    found = [path for path in given if path.suffix == ".npz"]
+    if games := [str(path) for path in given if path not in found]:
+        earlier = {path: path.stat().st_mtime_ns for path in out.glob("*.npz")}
+        if code := command(["humans", *games, "--out", str(out)]):
+            sys.exit(code)
+        found += [path for path in sorted(out.glob("*.npz")) if path.stat().st_mtime_ns != earlier.get(path)]
+    return list(dict.fromkeys(found))
+
+
+def clone(path: Path, out: Path, settings: argparse.Namespace) -> None:
+    """Learn from a dataset, write the policy, and play with itself, the script and the zoo."""
+    with np.load(path, allow_pickle=False) as data:
+        id, observation, chosen = str(data["id"]), str(data["observation"]), json.loads(str(data["options"]))
         train, test = split(data, settings.held_out)
-    env = cogrid.make(id)
+    env = cogrid.make(id, observation=observation, **chosen)  # such as a layout of your own
     network = fit(*train, settings, len(env.action_names))
     agreement = {
         name: accuracy(network, *part) for name, part in (("seen", train), ("held out", test)) if len(part[0])
@@ -103,14 +105,45 @@ def main() -> None:
         print(f"accuracy on games that were {name}: {share:.3f}")
     layers = [(np.asarray(layer.weight).T, np.asarray(layer.bias)) for layer in network.layers]
     options = {name: value for name, value in vars(settings).items() if isinstance(value, (int, float))}
-    about = {"accuracy": agreement, "seed": settings.seed, "options": options | {"steps": len(train[0])}}
-    policy_file.save(settings.out, PolicyFile(id, observation, layers, about))
-    result = crossplay(env, {"clone": str(settings.out), "scripted": "scripted"}, settings.episodes)
+    about = {"cloned from": path.name, "accuracy": agreement, "seed": settings.seed}
+    about["options"] = options | {"steps": len(train[0]), "set": chosen}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    save_policy(out, PolicyFile(id, observation, layers, about))
+    trained = [] if chosen else zoo.names(id)  # the zoo learned by the usual rules
+    partner = usual_policy(env.rules)
+    players = {"clone": str(out), partner: partner}
+    players |= {f"zoo-{name.rpartition('-')[2]}": name for name in trained}
+    result = crossplay(env, players, settings.episodes)
     print(result.text())
-    policy_file.save(
-        settings.out, PolicyFile(id, observation, layers, about | {"score": float(result.table[0, 0])})
+    table = result.table
+    beside = (table[0] + table[:, 0]) / 2  # over both seats
+    print(f"mean return with itself: {beside[0]:.1f}, {partner}: {beside[1]:.1f}", end="")
+    print(f", with the zoo: {beside[2:].mean():.1f}" if trained else "")
+    save_policy(out, PolicyFile(id, observation, layers, about | {"score": float(table[0, 0])}))
+    print(out, flush=True)
+
+
+def main() -> None:
+    as_written = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=as_written)
+    parser.add_argument(
+        "games",
+        metavar="FILE",
+        nargs="+",
+        type=Path,
+        help="games that `python -m cogrid humans` reads, or a dataset that it wrote",
     )
-    print(settings.out)
+    parser.add_argument("--out", type=Path, default=Path("humans"), metavar="FOLDER", help="(humans)")
+    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--hidden", type=int, default=64)
+    parser.add_argument("--learning-rate", type=float, default=1e-3)
+    parser.add_argument("--held-out", type=float, default=0.2, help="share of the games to measure on (0.2)")
+    parser.add_argument("--episodes", type=int, default=20, help="that it plays with each partner (20)")
+    parser.add_argument("--seed", type=int, default=0)
+    settings = parser.parse_args()
+    for path in datasets(settings.games, settings.out):
+        clone(path, settings.out / "clones" / path.name, settings)
 
 
 if __name__ == "__main__":

@@ -24,9 +24,8 @@ import numpy as np
 import optax
 
 import cogrid
-from cogrid import policy_file
 from cogrid.backend import rng
-from cogrid.policy_file import PolicyFile
+from cogrid.policies import PolicyFile, save_policy
 
 EPISODES = 100  # of every seed, for the score
 
@@ -295,7 +294,7 @@ def save(settings: Settings, networks: Network, out: Path) -> None:
     for seed in range(settings.seeds):
         layers = [(np.asarray(layer.weight)[seed], np.asarray(layer.bias)[seed]) for layer in networks.actor]
         policy = PolicyFile(settings.id, settings.observation, layers, {"seed": seed})
-        policy_file.save(out / f"policy-{seed}.npz", policy)
+        save_policy(out / f"policy-{seed}.npz", policy)
 
 
 def main() -> None:

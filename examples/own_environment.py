@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import cogrid
-from cogrid.core.features import Agents, Each, Place
-from cogrid.core.game import Game, Outcome
-from cogrid.core.layout import Layout
+from cogrid.author import Agents, Each, Game, Layout, Outcome, Place
 from cogrid.testing import check_env
 
 MINE = Layout(

@@ -19,8 +19,7 @@ except ModuleNotFoundError:
     )
 
 import cogrid
-from cogrid.benchmarks.clock import peak_memory
-from cogrid.reading import whole_number
+from cogrid.benchmarks import peak_memory
 
 
 def main() -> None:
@@ -66,8 +65,12 @@ def main() -> None:
 
 
 def number(text):
-    """A number of environments; None for as many as fit."""
-    return None if text == "max" else whole_number(1)(text)
+    """A number of environments, also as 1e6; None for as many as fit."""
+    if text == "max":
+        return None
+    if (count := int(float(text))) < 1:
+        raise ValueError(f"{text} is not a number of environments")
+    return count
 
 
 def scan(env, num_envs, chunk):

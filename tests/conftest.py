@@ -24,5 +24,12 @@ if HAS_JAX:
     jax.config.update("jax_num_cpu_devices", 4)  # so that rollouts are spread, unevenly, by default
 
 
+def pytest_sessionstart() -> None:
+    """Commands print as into a plain pipe, whatever colours and widths this shell asks for."""
+    for name in ("FORCE_COLOR", "NO_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE"):
+        os.environ.pop(name, None)
+    os.environ["COLUMNS"] = "80"
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Memory())

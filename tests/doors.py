@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from cogrid.core.game import Game, Outcome
-from cogrid.core.layout import Layout
-from cogrid.core.spec import Spec
+from cogrid._core.author.answers import Outcome
+from cogrid._core.author.game import Game
+from cogrid._core.author.layout import Layout
+from cogrid._core.compile.spec import Spec
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from cogrid.backend import rng
 from cogrid.envs.overcooked import specs
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.registry import spec_of
-from cogrid.testing import state_fields
+from cogrid.testing.conformance import state_fields
 
 HAS_JAX = importlib.util.find_spec("jax") is not None
 #: For tests of signals that end a process, and of modes, links and pipes in the file system.

@@ -17,8 +17,8 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 import cogrid
 from cogrid.backend import rng
 from cogrid.render.picture import picture
-from cogrid.replay import Recorder
-from cogrid.testing import state_fields as fields
+from cogrid.replay.recording import Recorder
+from cogrid.testing.conformance import state_fields as fields
 from tests.doors import hall
 from tests.episodes import digest, jitted, play, random_actions, record, run_python
 from tests.support import (

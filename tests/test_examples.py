@@ -13,10 +13,8 @@ from typing import NamedTuple
 
 import pytest
 
-from cogrid.core.game import Game
-from cogrid.humans.dataset import write_dataset
-from cogrid.humans.games import read_games, replay_of
-from tests.humans.recordings import played, write
+from cogrid._core.author.game import Game
+from tests._apps.humans.recordings import played, write
 from tests.support import HAS_JAX
 
 ROOT = Path(__file__).parents[1]
@@ -24,9 +22,10 @@ ROOT = Path(__file__).parents[1]
 ELSEWHERE = ("docs/with-your-learner.md", "examples/torch_ppo.py")
 # For the examples whose defaults take a person's time, and not a test's.
 ARGUMENTS = {
-    "examples/behaviour_cloning.py": ("games.npz", "--epochs", "2", "--hidden", "8", "--episodes", "2"),
+    "examples/behaviour_cloning.py": ("games.pickle", "--epochs", "2", "--hidden", "8", "--episodes", "2"),
     "examples/performance_demo.py": ("--id", "Arena-V0", "--num-envs", "1e3", "--seconds", "0.5"),
     "examples/ippo.py": ("--steps", "2048", "--num-envs", "16", "--num-steps", "32"),
+    "examples/two_cores.py": ("--num-envs", "8", "--rounds", "2"),
     "examples/numpy_policy_gradient.py": ("--steps", "4.096e3", "--num-envs", "8"),
 }
 
@@ -70,11 +69,9 @@ def samples() -> list[Sample]:
 
 
 def recorded_games(folder: Path) -> None:
-    """A dataset of two games that scripted cooks played."""
+    """Two games that scripted cooks played."""
     first, second = played(60, pair=1), played(60, pair=2)
-    file = write(folder / "games.pickle", {name: first[name] + second[name] for name in first})
-    games = read_games(file)
-    write_dataset(folder / "games.npz", games[0].id, {}, [replay_of(game) for game in games], "features")
+    write(folder / "games.pickle", {name: first[name] + second[name] for name in first})
 
 
 # Examples that read a file.

@@ -9,7 +9,7 @@ import pytest
 
 import cogrid
 from cogrid.envs.registry import family_of
-from cogrid.replay import Replay
+from cogrid.replay.recording import Replay
 from tests.golden.replays import FOLDER, IDS, file_of
 from tests.support import BACKENDS
 

@@ -14,101 +14,65 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-# A layer is named by the module prefix that it covers, and the longest prefix decides: what remains for
-# "cogrid" are the adapters. Each may import the standard library and what is listed here.
-LAYERS = {
-    "cogrid.backend": ("numpy", "cogrid.backend"),
-    "cogrid.core": ("numpy", "cogrid.backend", "cogrid.core"),
-    "cogrid.envs": ("numpy", "cogrid.backend", "cogrid.core", "cogrid.envs"),
-    "cogrid.files": (),
-    "cogrid.interrupt": (),
-    "cogrid.render": ("numpy", "cogrid.backend", "cogrid.core", "cogrid.files", "cogrid.render"),
-    "cogrid": ("numpy", "gymnasium", "pettingzoo", "cogrid"),
-    "cogrid.train": ("numpy", "equinox", "jax", "matplotlib", "optax", "rich", "cogrid"),
-    "cogrid.adapters.stable_baselines3": ("numpy", "gymnasium", "stable_baselines3", "cogrid"),
-    "cogrid.benchmarks": ("numpy", "cogrid"),
+# The rooms, lowest first: a module imports only its own room and the rooms above it in this list; the longest
+# name that fits a module is its room. Beside each, what it may import of other libraries.
+ROOMS = {
+    "cogrid._io": (),
+    "cogrid.backend": ("numpy",),
+    "cogrid._core.author": ("numpy",),
+    "cogrid._core.compile": ("numpy",),
+    "cogrid._core.rules": ("numpy",),
+    "cogrid._core.phases": ("numpy",),
+    "cogrid._core.see": ("numpy",),
+    "cogrid.render": ("numpy",),
+    "cogrid._core.digest": ("numpy",),
+    "cogrid._core.state": ("numpy",),
+    "cogrid._core": ("numpy",),
+    "cogrid.author": (),
+    "cogrid.envs": ("numpy",),
+    "cogrid._env": ("numpy",),
+    "cogrid.cogrid_env": ("numpy", "gymnasium", "pettingzoo"),
+    "cogrid.vector": ("numpy", "gymnasium"),
+    "cogrid.envs.registry": ("numpy",),
+    "cogrid.policies": ("numpy",),
+    "cogrid.adapters": ("numpy", "gymnasium", "stable_baselines3"),
+    "cogrid.distributed": ("numpy",),
+    "cogrid._scale": ("numpy",),
+    "cogrid": (),
+    "cogrid.replay": ("numpy", "pettingzoo"),
+    "cogrid.testing": ("numpy",),
+    "cogrid.benchmarks": ("numpy",),
+    "cogrid._apps": ("numpy",),
+    "cogrid._apps.train": ("numpy", "equinox", "jax", "matplotlib", "optax", "rich"),
+    "cogrid.__main__": (),
 }
-# The outer layers, where a function may import JAX.
-OUTER = ("cogrid", "cogrid.benchmarks")
+ORDER = tuple(ROOMS)
 
-# The registry hands out finished environments, so it alone of the lower layers knows the adapters.
-# It knows every family as well, and no family knows it.
-ALSO = {"cogrid.envs.registry": ("cogrid.cogrid_env", "cogrid.vector")}
-
-# OvercookedV2 is the same kitchen with other rules.
+# Phases do not import each other; these are what several of them need.
+SHARED_BY_PHASES = ("aiming", "cropping", "marks", "prices")
+# Families do not import each other. OvercookedV2 is the same kitchen with other rules.
 BUILT_ON = {("overcooked_v2", "overcooked")}
-
-# What the families have in common.
-SHARED = ("cogrid.envs.features", "cogrid.envs.scripted")
-
-# Core modules import from the left only; those in one inner tuple do not know each other.
-ORDER = (
-    "actions",
-    "layout",
-    "lettering",
-    "look",
-    "chance",
-    "answers",
-    "game",
-    "hooks",
-    "places",
-    "asking",
-    "symbols",
-    "spec",
-    ("slots", "placing"),
-    "checking",
-    "rules",
-    "marks",
-    "sketch",
-    "boards",
-    "prices",
-    "cropping",
-    "aiming",
-    "onehot",
-    "offsets",
-    (
-        "movement",
-        "interaction",
-        "joining",
-        "leaving",
-        "entering",
-        "replying",
-        "ticks",
-        "rewards",
-        "termination",
-        "features",
-        "planes",
-    ),
-    "observation",
-    "validity",
-    ("reset", "replace", "report", "difference", "varying"),
-    "purity",
-    "digest",
-    "snapshot",
-    "pool",
-    "autoreset",
-    "step",
-    "profiling",
-)
-
-# Other libraries that only some use has, and the layer where a function may import them.
-EXTRAS = {
-    "PIL": "cogrid.render",
-    "tkinter": "cogrid.render",
-    "websockets": "cogrid",
-    "matplotlib": "cogrid",
-    "jaxmarl": "cogrid",
-}
-# A layer that needs an extra as a whole: the others import it inside of functions.
-EXTRA_LAYERS = ("cogrid.train",)
+SHARED_BY_FAMILIES = ("cogrid.envs.features", "cogrid.envs.scripted")
 
 # Modules that import JAX at module level. Everything else imports JAX, or one of these, inside a function.
 JAX_MODULES = ("cogrid.backend._jax", "cogrid.backend._kernel", "cogrid.backend._scalars")
+# A room that needs an extra as a whole: the others import it inside of functions.
+EXTRA_ROOMS = ("cogrid._apps.train",)
 OPTIONAL = ("jax", "jaxlib", "orbax")
+# Other libraries that only some use has, and the first room where a function may import them.
+EXTRAS = {
+    "PIL": "cogrid.render",
+    "tkinter": "cogrid.render",
+    "websockets": "cogrid._apps",
+    "matplotlib": "cogrid.policies",
+    "jaxmarl": "cogrid.adapters",
+}
+# The engine and the families never import JAX, not even inside a function.
+FIRST_WITH_JAX = ORDER.index("cogrid._env")
 
 
 class Import(NamedTuple):
-    target: str  # absolute, e.g. "cogrid.core.rules"
+    target: str  # absolute, e.g. "cogrid._core.rules"
     line: int
     in_function: bool
 
@@ -144,15 +108,8 @@ def imports(module: str, source: str, modules: frozenset[str], is_package: bool 
     return list(walk(ast.parse(source), False))
 
 
-def layer_of(module: str) -> str:
-    return max((prefix for prefix in LAYERS if under(module, (prefix,))), key=len)
-
-
-def rank(module: str) -> int | None:
-    """Place of a core module in ORDER; None if it has none."""
-    name = module.split(".")[2]
-    groups = [(group,) if isinstance(group, str) else group for group in ORDER]
-    return next((i for i, group in enumerate(groups) if name in group), None)
+def room_of(module: str) -> str:
+    return max((room for room in ROOMS if under(module, (room,))), key=len)
 
 
 def family(module: str) -> str | None:
@@ -161,34 +118,42 @@ def family(module: str) -> str | None:
     return parts[2] if parts[:2] == ["cogrid", "envs"] and parts[2:] and parts[2] != "registry" else None
 
 
+def phase(module: str) -> str | None:
+    """The name of a phase's module; None for what several phases share."""
+    parts = module.split(".")
+    is_phase = parts[:3] == ["cogrid", "_core", "phases"] and parts[3:] and parts[3] not in SHARED_BY_PHASES
+    return parts[3] if is_phase else None
+
+
 def complaint(module: str, found: Import) -> str | None:
     """What is wrong with this import in this module, or None."""
     target, in_function = found.target, found.in_function
+    room, library = room_of(module), target.split(".")[0]
+    here = ORDER.index(room)
     if under(target, OPTIONAL):
-        if under(module, JAX_MODULES + EXTRA_LAYERS) or (in_function and layer_of(module) in OUTER):
+        if under(module, JAX_MODULES + EXTRA_ROOMS) or (in_function and here >= FIRST_WITH_JAX):
             return None
         return "JAX belongs in " + " and ".join(JAX_MODULES)
     if in_function:
-        wanted = under(target, JAX_MODULES + EXTRA_LAYERS) or EXTRAS.get(target.split(".")[0]) == layer_of(
-            module
-        )
-        return None if wanted else "imports inside functions are for optional extras"
+        extra = EXTRAS.get(library)
+        allowed = under(target, JAX_MODULES + EXTRA_ROOMS) or (extra and here >= ORDER.index(extra))
+        return None if allowed else "imports inside functions are for optional extras"
     if under(target, JAX_MODULES) > under(module, JAX_MODULES) or (
-        under(target, EXTRA_LAYERS) > under(module, EXTRA_LAYERS)
+        under(target, EXTRA_ROOMS) > under(module, EXTRA_ROOMS)
     ):
         return "it imports JAX, so import it inside the function that needs it"
-    if target.split(".")[0] in sys.stdlib_module_names:
+    if library in sys.stdlib_module_names:
         return None
-    layer = layer_of(module)
-    if under(target, ("cogrid.benchmarks",)) and layer != "cogrid.benchmarks":
+    if library != "cogrid":
+        libraries = ROOMS[room]
+        return None if library in libraries else f"{room} imports only {', '.join(libraries) or 'cogrid'}"
+    if under(target, ("cogrid.benchmarks",)) and room != "cogrid.benchmarks":
         return "benchmarks look at everything, and nothing looks at them"
-    if not under(target, LAYERS[layer] + ALSO.get(module, ())):
-        return f"{layer} imports only {', '.join(LAYERS[layer])}"
-    if layer == "cogrid.core" and under(target, ("cogrid.core",)) and module != "cogrid.core":
-        here, there = rank(module), rank(target) if target != "cogrid.core" else None
-        if here is None or there is None or there >= here:
-            return "core modules import from the left in ORDER only"
-    others = under(target, ("cogrid.envs",)) and not under(target, SHARED)
+    if ORDER.index(room_of(target)) > here:
+        return f"{room_of(target)} stands below {room} in ROOMS"
+    if phase(module) and phase(target) and phase(module) != phase(target):
+        return "phases do not import each other"
+    others = under(target, ("cogrid.envs",)) and not under(target, SHARED_BY_FAMILIES)
     pair = family(module), family(target)
     if pair[0] and others and pair[0] != pair[1] and pair not in BUILT_ON:
         return "of envs, a family imports only itself, what all share and the one that it is built on"
@@ -196,7 +161,7 @@ def complaint(module: str, found: Import) -> str | None:
 
 
 def violations(module: str, source: str, modules: frozenset[str], is_package: bool = False) -> list[str]:
-    """One line for each import of the module that its layer does not allow."""
+    """One line for each import of the module that its room does not allow."""
     return [
         f"{module}:{found.line} imports {found.target}: {reason}"
         for found in imports(module, source, modules, is_package)
@@ -209,7 +174,7 @@ def package_sources() -> dict[str, Path]:
     return {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p for p in paths}
 
 
-def test_imports_follow_the_layers() -> None:
+def test_imports_follow_the_rooms() -> None:
     sources = package_sources()
     modules = frozenset(sources)
     found = [
@@ -220,31 +185,27 @@ def test_imports_follow_the_layers() -> None:
     assert not found, "\n".join(found)
 
 
-def test_every_core_module_has_a_place() -> None:
-    core = [module for module in package_sources() if module.startswith("cogrid.core.")]
-    assert core
-    assert [module for module in core if rank(module) is None] == []
+def test_every_room_is_a_module_and_every_module_has_a_room() -> None:
+    """What remains for "cogrid" itself is its `__init__`, and the former home of the engine, which raises."""
+    modules = package_sources()
+    assert [room for room in ROOMS if room not in modules] == []
+    assert [module for module in modules if room_of(module) == "cogrid"] == ["cogrid", "cogrid.core"]
+
+
+def test_no_folder_is_crowded() -> None:
+    folders = {path.parent for path in package_sources().values()}
+    crowded = {folder.name: len(list(folder.glob("*.py"))) for folder in folders}
+    assert {name: count for name, count in crowded.items() if count > 16} == {}
 
 
 MODULES = frozenset(
     [
-        "cogrid",
-        "cogrid.backend",
-        "cogrid.backend._jax",
-        "cogrid.backend._kernel",
-        "cogrid.backend._scalars",
-        "cogrid.backend.rng",
-        "cogrid.cogrid_env",
-        "cogrid.files",
-    ]
-    + ["cogrid.core", *(f"cogrid.core.{name}" for name in ("spec", "rules", "movement", "ticks", "step"))]
-    + [
-        "cogrid.benchmarks.clock",
-        "cogrid.train.options",
-        "cogrid.envs",
-        "cogrid.envs.registry",
-        "cogrid.envs.arena.specs",
-        "cogrid.envs.overcooked.specs",
+        *("cogrid", "cogrid.backend", "cogrid.backend._jax", "cogrid.backend._kernel"),
+        *("cogrid.backend._scalars", "cogrid.backend.rng", "cogrid.cogrid_env", "cogrid._io.files"),
+        *("cogrid._core", "cogrid._core.compile.spec", "cogrid._core.rules", "cogrid._core.step"),
+        *("cogrid._core.phases.movement", "cogrid._core.phases.ticks", "cogrid._core.phases.marks"),
+        *("cogrid.benchmarks.clock", "cogrid._apps.train.options", "cogrid.envs", "cogrid.envs.registry"),
+        *("cogrid.envs.arena.specs", "cogrid.envs.overcooked.specs", "cogrid.author"),
     ]
 )
 
@@ -252,35 +213,35 @@ MODULES = frozenset(
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("cogrid.backend.rng", "from cogrid.core import rules"),
-        ("cogrid.backend.rng", "from ..core.rules import Rules"),
+        ("cogrid.backend.rng", "from cogrid._core import rules"),
+        ("cogrid.backend.rng", "from .._core.rules import Rules"),
         ("cogrid.backend.rng", "import gymnasium"),
         ("cogrid.backend.array", "import jax.numpy as jnp"),
         ("cogrid.backend.array", "from . import _jax"),
-        ("cogrid.core.spec", "from cogrid.core.rules import Rules"),
-        ("cogrid.core.movement", "from cogrid.core import ticks"),
-        ("cogrid.core.movement", "from . import step"),
-        ("cogrid.core.movement", "from cogrid.core import Rules"),
-        ("cogrid.core.movement", "import cogrid.envs.registry"),
-        ("cogrid.core.unplaced", "from cogrid.core import spec"),
-        ("cogrid.core.step", "def f():\n    import jax"),
-        ("cogrid.core.step", "def f():\n    from cogrid.core import rules"),
-        ("cogrid.core.step", "import cogrid"),
+        ("cogrid._core.compile.spec", "from cogrid._core.rules import Rules"),
+        ("cogrid._core.phases.movement", "from cogrid._core.phases import ticks"),
+        ("cogrid._core.phases.movement", "from . import ticks"),
+        ("cogrid._core.phases.movement", "from cogrid._core import step"),
+        ("cogrid._core.phases.movement", "import cogrid.envs.registry"),
+        ("cogrid._core.step", "def f():\n    import jax"),
+        ("cogrid._core.step", "def f():\n    from cogrid._core import rules"),
+        ("cogrid._core.step", "import cogrid"),
+        ("cogrid._core.step", "from cogrid.author import Game"),
         ("cogrid.envs.overcooked.specs", "from cogrid.envs.arena import specs"),
         ("cogrid.envs.overcooked.specs", "from cogrid.envs.registry import register"),
         ("cogrid.envs.overcooked.specs", "from cogrid.cogrid_env import CoGridEnv"),
         ("cogrid.render.ascii", "from cogrid.envs.registry import make"),
-        ("cogrid.files", "import numpy"),
-        ("cogrid.core.step", "from cogrid import files"),
+        ("cogrid._io.files", "import numpy"),
+        ("cogrid._io.files", "from cogrid.backend import rng"),
         ("cogrid.vector", "import jax"),
         ("cogrid.vector", "from bench import suites"),
         ("cogrid.benchmarks.modes", "import tests.support"),
         ("cogrid.benchmarks.modes", "import jax"),
         ("cogrid.benchmarks.modes", "import tabulate"),
         ("cogrid.vector", "from cogrid.benchmarks import clock"),
-        ("cogrid.vector", "from cogrid.train import options"),
-        ("cogrid.train.options", "import bench.suites"),
-        ("cogrid.core.step", "from cogrid.benchmarks.clock import take"),
+        ("cogrid.vector", "from cogrid._apps.train import options"),
+        ("cogrid._apps.train.options", "import bench.suites"),
+        ("cogrid._core.step", "from cogrid.benchmarks.clock import take"),
         ("cogrid.vector", "def f():\n    import numpy"),
         ("cogrid.vector", "if TYPE_CHECKING:\n    pass\nelse:\n    import jax"),
     ],
@@ -296,17 +257,24 @@ def test_planted_violation_is_found(module: str, source: str) -> None:
         ("cogrid.backend._jax", "import jax\nimport jax.numpy as jnp"),
         ("cogrid.backend._kernel", "import jax\nfrom cogrid.backend import _scalars"),
         ("cogrid.backend.array", "def load():\n    from cogrid.backend import _jax"),
-        ("cogrid.core.movement", "from cogrid.core import rules, spec\nfrom cogrid.backend.rng import split"),
-        ("cogrid.core.step", "from . import movement, ticks"),
-        ("cogrid.core.spec", "if TYPE_CHECKING:\n    import jax\n    from cogrid.core.rules import Rules"),
-        ("cogrid.envs.overcooked.specs", "from cogrid.core.spec import Spec\nfrom . import layouts"),
+        (
+            "cogrid._core.phases.movement",
+            "from cogrid._core import rules\nfrom cogrid.backend.rng import split",
+        ),
+        ("cogrid._core.phases.movement", "from cogrid._core.phases import marks"),
+        ("cogrid._core.step", "from cogrid._core.phases import movement, ticks"),
+        (
+            "cogrid._core.compile.spec",
+            "if TYPE_CHECKING:\n    import jax\n    from cogrid._core.rules import Rules",
+        ),
+        ("cogrid.envs.overcooked.specs", "from cogrid.author import Spec\nfrom . import layouts"),
         ("cogrid.envs.registry", "from cogrid.cogrid_env import CoGridEnv\nfrom .arena import specs"),
-        ("cogrid.render.film", "from cogrid import files"),
-        ("cogrid.train.options", "import jax\nimport optax\nfrom cogrid.envs.registry import make"),
-        ("cogrid.__main__", "def f():\n    from cogrid.train import options"),
-        ("cogrid.vector", "import gymnasium\nfrom cogrid.core import step\ndef f():\n    import jax"),
+        ("cogrid.render.film", "from cogrid._io import files"),
+        ("cogrid._apps.train.options", "import jax\nimport optax\nfrom cogrid.envs.registry import make"),
+        ("cogrid.__main__", "def f():\n    from cogrid._apps.train import options"),
+        ("cogrid.vector", "import gymnasium\nfrom cogrid._core import step\ndef f():\n    import jax"),
         ("cogrid.benchmarks.modes", "import cogrid\nfrom cogrid.benchmarks import clock"),
-        ("cogrid.benchmarks.modes", "from cogrid.core.step import step\ndef f():\n    import jax"),
+        ("cogrid.benchmarks.modes", "from cogrid._core.step import step\ndef f():\n    import jax"),
     ],
 )
 def test_good_import_is_accepted(module: str, source: str) -> None:

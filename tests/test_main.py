@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname, urlopen
 
@@ -20,15 +21,26 @@ import pytest
 from PIL import Image
 
 from cogrid.__main__ import main
+from cogrid._apps.play.server import Server
+from cogrid._apps.play.session import Session
 from cogrid.envs import registry
 from cogrid.envs.registry import make
-from cogrid.play.server import Server
-from cogrid.replay import Recorder, record
+from cogrid.policies import policy_file
+from cogrid.policies.policy_file import PolicyFile
+from cogrid.replay.recording import Recorder, record
+from tests._apps.play.support import frozen_page
 from tests.episodes import ROOT, shared
-from tests.play.support import frozen_page
 from tests.support import EVERY_ID, IDS, posix
 
 ROOM = "Overcooked-CrampedRoom-V0"
+
+
+def test_alone_it_prints_its_help(capsys) -> None:
+    assert main([]) == 0
+    told = capsys.readouterr()
+    assert "usage: python -m cogrid" in told.out
+    assert "print every environment id" in told.out
+    assert told.err == ""
 
 
 def test_list_has_every_id(capsys) -> None:
@@ -198,6 +210,68 @@ def test_options_of_the_environment(tmp_path, capsys) -> None:
     assert "is not of the form NAME=VALUE" in capsys.readouterr().err
 
 
+def trained(path: Path, chosen: dict[str, Any], score: float = 0.0) -> str:
+    """A policy as `train --set` saves it in CrampedRoom."""
+    env = shared(ROOM, "numpy", **{name: value for name, value in chosen.items() if name != "max_steps"})
+    layers = [(np.zeros((len(env.feature_names), 7), np.float32), np.zeros(7, np.float32))]
+    about = {"score": score, "options": {"set": chosen, "steps": 10}}
+    policy_file.save(path, PolicyFile(ROOM, "features", layers, about))
+    return str(path)
+
+
+def test_a_policy_is_played_with_the_options_that_it_was_trained_with(monkeypatch, tmp_path, capsys) -> None:
+    async def run(server, ready) -> None:
+        server._socket.close()
+        served.append(server.session)
+
+    served: list[Session] = []
+    monkeypatch.setattr(Server, "run", run)
+    file = trained(tmp_path / "a.npz", {"num_agents": 3, "cook_time": 5, "max_steps": 50})
+    play = ["play", ROOM, "--no-open", "--partner", file]
+    assert main(play) == 0
+    assert capsys.readouterr().err == (
+        f"With num_agents=3, cook_time=5, as {file} was trained; --set changes it.\n"
+    )
+    assert main([*play, "--set", "cook_time=7"]) == 0
+    notes = capsys.readouterr().err
+    assert f"With num_agents=3, as {file} was trained" in notes
+    assert f"{file} was trained with cook_time=5, not cook_time=7.\n" in notes
+    specs = [session.env.spec for session in served]
+    assert [spec.num_agents for spec in specs] == [3, 3]
+    assert [spec.game.cook_time for spec in specs] == [5, 7]
+    assert [spec.max_steps for spec in specs] == [400, 400]  # of training episodes only
+    assert main([*play, "--set", "num_agents=2"]) == 2  # what is given counts
+    sentence = (
+        f"{file} was trained in {ROOM} with num_agents=3, cook_time=5, which has different observations."
+    )
+    assert sentence in capsys.readouterr().err
+    png = str(tmp_path / "a.png")
+    assert main(["render", ROOM, "--policy", f"greedy:{file}", "--out", png, "--tile", "8"]) == 0
+
+
+def test_the_options_of_a_policy_file_are_checked(tmp_path, capsys) -> None:
+    file = tmp_path / "a.npz"
+    trained(file, {})
+    policy = policy_file.load(file)
+    for chosen in ({"backend": "jax"}, {"render_mode": "human"}, {"cook_time": -1}, {"layout": [[]]}):
+        policy_file.save(file, policy._replace(about={"options": {"set": chosen}}))
+        assert main(["render", ROOM, "--policy", str(file), "--out", str(tmp_path / "a.png")]) == 2
+        told = capsys.readouterr().err
+        assert f"{file} was trained with options that {ROOM} does not have: " in told
+        assert told.count("\n") == 1
+
+
+def test_the_folder_of_a_run_stands_for_its_best_seed(monkeypatch, tmp_path, capsys) -> None:
+    for seed, score in enumerate((2.6, 218.0, 30.0)):
+        trained(tmp_path / f"policy-{seed}.npz", {}, score)
+    render = ["render", ROOM, "--out", str(tmp_path / "a.png"), "--policy"]
+    assert main([*render, str(tmp_path)]) == 0
+    assert f"The best policy in {tmp_path} is policy-1.npz." in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert main([*render, f"greedy:{tmp_path / 'empty'}"]) == 2
+    assert "empty has no policy-SEED.npz with a score" in capsys.readouterr().err
+
+
 def test_a_replay_has_its_own_options(tmp_path, capsys) -> None:
     file = tmp_path / "a.json"
     record(shared(ROOM, "numpy"), np.zeros((2, 2), int), 0).save(file)
@@ -264,7 +338,7 @@ def test_play_serves_a_page_and_opens_it(monkeypatch, capsys, tmp_path) -> None:
 PLAYING = """
 import runpy, sys
 import websockets.asyncio.server as library
-from tests.play.support import without_limits
+from tests._apps.play.support import without_limits
 library.serve = without_limits(library.serve)
 sys.argv = ["cogrid", *sys.argv[1:]]
 runpy.run_module("cogrid", run_name="__main__")
@@ -355,7 +429,6 @@ def test_a_port_that_is_taken_is_one_sentence(capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "COMMAND"),
         (["dance"], "dance"),
         (["render", "Arena-V0"], "--out"),
         (["render", "Arena-V0", "--out", "a.gif", "--steps", "-1"], "whole number"),
@@ -376,8 +449,8 @@ def test_wrong_options_raise_clear_errors(arguments, words, capsys) -> None:
 
 
 def test_train_needs_its_extra(monkeypatch, capsys) -> None:
-    monkeypatch.setitem(sys.modules, "cogrid.train.command", None)
-    monkeypatch.delattr("cogrid.train.command", raising=False)
+    monkeypatch.setitem(sys.modules, "cogrid._apps.train.command", None)
+    monkeypatch.delattr("cogrid._apps.train.command", raising=False)
     with pytest.raises(SystemExit):
         main(["train", ROOM])
     assert "which is not installed: run pip install '.[train]' in the checkout.\n" in capsys.readouterr().err

@@ -12,9 +12,9 @@ import pytest
 
 import cogrid
 from cogrid.__main__ import main
-from cogrid.core.game import Game
+from cogrid._apps.play.session import Session
+from cogrid._core.author.game import Game
 from cogrid.envs import registry
-from cogrid.play.session import Session
 
 RIGHT, INTERACT, NOOP = 3, 4, 6
 
@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import cogrid
-from cogrid.core.game import Game, Outcome, Reward
+from cogrid._core.author.game import Game
+from cogrid._core.author.answers import Outcome, Reward
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import cogrid
+from cogrid._core.rules import compile_rules
+from cogrid._core.state.autoreset import renew
 from cogrid.adapters.gymnasium import AgentVectorEnv
-from cogrid.core.autoreset import renew
-from cogrid.core.rules import compile_rules
 from cogrid.render.picture import picture
 from tests.doors import hall
 from tests.support import BACKENDS, HAS_JAX, INTERACT, NOOP, assert_same, keys

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid.testing import state_fields
+from cogrid.testing.conformance import state_fields
 from tests.support import CLASSIC, HAS_JAX
 
 pytestmark = pytest.mark.skipif(not HAS_JAX, reason="vmap is JAX's, which is not installed")

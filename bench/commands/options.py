@@ -20,11 +20,11 @@ from bench.measure.plan import Plan
 from bench.records import Against, Configuration, Result
 from bench.storage import results
 from bench.storage.machine import version_of
+from cogrid._core.compile.spec import OBSERVATIONS
+from cogrid._env.shadow import VARIABLE as SHADOW
+from cogrid._io.reading import setting, whole_number
 from cogrid.benchmarks.case import Case
-from cogrid.core.spec import OBSERVATIONS
 from cogrid.envs.registry import adopt, is_own
-from cogrid.reading import setting, whole_number
-from cogrid.shadow import VARIABLE as SHADOW
 
 LARGEST = 2**63 - 1  # that a result file can store
 

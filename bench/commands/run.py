@@ -36,11 +36,11 @@ from bench.show.progress import Progress
 from bench.storage import baselines, machine, results
 from bench.storage.baselines import Baselines
 from bench.storage.results import short
+from cogrid._env.shadow import VARIABLE as SHADOW
+from cogrid._env.shadow import wanted
+from cogrid._io.reading import setting
 from cogrid.benchmarks.case import Case
 from cogrid.envs.registry import is_own
-from cogrid.reading import setting
-from cogrid.shadow import VARIABLE as SHADOW
-from cogrid.shadow import wanted
 
 EXAMPLE = "python -m bench run --layout CrampedRoom --backend jax --tag before"
 
@@ -122,11 +122,11 @@ def _against(options: argparse.Namespace) -> int:
     refuse_shadow(asked)
     if own_worlds := [name for name in options.layout or () if is_own(name)]:
         raise UsageError(f"{asked} compares registered environments, and {own_worlds[0]} is one of your own.")
+    if other := sorted(_given(options) & {"resume", "full", "baseline", *SAMPLING}):
+        raise UsageError(f"{asked} runs to completion with its own sampling: leave out --{other[0]}.")
     head = machine.git_state()
     now = head.sha if head else None
     sha = (now or "") if own.text else checkout.sha_of(base)
-    if other := sorted(_given(options) & {"resume", "full", "baseline", *SAMPLING}):
-        raise UsageError(f"{asked} runs to completion with its own sampling: leave out --{other[0]}.")
     chosen = selected(options, lambda arena: _ab_suite(arena, bool(options.only)), is_ab=True)
     with cogrid_errors():
         suites.checked([own.applied(case) for case in chosen])
@@ -144,7 +144,13 @@ def _against(options: argparse.Namespace) -> int:
         print(f"Slower or faster with {own.text} than without it:")
     # What a setting costs is a result, not a failure; a failed case still is one.
     harmless = {Code.REGRESSION} if own.text else set()
-    return worst(judged(result, Baselines()) - harmless, options.strict)
+    found = judged(result, Baselines()) - harmless
+    if Code.REGRESSION in found:
+        print(
+            f"\nIf that is intended: the comparison passes again once {base} has the change. Committed "
+            f"counters are updated by `python -m bench count --full` and `{diff.ACCEPT}`."
+        )
+    return worst(found, options.strict)
 
 
 def setting_of(text: str) -> Setting:

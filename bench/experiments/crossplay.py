@@ -1,4 +1,4 @@
-"""Cross-play of the zoo for docs/training.md: the evidence, the heat maps, and the rows of its tables.
+"""Cross-play of the zoo for docs/training.md: the evidence, the heat maps, and the rows of its table.
 
 python -m bench.experiments.crossplay [KITCHEN …] [--rows]      --rows only prints the existing rows
 """
@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from bench import ROOT
-from cogrid import files, policy_file, zoo
 from cogrid.__main__ import main as cogrid
+from cogrid._io import files
 from cogrid.backend.array import Array
 
 EVIDENCE, IMAGES = ROOT / "bench" / "evidence" / "crossplay", ROOT / "docs" / "images"
 KITCHENS = ("CrampedRoom", "AsymmetricAdvantages", "CoordinationRing", "ForcedCoordination", "CounterCircuit")
-OTHERS = ("zoo-clone", "scripted", "random")  # in addition to the trained policies
+OTHERS = ("scripted", "random")  # in addition to the trained policies
 EPISODES = 10
 
 
@@ -45,20 +45,8 @@ class Played(NamedTuple):
         among, same = self.table[np.ix_(self.trained, self.trained)], np.eye(len(self.trained), dtype=bool)
         own, cross = among[same].mean(), among[~same].mean()
         others = [self.beside(name, self.trained) for name in OTHERS]
-        return _row(self.kitchen, [own, cross, own - cross, among[~same].min(), *others])
-
-    def clone_row(self) -> str:
-        """How often the clone acts as people did, and its scores."""
-        agreement = policy_file.load(zoo.find(f"Overcooked-{self.kitchen}-clone")).about["accuracy"]
-        shares = (f"{100 * agreement[name]:.0f} %" for name in ("seen", "held out"))
-        itself, scripted = (self.players.index(name) for name in ("zoo-clone", "scripted"))
-        partners = ([itself], [scripted], self.trained)
-        returns = [self.beside("zoo-clone", some) for some in partners]
-        return _row(" | ".join((self.kitchen, *shares)), returns)
-
-
-def _row(first: str, numbers: list[float]) -> str:
-    return f"| {' | '.join([first, *(f'{number:.0f}' for number in numbers)])} |"
+        numbers = [own, cross, own - cross, among[~same].min(), *others]
+        return f"| {' | '.join([self.kitchen, *(f'{number:.0f}' for number in numbers)])} |"
 
 
 def load(kitchen: str) -> Played:
@@ -70,7 +58,7 @@ def load(kitchen: str) -> Played:
 def play(kitchen: str, folder: Path) -> None:
     """Play again, with the command that users have, and keep its files."""
     id, episodes = f"Overcooked-{kitchen}-V0", ("--episodes", str(EPISODES))
-    if cogrid(["crossplay", id, "--players", "zoo", *OTHERS[1:], *episodes, "--out", str(folder)]):
+    if cogrid(["crossplay", id, "--players", "zoo", *OTHERS, *episodes, "--out", str(folder)]):
         raise RuntimeError(f"{id} cannot be played.")
     keep(kitchen, folder)
 
@@ -93,8 +81,7 @@ def main() -> None:
     kitchens = options.kitchens or KITCHENS
     for kitchen in () if options.rows else kitchens:
         play(kitchen, options.folder / kitchen)
-    played = [load(kitchen) for kitchen in kitchens]
-    print("\n".join([*(one.row() for one in played), "", *(one.clone_row() for one in played)]))
+    print("\n".join(load(kitchen).row() for kitchen in kitchens))
 
 
 if __name__ == "__main__":

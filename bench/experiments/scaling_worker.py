@@ -16,9 +16,9 @@ from bench.measure import training
 from bench.processes.protocol import serve
 from bench.suites import CRAMPED
 from cogrid import distributed
+from cogrid._scale.placement import Placement, place
+from cogrid._scale.rollout import compiled
 from cogrid.backend import rng
-from cogrid.placement import Placement, place
-from cogrid.rollout import compiled
 
 OPERATIONS = "all-(?:reduce|gather|to-all)|reduce-scatter|collective-(?:permute|broadcast)"
 COLLECTIVE = re.compile(rf"= (.*?) (?:{OPERATIONS})(?:-start)?\(")
@@ -78,9 +78,9 @@ def count(batch: int, steps: int) -> dict[str, Any]:
 
 def update(place: Placement) -> Any:
     """One update of one seed, in the example's own sizes except for the environments."""
-    from cogrid.train.learner import Learner  # optional: they need the extra `train`
-    from cogrid.train.loop import chunk_on, seeds
-    from cogrid.train.options import Options
+    from cogrid._apps.train.learner import Learner  # optional: they need the extra `train`
+    from cogrid._apps.train.loop import chunk_on, seeds
+    from cogrid._apps.train.options import Options
 
     options = Options(devices=int(place.mesh.size), num_envs=place.num_envs, seeds=1, chunk=1)
     learner = Learner(options)

@@ -26,12 +26,12 @@ from bench.measure import training
 from bench.show.progress import Progress
 from bench.storage import results
 from bench.storage.machine import version_of
+from cogrid._core.compile.spec import OBSERVATIONS, Spec
+from cogrid._env.shadow import Shadow, ShadowReport, marks_in
 from cogrid.backend.array import BACKENDS
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.spec import OBSERVATIONS, Spec
 from cogrid.envs.registry import spec_of
-from cogrid.policies import script_for
-from cogrid.shadow import Shadow, ShadowReport, marks_in
+from cogrid.policies.named import script_for
 from cogrid.vector import AUTORESETS, VectorEnv
 
 SIZES = {"smoke": 20_000, "soak": 250_000}  # comparisons, at least
@@ -68,10 +68,14 @@ class Stopped(Exception):
 
 
 def scenes(everything: bool) -> list[Scene]:
-    """Every id with each of its observations; or every id and every observation at least once."""
-    found = [(id, kinds(spec_of(id, {}, ()))) for id in cogrid.registered()]
+    """Every id with each of its observations; or one id of every game, and every observation once."""
+    specs = {id: spec_of(id, {}, ()) for id in cogrid.registered()}
     if everything:
-        return [(id, kind) for id, known in found for kind in known]
+        return [(id, kind) for id, spec in specs.items() for kind in kinds(spec)]
+    games: dict[type, str] = {}
+    for id, spec in specs.items():
+        games.setdefault(type(spec.game), id)
+    found = [(id, kinds(specs[id])) for id in games.values()]
     return [(id, known[number % len(known)]) for number, (id, known) in enumerate(found)]
 
 
@@ -82,14 +86,21 @@ def kinds(spec: Spec) -> list[str]:
 
 def planned(comparisons: int, everything: bool) -> Iterator[Run]:
     """The runs that make up this many comparisons, quick ones first."""
-    stage = [(id, kind, backend) for id, kind in scenes(everything) for backend in BACKENDS]
+    found = scenes(everything)
+    stage = list(itertools.product(found, BACKENDS))
     each = math.ceil(comparisons * STATEFUL / len(stage))
-    for id, kind, backend in stage:
+    for (id, kind), backend in stage:
         yield Run("make", f"{id} {kind}", partial(single, id, kind, backend, each))
-    each = math.ceil(comparisons * VECTOR / len(stage) / len(AUTORESETS))
-    for id, kind, backend in stage:
-        for mode in AUTORESETS:
-            yield Run(f"make_vec {mode}", f"{id} {kind}", partial(vector, id, kind, backend, mode, each))
+    modes = list(AUTORESETS)
+    batches = [
+        (id, kind, backend, mode)
+        for number, (id, kind) in enumerate(found)
+        for backend in BACKENDS
+        for mode in (modes if everything else [modes[number % len(modes)]])
+    ]
+    each = math.ceil(comparisons * VECTOR / len(batches))
+    for id, kind, backend, mode in batches:
+        yield Run(f"make_vec {mode}", f"{id} {kind}", partial(vector, id, kind, backend, mode, each))
     each = math.ceil(comparisons * ROLLOUT / len(ROLLED))
     for id, kind in ROLLED:
         yield Run("rollout", f"{id} {kind}", partial(rolled, id, kind, each))
@@ -150,8 +161,8 @@ def rolled(id: str, kind: str, comparisons: int) -> ShadowReport:
 
 def trained(id: str, kind: str, comparisons: int) -> ShadowReport:
     """Training: in every update, a part of the learner's steps is replayed."""
-    from cogrid.train.loop import RECORDED, train  # optional: they need the extra `train`
-    from cogrid.train.options import Options, environment
+    from cogrid._apps.train.loop import RECORDED, train  # optional: they need the extra `train`
+    from cogrid._apps.train.options import Options, environment
 
     options = Options(id=id, observation=kind, seeds=1, chunk=5)
     updates = math.ceil(comparisons / (RECORDED * options.num_steps))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.records import Git, Record, System
 from bench.storage import machine, results
-from cogrid.shadow import ShadowReport
+from cogrid._env.shadow import ShadowReport
 
 
 class PlayedScene(Record):

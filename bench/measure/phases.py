@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 from bench.measure.clock import Length, Pass, Samples, each_call
 from bench.measure.plan import Measured, Plan
+from cogrid._core.compile.spec import Spec
+from cogrid._core.profiling import PHASES, VARIABLE, timed_step, woven
+from cogrid._core.rules import Rules
+from cogrid._core.see.observation import observe
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.benchmarks.case import MAX_STEPS, Case
 from cogrid.benchmarks.modes import keys
 from cogrid.benchmarks.workloads import spread, tape
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.observation import observe
-from cogrid.core.profiling import PHASES, VARIABLE, timed_step, woven
-from cogrid.core.rules import Rules
-from cogrid.core.spec import Spec
 
 MIDDLE = 64  # steps after which a game is in full swing; --warmup overrides it
 STEPS = 200  # of NumPy, of which means and medians are taken

@@ -1,4 +1,4 @@
-"""Training: an update of the learner in cogrid.train as a pass, and the environment's share of it."""
+"""Training: an update of the learner in cogrid._apps.train as a pass, and the environment's share of it."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def ready(case: Case) -> Update:
 
 def _learner(case: Case, recorded: int = 0) -> Any:
     """The learner as users have it, with the case's sizes and one seed."""
-    from cogrid.train.learner import Learner  # optional: it needs the extra `train`
-    from cogrid.train.options import Options
+    from cogrid._apps.train.learner import Learner  # optional: it needs the extra `train`
+    from cogrid._apps.train.options import Options
 
     options = Options(
         id=case.id,
@@ -73,7 +73,7 @@ def check(case: Case, update: Update) -> None:
 
     learner = _learner(case, recorded=case.batch)
     recorded = jax.jit(learner.update)(update.run, None)[1].recorded
-    from cogrid.shadow import Shadow  # an older revision may not have it
+    from cogrid._env.shadow import Shadow  # an older revision may not have it
 
     shadow = Shadow(learner.env.spec, "jax")
     shadow.chunk(**recorded._replace(last=update.work.once().state)._asdict())

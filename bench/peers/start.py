@@ -13,9 +13,9 @@ import numpy as np
 from bench import ROOT
 from bench.processes.turns import Reading
 from bench.processes.worker import Worker
+from cogrid._core.profiling import VARIABLE as PROFILING
 from cogrid.backend.array import Array
 from cogrid.benchmarks.case import Case
-from cogrid.core.profiling import VARIABLE as PROFILING
 
 
 class Resources(NamedTuple):

@@ -12,15 +12,15 @@ from bench.measure.measures import measure
 from bench.measure.plan import Plan
 from bench.processes.protocol import serve
 from bench.records import Measurement, ShadowCheck
+from cogrid._core.step import Functions, functions
+from cogrid._env.shadow import Shadow, ShadowReport, show_progress
 from cogrid.backend.array import Array
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import peak_memory
 from cogrid.benchmarks.modes import CHECKED
 from cogrid.benchmarks.workloads import spread, start_keys, tape
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.step import Functions, functions
 from cogrid.envs.registry import adopt, is_own
-from cogrid.shadow import Shadow, ShadowReport, show_progress
 
 
 def handle(request: dict[str, Any]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def _overlay(tree: Path) -> None:
         shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("results", "__pycache__"))
     for file in map(Path, MEASURING):
         # These depend on the engine's internals: the revision's own version is kept, if it has one.
-        inside = file.parts[1] in ("core", "testing.py")
+        inside = file.parts[1] == "_core"
         if not inside or not (tree / file).exists():
             (tree / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / file, tree / file)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import json
 import os
 import signal
@@ -49,5 +50,12 @@ def failure_of(failure: Exception) -> tuple[str, str]:
     if type(failure).__name__ == "Mismatch":
         return "mismatch", str(failure)
     out_of_memory = isinstance(failure, MemoryError) or "RESOURCE_EXHAUSTED" in str(failure)
-    first = (str(failure).splitlines() or [""])[0].encode(errors="replace").decode()  # of any path
-    return "out of memory" if out_of_memory else "failed", f"{type(failure).__name__}: {first}"
+    said = _first_sentence(str(failure)).encode(errors="replace").decode()  # of any path
+    return "out of memory" if out_of_memory else "failed", f"{type(failure).__name__}: {said}"
+
+
+def _first_sentence(text: str) -> str:
+    """The first line; if it ends in a colon, also what follows, where JAX names the array that it means."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    opening = itertools.takewhile(lambda line: line.endswith(":"), lines)
+    return " ".join(lines[: len(list(opening)) + 1])

@@ -12,11 +12,12 @@ from tabulate import tabulate
 from bench.compare.counters import NOT_COUNTED, OTHERWISE_COUNTED
 from bench.compare.findings import COMPARED, MARGIN, VERDICTS, Finding, codes, means
 from bench.compare.intervals import Interval
-from bench.exit_codes import worst
+from bench.exit_codes import Code, worst
 from bench.show import github
 from bench.units import engineering, more, pace, percent
 
 COLUMNS = ("case", "verdict", "time", "before", "now", "counters", "note")
+ACCEPT = 'python -m bench baseline accept FILE --reason "why"'
 FORMATS = ("terminal", "github", "json")
 
 
@@ -97,14 +98,19 @@ def counters(findings: Sequence[Finding]) -> str:
 
 
 def advice(findings: Sequence[Finding]) -> str:
-    """How to get a certain answer, if an old baseline raises a suspicion."""
-    suspects = sum(finding.verdict == "slower" and not finding.is_paired for finding in findings)
-    if not suspects:
-        return ""
-    return (
-        f"SLOWER than the baseline: {suspects}. A machine has slow hours too: "
-        "`python -m bench run --against REV` measures both sides now and is certain."
-    )
+    """What to do if growth is intended, or if an old baseline raises a suspicion."""
+    parts = []
+    if any(finding.grown and not finding.is_paired for finding in findings):
+        parts.append(
+            f"GROWN counters exit with {Code.REGRESSION:d}. If that is intended: commit the change, run this "
+            f"again, accept the result file (`{ACCEPT}`), and commit bench/baselines/."
+        )
+    if suspects := sum(finding.verdict == "slower" and not finding.is_paired for finding in findings):
+        parts.append(
+            f"SLOWER than the baseline: {suspects}. A machine has slow hours too: "
+            "`python -m bench run --against REV` measures both sides now and is certain."
+        )
+    return "\n".join(parts)
 
 
 def as_data(findings: Sequence[Finding]) -> dict[str, object]:

@@ -20,7 +20,8 @@ class Progress:
     """Shows which case is being measured, for how long, and the outcome."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
+        # FORCE_COLOR would make rich take a pipe for a terminal.
+        self._console = Console(stderr=True, force_terminal=sys.stderr.isatty())
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),

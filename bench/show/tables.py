@@ -14,10 +14,11 @@ from bench.measure.phases import table as phases_table
 from bench.records import Result, Row
 from bench.show import gpu
 from bench.units import engineering, percent, size
-from cogrid.shadow import VARIABLE
+from cogrid._env.shadow import VARIABLE
 
-SPEED = ("case", "steps/s", "±", "agent steps/s", "one environment", "vs numpy-single", "memory", "note")
-TIME = ("case", "median", "p95", "p99", "parts", "note")
+SPEED = ("case", "steps/s", "±", "agent steps/s", "one environment", "vs numpy-single", "memory")
+TIME = ("case", "median", "p95", "p99", "parts")
+KEPT = "Disturbed samples were kept where no better ones could be taken."
 SHADOW = ("case", "beside", "comparisons", "mismatches", "time of the case : beside")
 PROFILE_NOTE = (
     "step: share of the sum of the parts; wall: share of the whole call. NumPy's phases are timed inside the "
@@ -34,9 +35,9 @@ def summary(result: Result, compared: bool = False) -> str:
     if compiled:
         parts += [gpu.table(compiled), gpu.beside(result.rows)]
     if speeds:
-        parts.append(_table([_speed(row, result.rows) for row in speeds], SPEED))
+        parts.append(_noted([_speed(row, result.rows) for row in speeds], SPEED, speeds))
     if times:
-        parts.append(_table([_time(row) for row in times], TIME))
+        parts.append(_noted([_time(row) for row in times], TIME, times))
     if any(row.shadow for row in result.rows):
         parts.append(shadows(result.rows))
     return "\n\n".join(filter(None, [*parts, verbs(result.rows), headline(result, compared)]))
@@ -141,7 +142,7 @@ def parts_of(row: Row) -> str:
 
 def _speed(row: Row, rows: Sequence[Row]) -> list[str]:
     if not row.is_ok:
-        return [row.name, "–", "", "", "", "", "", in_short(row)]
+        return [row.name, "–", "", "", "", "", ""]
     median, batch = row.numbers.median, row.case.batch
     single = numpy_single(row, rows)
     rss = row.memory.get("peak_rss_bytes")
@@ -153,23 +154,36 @@ def _speed(row: Row, rows: Sequence[Row]) -> list[str]:
         engineering(median / batch) if batch > 1 else "",
         f"{engineering(median / single)}×" if single else "",
         size(rss) if rss else "",
-        _note(row),
     ]
 
 
 def _time(row: Row) -> list[str]:
     if not row.is_ok:
-        return [row.name, "–", "", "", "", in_short(row)]
+        return [row.name, "–", "", "", ""]
     numbers = row.numbers
     tail = (numbers.p95, numbers.p99) if row.case.measure == "latency" else ()
     percentiles = [engineering(value, "s") for value in tail] or ["", ""]
-    return [row.name, engineering(numbers.median, row.unit), *percentiles, parts_of(row), _note(row)]
+    return [row.name, engineering(numbers.median, row.unit), *percentiles, parts_of(row)]
 
 
-def _note(row: Row) -> str:
+def _noted(lines: list[list[str]], columns: Sequence[str], rows: Sequence[Row]) -> str:
+    """A table with a column of notes; those of all rows are said once, below."""
+    notes = [_notes(row) for row in rows]
+    shared = [note for note in notes[0] if all(note in others for others in notes)] if len(rows) > 1 else []
+    own = [", ".join(note for note in found if note not in shared) for found in notes]
+    if any(own):
+        lines, columns = [[*line, note] for line, note in zip(lines, own, strict=True)], [*columns, "note"]
+    below = [f"All rows: {', '.join(shared)}."] if shared else []
+    below += [KEPT] if any(row.noise.get("disturbed") for row in rows) else []
+    return "\n\n".join(filter(None, [_table(lines, columns), "\n".join(below)]))
+
+
+def _notes(row: Row) -> list[str]:
+    if not row.is_ok:
+        return [in_short(row)]
     disturbed = row.noise.get("disturbed", 0)
-    kept = f"{disturbed:.0f} of {len(row.samples)} samples disturbed, kept, as no better ones were available"
-    return ", ".join(filter(None, [environment_share(row), row.doubt, kept if disturbed else ""]))
+    kept = f"{disturbed:.0f} of {len(row.samples)} samples disturbed" if disturbed else ""
+    return list(filter(None, [environment_share(row), row.doubt, kept]))
 
 
 def numpy_single(row: Row, rows: Sequence[Row]) -> float | None:

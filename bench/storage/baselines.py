@@ -17,8 +17,8 @@ from bench.measure.plan import Plan
 from bench.records import SCHEMA_VERSION, Acceptance, Hex12, Hex16, Parameters, Record, Result, Row, System
 from bench.storage import machine, results
 from bench.storage.identity import identity
+from cogrid._env.shadow import VARIABLE as SHADOW
 from cogrid.backend.array import several
-from cogrid.shadow import VARIABLE as SHADOW
 
 FOLDER = ROOT / "bench" / "baselines"
 COLUMNS = ("baseline", "holds", "here", "accepted", "revision", "because")
@@ -180,7 +180,7 @@ def refuse(path: Path, result: Result, reason: str, allow_dirty: bool) -> None:
         (bool(wrong), f"it has wrong results ({', '.join(wrong)}): fix them first"),
         (
             not allow_dirty and (git is None or git.dirty),
-            "its checkout had changes or no revision: commit and measure again, or say --allow-dirty",
+            f"its checkout had {machine.changes_of(git)}: commit and measure again, or say --allow-dirty",
         ),
         (
             configuration.plan._replace(samples=0) != Plan(samples=0),

@@ -1,6 +1,7 @@
 """The identity of a measurement: a hash of its case and of the code that measures it.
 
-Only executed code counts: when comments, docstrings or annotations change, old numbers stay comparable.
+Only executed code counts: when comments, docstrings or annotations change, or a module moves and with it the
+imports of others, old numbers stay comparable.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from cogrid.benchmarks.case import Case
 MEASURING = (
     *(f"cogrid/benchmarks/{name}.py" for name in ("case", "clock", "modes", "workloads")),
     *(f"bench/measure/{name}.py" for name in ("clock", "plan", "counters")),
-    "cogrid/core/profiling.py",
+    "cogrid/_core/profiling.py",
     # The cooks of the cooperative tapes.
     *(f"cogrid/envs/overcooked/{name}.py" for name in ("floor_plan", "planning", "policies")),
 )
@@ -83,5 +84,7 @@ def _parts(node: Any) -> Iterator[str]:
 
 
 def _is_silent(node: ast.AST) -> bool:
-    """A docstring, or another unused constant."""
+    """An import, a docstring, or another unused constant."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return True
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

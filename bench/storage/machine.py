@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 from bench import ROOT
 from bench.exit_codes import NoDevice
 from bench.records import Git, System
-from cogrid.shadow import VARIABLE as SHADOW
+from cogrid._env.shadow import VARIABLE as SHADOW
 
 # Environment variables that change what is measured.
 FLAGS = ("XLA_FLAGS", "NPROC", "OMP_NUM_THREADS", "JAX_ENABLE_X64", "JAX_NUM_CPU_DEVICES", SHADOW)
@@ -57,9 +57,19 @@ def differing(before: System, after: System) -> list[str]:
 
 def git_state() -> Git | None:
     try:
-        return Git(sha=git("rev-parse", "HEAD").strip(), dirty=bool(git("status", "--porcelain")))
+        status = git("-c", "core.quotePath=false", "status", "--porcelain").splitlines()
+        changes = [line[3:] for line in status]  # after two letters and a space
+        return Git(sha=git("rev-parse", "HEAD").strip(), dirty=bool(changes), changes=changes)
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+def changes_of(state: Git | None) -> str:
+    """What makes a checkout unlike any revision: "changes (notes.txt)"."""
+    if state is None:
+        return "no revision"
+    more = f" and {len(state.changes) - 3} more" if len(state.changes) > 3 else ""
+    return f"changes ({', '.join(state.changes[:3])}{more})" if state.changes else "changes"
 
 
 def git(*arguments: str) -> str:

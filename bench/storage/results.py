@@ -16,7 +16,7 @@ from bench.exit_codes import UsageError
 from bench.records import SCHEMA_VERSION, Configuration, Result
 from bench.storage import machine
 from bench.units import size
-from cogrid import files
+from cogrid._io import files
 
 RESULTS = ROOT / "bench" / "results"
 MAX_BYTES = 2**28  # of a file to read; that of the full suite has a megabyte

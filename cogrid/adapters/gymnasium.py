@@ -13,6 +13,8 @@ from gymnasium.vector.utils import batch_space
 from cogrid.backend.array import Array, as_array, brief, several
 from cogrid.vector import VectorEnv
 
+__all__ = ("AgentVectorEnv",)
+
 
 class AgentVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """`AgentVectorEnv(make_vec(...))`: agent a of environment e is sub-environment e · n + a.

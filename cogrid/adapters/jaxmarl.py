@@ -9,17 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cogrid._core.phases.rewards import terms
+from cogrid._core.rules import Rules
+from cogrid._core.see.observation import observe_each, observer
+from cogrid._core.see.report import action_mask
+from cogrid._core.state.autoreset import restarted
+from cogrid._core.state.reset import reset as first_state
+from cogrid._core.step import functions
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.autoreset import restarted
-from cogrid.core.observation import observe_each, observer
-from cogrid.core.report import action_mask
-from cogrid.core.reset import reset as first_state
-from cogrid.core.rewards import terms
-from cogrid.core.rules import Rules
-from cogrid.core.step import functions
+
+__all__ = ("OVERCOOKED", "OVERCOOKED_V2", "JaxMARLEnv")
 
 #: The order of the actions in JaxMARL's overcooked, and in its overcooked_v2.
 OVERCOOKED = ("up", "down", "right", "left", "noop", "interact")

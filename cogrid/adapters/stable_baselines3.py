@@ -14,6 +14,8 @@ from stable_baselines3.common.vec_env import VecEnv
 from cogrid.adapters.gymnasium import AgentVectorEnv
 from cogrid.vector import VectorEnv
 
+__all__ = ("AgentVecEnv", "AnnealShaping")
+
 
 class AgentVecEnv(VecEnv):
     """`AgentVecEnv(make_vec(...))`: agent a of environment e is sub-environment e · n + a.

@@ -10,6 +10,8 @@ import numpy as np
 
 from cogrid.backend.array import Array, Backend
 
+__all__ = ("EnvState",)
+
 
 class Tables(Protocol):
     """The part of the rules that a state needs to be read."""

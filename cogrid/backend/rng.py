@@ -9,6 +9,8 @@ import numpy as np
 
 from cogrid.backend.array import Array, brief, get_backend, lift
 
+__all__ = ("key", "split")
+
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 

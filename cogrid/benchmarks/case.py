@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from cogrid._core.compile.spec import Spec
 from cogrid.benchmarks.workloads import LANES, WORKLOADS
-from cogrid.core.spec import Spec
 from cogrid.envs.registry import spec_of
 
 MODES = ("numpy-single", "numpy-batch", "jax-single", "jax-vmap", "jax-scan")

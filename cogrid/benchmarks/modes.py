@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cogrid._core.compile.spec import Spec
 from cogrid.backend.array import Array, several
 from cogrid.backend.env_state import EnvState
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass
 from cogrid.benchmarks.workloads import LANES, checksum, meeting_most, spread, start_keys, tape
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.spec import Spec
 
 CHECKED = 1024  # environments whose final states are compared: the first and last ones of a large batch
 WATCHED = 256  # steps that are compared one by one: enough for scripted cooks to use every verb

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cogrid._core.author.actions import FACINGS
+from cogrid._core.rules import Rules
+from cogrid.author import Game, NearestLying, Thing
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
-from cogrid.core.actions import FACINGS
-from cogrid.core.features import NearestLying
-from cogrid.core.game import Game, Thing
-from cogrid.core.rules import Rules
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any
 
+from cogrid._core.author.game import Game
+from cogrid._core.compile.spec import Spec, differences, override
+from cogrid._core.phases.rewards import never_paid
+from cogrid._core.purity import check_pure
+from cogrid._core.rules import compile_rules
 from cogrid.backend.array import brief
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.game import Game
-from cogrid.core.purity import check_pure
-from cogrid.core.rewards import never_paid
-from cogrid.core.rules import compile_rules
-from cogrid.core.spec import Spec, differences, override
 from cogrid.envs.arena import specs as arena
 from cogrid.envs.commons import specs as commons
 from cogrid.envs.foraging import specs as foraging
@@ -31,6 +31,8 @@ from cogrid.envs.overcooked import specs as overcooked
 from cogrid.envs.overcooked_v2 import specs as overcooked_v2
 from cogrid.envs.search_rescue import specs as search_rescue
 from cogrid.vector import VectorEnv
+
+__all__ = ("make", "make_vec", "options", "register", "registered")
 
 _FAMILIES = (overcooked, overcooked_v2, arena, commons, foraging, goals, search_rescue)
 _SPECS: dict[str, Spec] = {id: spec for family in _FAMILIES for id, spec in family.SPECS.items()}

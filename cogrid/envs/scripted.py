@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from cogrid._core.author.actions import STRIDES
+from cogrid._core.rules import Rules
+from cogrid.author import Game, Item, Thing, checked_number
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
-from cogrid.core.actions import STRIDES
-from cogrid.core.game import Game, Item, Thing, checked_number
-from cogrid.core.rules import Rules
 
 WALKS = ("right", "down", "left", "up")  # by facing
 

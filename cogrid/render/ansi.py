@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from cogrid._core.rules import Rules
 from cogrid.backend.env_state import EnvState
-from cogrid.core.rules import Rules
 
 _ARROWS = ">v<^"
 

@@ -11,10 +11,10 @@ from typing import Any, overload
 
 import numpy as np
 
-from cogrid import files
+from cogrid._core.author.answers import checked_number
+from cogrid._core.rules import Rules
+from cogrid._io import files
 from cogrid.backend.env_state import EnvState
-from cogrid.core.game import checked_number
-from cogrid.core.rules import Rules
 from cogrid.render.picture import TILE, checked_tile, picture, sheet, strip_height
 from cogrid.render.raster import Pixels
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from cogrid._core.author.answers import checked_integer
+from cogrid._core.author.look import GRID, INK, PAPER, VERMILLION, box, text
+from cogrid._core.rules import Rules
 from cogrid.backend.env_state import EnvState
-from cogrid.core.game import checked_integer
-from cogrid.core.look import GRID, INK, PAPER, VERMILLION, box, text
-from cogrid.core.rules import Rules
 from cogrid.render.raster import Pixels, colour, draw
 from cogrid.render.tiles import MAX_TILE, tiles_of, views_of
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cogrid.core.look import Look, Shape
+from cogrid._core.author.look import Look, Shape
 
 Pixels = np.ndarray[Any, Any]
 

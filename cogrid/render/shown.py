@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cogrid.core.game import Game
-from cogrid.core.look import Look
-from cogrid.core.rules import Rules
+from cogrid._core.author.game import Game
+from cogrid._core.author.look import Look
+from cogrid._core.rules import Rules
 from cogrid.render.raster import Pixels
 
 MOST_CODES = 2**40  # so that a page, which counts in floating point, can still distinguish all views

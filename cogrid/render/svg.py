@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cogrid.core.look import Look, Shape
+from cogrid._core.author.look import Look, Shape
 
 
 def svg(look: Look) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from cogrid._core.author.actions import STRIDES
+from cogrid._core.author.look import AGENTS, INK, WHITE, Look, placed, text, turned
+from cogrid._core.rules import Rules
 from cogrid.backend.env_state import EnvState
-from cogrid.core.actions import STRIDES
-from cogrid.core.look import AGENTS, INK, WHITE, Look, placed, text, turned
-from cogrid.core.rules import Rules
 from cogrid.render.raster import Pixels, draw
 from cogrid.render.shown import shown_of
 

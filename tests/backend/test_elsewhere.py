@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cogrid._core.step import step
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.core.step import step
 from cogrid.envs.registry import spec_of
 from tests.support import HAS_JAX, assert_same, keys
 

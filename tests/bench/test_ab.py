@@ -325,7 +325,7 @@ class TestWithRealProcesses:
 
     @pytest.mark.slow  # the verdict itself is tested above with made-up processes
     def test_a_changed_game_is_a_mismatch(self, project: Path) -> None:
-        rewards = project / "cogrid" / "core" / "rewards.py"
+        rewards = project / "cogrid/_core/phases/rewards.py"
         text = rewards.read_text()
         rewards.write_text(text.replace("def score(", "def _score(", 1) + DOUBLED)
         assert rewards.read_text() != text

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench import ROOT
-from tests.interrupts import stopped_at, unread
+from tests._io.interrupts import stopped_at, unread
 
 
 @pytest.mark.parametrize("where", ["numpy", "msgspec", "bench.commands.parser", "bench.suites:quick"])

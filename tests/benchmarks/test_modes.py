@@ -11,10 +11,11 @@ import pytest
 
 import cogrid
 from bench import suites
+from cogrid._core.author.answers import Outcome
+from cogrid._core.author.game import Game
 from cogrid.benchmarks import modes
 from cogrid.benchmarks.case import MODES, Case
 from cogrid.benchmarks.modes import Mismatch, bytes_per_environment, check, ready, verbs_met
-from cogrid.core.game import Game, Outcome
 from cogrid.envs import registry
 from tests.support import BACKENDS
 

@@ -12,11 +12,11 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
+from cogrid._apps.play.session import Session
 from cogrid.envs.overcooked.policies import ScriptedCooks
-from cogrid.play.session import Session
 from cogrid.render.picture import picture
-from cogrid.replay import Replay
-from tests.play.support import serving
+from cogrid.replay.recording import Replay
+from tests._apps.play.support import serving
 
 PICTURES = Path(__file__).parents[2] / "build" / "reports"
 ROOM = "Overcooked-CrampedRoom-V0"

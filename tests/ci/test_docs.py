@@ -17,7 +17,7 @@ pytestmark = pytest.mark.xdist_group("docs")  # the pages are gathered once
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("docs")
-    done = script("docs.py", "--pages", "--folder", str(folder))
+    done = script(str(ROOT / "docs/generate/docs.py"), "--pages", "--folder", str(folder))
     assert done.returncode == 0, done.stderr
     return folder / "source"
 
@@ -76,12 +76,12 @@ def test_links_lead_to_pages_and_files_of_the_site(source: Path) -> None:
 
 
 def test_a_dead_link_is_named(tmp_path: Path) -> None:
-    for folder in ("ci", "docs", "bench"):
-        (tmp_path / folder).mkdir()
-    for name in ("ci/docs.py", "ci/environments.py", "CHANGELOG.md", "CONTRIBUTING.md", "bench/README.md"):
+    texts = ("CHANGELOG.md", "CONTRIBUTING.md", "bench/README.md", "licenses/NOTICE.md")
+    for name in ("docs/generate/docs.py", "docs/generate/environments.py", *texts):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, tmp_path / name)
     (tmp_path / "docs/index.md").write_text("[gone](gone.md)\n", encoding="utf-8")
-    done = script(str(tmp_path / "ci/docs.py"), "--pages", "--folder", str(tmp_path / "out"))
+    done = script(str(tmp_path / "docs/generate/docs.py"), "--pages", "--folder", str(tmp_path / "out"))
     assert done.returncode == 1
     assert "docs/index.md links to gone.md, which does not exist." in done.stderr
 

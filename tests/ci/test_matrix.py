@@ -37,20 +37,32 @@ def pythons() -> list[str]:
     return sorted(versions, key=lambda version: int(version.split(".")[1]))
 
 
+def lowest() -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return list(project["tool"]["cogrid"]["lowest-pythons"])
+
+
+def test_the_lowest_pythons_are_releases_of_each() -> None:
+    assert [version.rpartition(".")[0] for version in lowest()] == pythons()
+
+
 @pytest.mark.parametrize("event", TAGS)
 def test_matrix_equals_what_nox_lists(event: str) -> None:
-    oldest, *_ = versions = pythons()
+    versions = {"pythons": pythons(), "lowest-pythons": lowest()}
     expected = [
         (session["session"], version)
         for session in listed(*TAGS[event])
-        for version in versions
-        if version == oldest or "pythons" in session["tags"]
+        for version in next((versions[tag] for tag in session["tags"] if tag in versions), pythons()[:1])
     ]
     assert printed(event) == expected
     assert {session for session, _ in expected} == {row["session"] for row in listed(*TAGS[event])}
 
 
-@pytest.mark.parametrize("tag", ["ci", "nightly", "pythons", "gpu"])
+def test_minimums_run_on_the_lowest_pythons() -> None:
+    assert [version for name, version in printed("nightly") if name == "tests-minimums"] == lowest()
+
+
+@pytest.mark.parametrize("tag", ["ci", "nightly", "pythons", "lowest-pythons", "gpu"])
 def test_every_tag_selects_something(tag: str) -> None:
     assert listed(tag)
 

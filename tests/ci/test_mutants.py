@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from ci.mutants import __main__ as campaign
-from ci.mutants import kitchens
-from ci.mutants.planting import Mutant, run_tests, wrong_text
 from tests.ci.support import start
+from tests.mutants import __main__ as campaign
+from tests.mutants import kitchens
+from tests.mutants.planting import Mutant, run_tests, wrong_text
 
 COOKING = kitchens.COOKING._replace(tests=("tests/envs/overcooked/test_cooking.py",))
 
@@ -24,7 +24,7 @@ def run(monkeypatch: pytest.MonkeyPatch, survives: Callable[[Mutant | None], boo
 
 def test_every_wrong_line_can_be_planted() -> None:
     """`--list` looks for each in the source, so that an edited line is noticed before the night."""
-    done = start(sys.executable, "-m", "ci.mutants", "--list")
+    done = start(sys.executable, "-m", "tests.mutants", "--list")
     assert done.returncode == 0, done.stderr
     names = done.stdout.splitlines()
     assert len(set(names)) == len(names)

@@ -256,7 +256,7 @@ def audited(folder: Path, words: str, code: int = 0) -> subprocess.CompletedProc
     (folder / "words").write_text(words, encoding="utf-8")
     tool = folder / "bin" / "pip-audit"
     tool.write_text(
-        f"#!/bin/sh\ncat {folder}/words\necho 'no route to host' >&2\nexit {code}\n", encoding="utf-8"
+        f"#!/bin/sh\ncat '{folder}/words'\necho 'no route to host' >&2\nexit {code}\n", encoding="utf-8"
     )
     return script("audit.py", "--output", str(folder / "sbom.json"), PATH=path)
 

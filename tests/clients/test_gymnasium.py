@@ -43,5 +43,5 @@ def test_human_rendering(monkeypatch) -> None:
 
 
 def test_the_page(tmp_path: Path) -> None:
-    run_section("Gymnasium", tmp_path)
+    assert "episodes ended, mean return" in run_section("Gymnasium", tmp_path)
     assert [path.suffix for path in (tmp_path / "videos").iterdir()] == [".mp4"]

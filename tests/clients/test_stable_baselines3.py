@@ -142,4 +142,4 @@ def test_it_learns() -> None:
 
 
 def test_the_page(tmp_path: Path) -> None:
-    run_section("Stable-Baselines3", tmp_path)
+    assert "total_timesteps" in run_section("Stable-Baselines3", tmp_path)

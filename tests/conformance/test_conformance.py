@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid import testing
-from cogrid.core.actions import RIGHT
-from cogrid.core.features import Agents
-from cogrid.core.game import Game, Outcome
-from cogrid.core.layout import Layout
-from cogrid.core.spec import Spec
-from cogrid.testing import check_env
+from cogrid._core.author.actions import RIGHT
+from cogrid._core.author.answers import Outcome
+from cogrid._core.author.game import Game
+from cogrid._core.author.layout import Layout
+from cogrid._core.compile.spec import Spec
+from cogrid._core.see.features import Agents
+from cogrid.testing import conformance as testing
+from cogrid.testing.conformance import check_env
 from tests.support import BACKENDS, EVERY_ID, marks
 
 ROOM = "Overcooked-CrampedRoom-V0"

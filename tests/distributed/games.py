@@ -11,7 +11,7 @@ import numpy as np
 
 import cogrid
 from cogrid.distributed import gather
-from cogrid.testing import state_fields
+from cogrid.testing.conformance import state_fields
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 STEPS, CHUNK, EVERY = 20, 10, 5  # every length that a chunk has is compiled

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid.checkpoint import CHECKSUMS
+from cogrid._scale.checkpoint import CHECKSUMS
 from tests.distributed import games
 from tests.distributed.support import alone, assert_same
 from tests.support import full_disk

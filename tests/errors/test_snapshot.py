@@ -95,7 +95,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import cogrid
-from cogrid.core.game import Game, Outcome, Reward
+from cogrid._core.author.game import Game
+from cogrid._core.author.answers import Outcome, Reward
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def test_fingerprints_do_not_depend_on_the_order_of_sets(tmp_path) -> None:
     hand = 'frozenset({"gold", "silver", "copper", "iron"})'
     file.write_text(RULES.replace('"gold"', hand), encoding="utf-8")
     program = (
-        "import sys, cogrid; from cogrid.core.snapshot import fingerprint; "
+        "import sys, cogrid; from cogrid._core.state.snapshot import fingerprint; "
         f"print(fingerprint(cogrid.make(sys.argv[1]).rules), {hand})"
     )
     told = [

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 import cogrid
-from cogrid.core.game import Game
+from cogrid._core.author.game import Game
 from tests.errors.support import ARENA, ROOM, assert_names, complaint
 
 
@@ -120,7 +120,7 @@ def test_number_in_place_of_a_list(name) -> None:
 
 
 def test_clock_too_long_for_the_symbols(monkeypatch) -> None:
-    monkeypatch.setattr("cogrid.core.symbols.MAX_SYMBOLS", 60)
+    monkeypatch.setattr("cogrid._core.compile.symbols.MAX_SYMBOLS", 60)
     assert_names(complaint(lambda: cogrid.make(ROOM, cook_time=77)), "Kitchen", "pot", "60", "shorten")
     monkeypatch.undo()
     assert cogrid.make(ROOM, cook_time=77).spec.game.cook_time == 77

@@ -14,10 +14,10 @@ if not HAS_JAX:
 
 import jax
 
-from cogrid import policy_file
-from cogrid.train.evaluation import evaluate
-from cogrid.train.loop import train
-from cogrid.train.options import Options
+from cogrid._apps.train.evaluation import evaluate
+from cogrid._apps.train.loop import train
+from cogrid._apps.train.options import Options
+from cogrid.policies import policy_file
 from examples import ippo
 
 SMALL = {"steps": 96, "num_envs": 4, "num_steps": 8, "seeds": 2, "hidden": 8, "epochs": 2, "minibatches": 2}

@@ -12,9 +12,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 import cogrid
+from cogrid._apps.play.server import Server
+from cogrid._apps.play.session import SPEEDS, Session
 from cogrid.backend import rng
-from cogrid.play.server import Server
-from cogrid.play.session import SPEEDS, Session
 from tests.fuzz.files import episodes
 from tests.fuzz.games import EVERY, ROOM
 from tests.fuzz.grammar import mostly, numbers, scalars

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -23,7 +22,13 @@ from tests.fuzz.judge import ROOT
 
 ROOM = "Overcooked-CrampedRoom-V0"
 BEFORE = b"what was there before"
-TINY = 64  # bytes that a file can have on a full disk
+# A command that runs another, whose files can have 64 bytes. (A limit set by subprocess's preexec_fn would
+# need a Python fork, about which JAX warns.)
+LIMIT = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 PATIENCE = 300  # seconds after which a process counts as hanging
 
 
@@ -60,7 +65,7 @@ ROLLOUT = """
 import sys
 import numpy as np
 import cogrid
-from cogrid.testing import state_fields
+from cogrid.testing.conformance import state_fields
 
 env = cogrid.make(sys.argv[1], backend="jax", max_steps=9, shaping=1.0, random_start=True)
 run = cogrid.rollout(env, None, 2, 5, 400, chunk=10, devices=1, checkpoint=sys.argv[2], checkpoint_every=20)
@@ -225,7 +230,7 @@ class Disk(NamedTuple):
 SAVE = """
 import sys
 import cogrid
-from cogrid.replay import record
+from cogrid.replay.recording import record
 try:
     replay = record(cogrid.make(sys.argv[1]), [[4, 4]] * 200, 0, metadata={"long": list(range(3000))})
     replay.save(sys.argv[2])
@@ -309,15 +314,14 @@ def fill(seed: int, folder: Path, progress: Callable[[Faults], None]) -> Faults:
     return faults
 
 
-def _refused(disk: Disk, place: Path, limit: Callable[[], None] | None) -> None:
+def _refused(disk: Disk, place: Path, limit: list[str]) -> None:
     env = {**environment(), "TMPDIR": "/tmp", "JAX_ENABLE_COMPILATION_CACHE": "0"}
     done = subprocess.run(
-        disk.command(place / disk.file),
+        [*limit, *disk.command(place / disk.file)],
         cwd=ROOT,
         env=env,
         capture_output=True,
         text=True,
-        preexec_fn=limit,
         timeout=PATIENCE,
     )
     said = [line for line in done.stderr.splitlines() if "No space left" in line or "too large" in line]
@@ -339,14 +343,14 @@ def _can_mount(folder: Path) -> bool:
 
 
 @contextmanager
-def _full(folder: Path, place: Path) -> Iterator[Callable[[], None] | None]:
-    """A small disk of its own where that is possible, else a limit on the size of files."""
+def _full(folder: Path, place: Path) -> Iterator[list[str]]:
+    """A small disk of its own where that is possible; else what precedes a command to limit its files."""
     if not _can_mount(folder):
-        yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (TINY, TINY))
+        yield _python("-c", LIMIT)
         return
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "fuzz", str(place)], check=True)
     try:
-        yield None
+        yield []
     finally:
         subprocess.run(["umount", str(place)], check=True)
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 import cogrid
-from cogrid import policy_file
-from cogrid.core.rules import Rules
-from cogrid.frames import WIDTH
-from cogrid.policies import policy_of
-from cogrid.replay import Mismatch, Replay, record
+from cogrid._core.rules import Rules
+from cogrid.policies import policy_file
+from cogrid.policies.named import policy_of
+from cogrid.replay.frames import WIDTH
+from cogrid.replay.recording import Mismatch, Replay, record
 from tests.fuzz.games import ROOM
 from tests.fuzz.grammar import ODD, as_file, damaged, mutated
 from tests.fuzz.judge import Wrong, agreed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -12,13 +13,15 @@ from typing import Any
 import pytest
 
 import cogrid
-from cogrid.core.game import checked_integer
+from cogrid._core.author.answers import checked_integer
 from cogrid.envs.registry import family_of
 from tests.fuzz import __main__ as command
 from tests.fuzz import calls, faults, files, tasks
 from tests.fuzz.games import EVERY, SHORT
 from tests.fuzz.judge import Tally, Wrong, agreed
 from tests.fuzz.target import Attempt, Games, Source, Target, run
+from tests.worlds.counting import Counts, every_pair
+from tests.worlds.generator import HOOKS
 
 #: Checkpoints of rollouts need Orbax, which the tests have only in `nox -s distributed` and `nox -s fuzz`.
 TARGETS = [target for target in (*files.TARGETS, *calls.TARGETS) if target.is_possible]
@@ -117,7 +120,7 @@ def test_backends_that_disagree_are_counted(tmp_path: Path) -> None:
 
 def test_a_snapshot_that_is_quietly_wrong_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The check of the clock is taken out: both backends then play a step too long, and say so."""
-    from cogrid.core import snapshot
+    from cogrid._core.state import snapshot
 
     monkeypatch.setattr(snapshot, "check", lambda rules, state: None)
     target = next(target for target in TARGETS if target.name == "snapshots")
@@ -161,6 +164,37 @@ def test_the_command_prints_a_table_and_ends_by_what_it_found(capsys: pytest.Cap
     assert "c: no input was accepted" in command.report([blunt])
 
 
+# Random worlds
+
+
+def test_mismatches_refusals_and_rare_pairs_of_hooks_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--only", "worlds on numpy", "--worlds", "24", "--seed", "2"]) == 0
+    out, error = capsys.readouterr()
+    assert re.search(r"numpy +24 +0 +1,536 ", out)
+    assert "part 6 of 6: 4 worlds, 256 steps, 0 mismatches" in error
+    assert all(re.search(rf"^{hook} +\d", out, re.MULTILINE) for hook in HOOKS)
+    wrong = Counts("numpy", worlds=3, mismatches=1, examples=["world 1 on numpy, up: engine but interpreter"])
+    (both,) = command.merged([Counts("numpy", worlds=2), wrong])
+    assert both.worlds == 5
+    assert command.is_bad(both)
+    assert "world 1 on numpy" in command.report([both])
+    assert command.is_bad(Counts("numpy", worlds=2, refused=1))
+    often = dict.fromkeys(every_pair(), 20)
+    many = Counts("numpy", worlds=10_000, met=dict.fromkeys(HOOKS, 1), pairs=often)  # type: ignore[arg-type]
+    assert not command.is_bad(many)
+    many.pairs["aim, meet"] = 19
+    assert command.is_bad(many)
+    many.pairs["aim, meet"], many.met["join"] = 20, 0
+    assert command.is_bad(many)
+
+
+def test_a_worker_of_worlds_that_dies_is_counted() -> None:
+    dies = "import os; os.abort()"
+    found = tasks.watched("random worlds on numpy, part 1 of 6", 0, 0, 1.0, worker(dies))
+    assert isinstance(found, Counts)
+    assert found.mismatches == 1
+
+
 # Faults
 
 
@@ -180,9 +214,12 @@ def test_a_kill_that_loses_something_is_counted(tmp_path: Path) -> None:
     assert "the result is another" in found.examples[0]
 
 
+@pytest.mark.parametrize("privileged", [True, False])
 def test_a_writer_that_destroys_the_old_file_is_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    privileged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if not privileged:
+        monkeypatch.setattr(faults, "_can_mount", lambda folder: False)
     code = "import sys; open(sys.argv[1], 'wb').write(bytes(10**6))"
     bad = faults.Disk("planted", "a", lambda path: [sys.executable, "-c", code, str(path)])
     good = next(disk for disk in faults.DISKS if disk.name == "replay")

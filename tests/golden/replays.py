@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import cogrid
-from cogrid.policies import policy_of
-from cogrid.replay import Recorder, Replay
+from cogrid.policies.named import policy_of
+from cogrid.replay.recording import Recorder, Replay
 
 FOLDER = Path(__file__).parent / "recorded"
 STEPS, SEED = 60, 11

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations_with_replacement
 
-from cogrid.core.spec import Spec
+from cogrid._core.compile.spec import Spec
 from cogrid.envs.overcooked.game import Kitchen as Game
 from cogrid.envs.overcooked.lineage_layouts import BEGUN_LAYOUTS, LAYOUTS
 from cogrid.envs.overcooked.objects import Pot

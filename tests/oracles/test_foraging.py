@@ -12,8 +12,8 @@ import pytest
 from lbforaging import register_grid_envs
 
 import cogrid
-from cogrid.core.observation import observer
-from cogrid.core.rules import compile_rules
+from cogrid._core.rules import compile_rules
+from cogrid._core.see.observation import observer
 from cogrid.envs.foraging.game import Foraging
 from cogrid.envs.foraging.specs import named
 from tests.oracles.lbforaging_oracle import Moment, Reference

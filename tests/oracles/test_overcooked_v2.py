@@ -15,13 +15,13 @@ pytest.importorskip("jaxmarl")
 import jax
 from jaxmarl.environments.overcooked_v2.overcooked import OvercookedV2
 
+from cogrid._core.author.chance import branches, probability
 from cogrid.backend import rng
-from cogrid.core.chance import branches, probability
 from cogrid.envs.overcooked.objects import Counter as CounterTop
 from cogrid.envs.overcooked.objects import Pot, Soup
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.envs.overcooked_v2.layouts import PLANS
-from tests.core.worlds import bounds
+from tests._core.worlds import bounds
 from tests.golden.v2 import lane
 from tests.oracles.jaxmarl_v2_oracle import Pair, their_name
 from tests.oracles.v2_options import PLAIN, Rules, varied

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,13 @@ WIDE = {
     "OvercookedAI-LongCookTime-V0": 128,
 }
 KINDS = ("features", "lossless", "window", "none")
+#: Kitchens that stand for the others where those would only be compiled once more.
+TYPICAL = (
+    "Overcooked-CrampedRoom-V0",
+    "OvercookedAI-MultiplayerSchelling-V0",
+    "OvercookedV2-CrampedRoomV2-V0",
+)
+ALIKE = [id for id in IDS if id.startswith("Overcooked") and id not in TYPICAL]
 CASES = [(id, kind) for id in IDS for kind in KINDS if (id, kind) != ("Arena-V0", "features")]
 #: What the samples stand for: kitchens with the kinds in turn, the other families with each.
 OTHERS = [id for id in EVERY_ID if id not in IDS]
@@ -34,10 +41,16 @@ CASES += [
 COMMONS = ("CommonsHarvest", "CleanUp")
 
 
-def groups(cases: list[tuple[str, str]]) -> list[Any]:
+def groups(cases: list[tuple[str, str]], slow: Collection[tuple[str, str]] = ()) -> list[Any]:
     """One xdist group a layout, so that each compiles on one worker only."""
     return [
-        pytest.param(*case, marks=marks(case[0], pytest.mark.xdist_group(f"parity:{case[0]}")))
+        pytest.param(
+            *case,
+            marks=[
+                *marks(case[0], pytest.mark.xdist_group(f"parity:{case[0]}")),
+                *[pytest.mark.slow] * (case in slow),
+            ],
+        )
         for case in cases
     ]
 
@@ -148,7 +161,10 @@ def episode(id: str, kind: str) -> tuple[list[tuple[Any, ...]], Counter[str]]:
 if len(BACKENDS) > 1:
     import jax
 
-    @pytest.mark.parametrize(("id", "kind"), groups(CASES))
+    #: Kitchens that are alike take the kinds in turn.
+    REPEATED = {(id, kind) for n, id in enumerate(ALIKE) for kind in KINDS if kind != KINDS[n % len(KINDS)]}
+
+    @pytest.mark.parametrize(("id", "kind"), groups(CASES, slow=REPEATED))
     def test_numpy_equals_jax(id: str, kind: str) -> None:
         ours, counts = episode(id, kind)
         for number, (mine, (_, yours)) in enumerate(zip(ours, played(id, kind, "jax"), strict=True)):
@@ -219,7 +235,13 @@ def sliced(state: Any, i: int) -> Any:
 if len(BACKENDS) > 1:
 
     @pytest.mark.parametrize(
-        "id", [pytest.param(id, marks=pytest.mark.xdist_group(f"vmap:{id}")) for id in IDS]
+        "id",
+        [
+            pytest.param(
+                id, marks=[pytest.mark.xdist_group(f"vmap:{id}"), *[pytest.mark.slow] * (id in ALIKE)]
+            )
+            for id in IDS
+        ],
     )
     def test_direct_batch_equals_vmap_equals_single(id: str) -> None:
         env = make(id, "lossless", "jax")

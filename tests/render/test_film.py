@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from cogrid.episode import play
 from cogrid.render.film import Film
+from cogrid.replay.episode import play
 from tests.episodes import shared
 
 ROOM = "Overcooked-CrampedRoom-V0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cogrid.core.look import box, disk, line, pie, placed, polygon, text, turned
+from cogrid._core.author.look import box, disk, line, pie, placed, polygon, text, turned
 from cogrid.render.raster import draw
 
 BLACK = "#000000"

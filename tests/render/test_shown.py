@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid.core.game import Game
-from cogrid.core.look import box
+from cogrid._apps.play.session import Session, film_of
+from cogrid._core.author.game import Game
+from cogrid._core.author.look import box
 from cogrid.envs.overcooked.orders import Order
-from cogrid.play.session import Session, film_of
 from cogrid.render import tiles
 from cogrid.render.picture import picture
 from cogrid.render.shown import shown_of

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 
-from cogrid.core.look import box, disk, line, polygon
+from cogrid._core.author.look import box, disk, line, polygon
 from cogrid.render.svg import svg
 from cogrid.render.tiles import look_of, views_of
 from tests.render.scenes import kitchen

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cogrid._scale.placement import Placement
 from cogrid.backend import rng
 from cogrid.benchmarks.case import Case
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.placement import Placement
 
 
 class Program(NamedTuple):
@@ -97,7 +97,7 @@ def _rollout(
     case: Case, env: CoGridEnv, place: Placement, keep: str = "sums", one_kernel: bool = False
 ) -> Program:
     """A chunk of `cogrid.rollout` with its random policy, which ignores observations."""
-    from cogrid.rollout import compiled
+    from cogrid._scale.rollout import compiled
 
     ready = compiled(env.rules, None, place, keep, one_kernel)
     return Program(ready.run, lambda: (ready.begin(rng.key(case.seed)), ()), (0, None), (case.steps,))

@@ -17,8 +17,8 @@ from bench.peers.cases import COUNTED, LOSSLESS, actions, beside, cogrid, draws,
 from bench.peers.peer_worker import Prepared, speed
 from bench.peers.target import COGRID, PeerCase, Target, python_peer
 from bench.suites import CRAMPED, options
+from cogrid._core.author.layout import Layout
 from cogrid.benchmarks.case import Case
-from cogrid.core.layout import Layout
 
 PADDING = 4  # cells of wall on each side of their map
 THEIR_ACTION = np.array([0, 1, 3, 2, 5, 4, 4], np.int8)  # theirs: up, down, right, left, stay, interact

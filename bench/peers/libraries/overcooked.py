@@ -12,8 +12,8 @@ from bench.measure import clock
 from bench.peers.cases import LOSSLESS, beside, end_of, lanes, single
 from bench.peers.peer_worker import Prepared, speed
 from bench.peers.target import Target, python_peer
+from cogrid._core.author.layout import Layout
 from cogrid.benchmarks.case import Case
-from cogrid.core.layout import Layout
 
 DIRECTIONS = ((1, 0), (0, 1), (-1, 0), (0, -1))  # (x, y) by cogrid's facing
 STAY = (0, 0)

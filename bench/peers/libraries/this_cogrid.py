@@ -99,14 +99,14 @@ def _adapted(case: Case) -> Prepared:
 
 
 def _learn(case: Case) -> Prepared:
-    """Updates of cogrid.train's learner with the settings of JaxMARL's script: a seed for each device."""
+    """Updates of our learner with the settings of JaxMARL's script: a seed for each device."""
     import jax
 
     from bench.peers.libraries.jaxmarl_ippo import SETTINGS
-    from cogrid.placement import place
-    from cogrid.train import loop
-    from cogrid.train.learner import Learner
-    from cogrid.train.options import Options
+    from cogrid._apps.train import loop
+    from cogrid._apps.train.learner import Learner
+    from cogrid._apps.train.options import Options
+    from cogrid._scale.placement import place
 
     count = len(jax.devices())
     options = Options(

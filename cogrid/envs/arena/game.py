@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cogrid.core.game import Game, Item, Thing, checked_integer, checked_number
-from cogrid.core.layout import FLOOR, WALL, Layout
+from cogrid.author import FLOOR, WALL, Game, Item, Layout, Thing, checked_integer, checked_number
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cogrid.core.spec import Spec
+from cogrid.author import Spec
 from cogrid.envs.arena.game import Arena
 
 SPECS: Mapping[str, Spec] = MappingProxyType(

@@ -7,25 +7,37 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from cogrid.core.answers import checked_flag
-from cogrid.core.chance import Chance
-from cogrid.core.features import Agents, Faced, Feature, Place
-from cogrid.core.game import (
+from cogrid.author import (
+    GREEN,
+    INK,
+    SKY,
+    VERMILLION,
+    Agents,
     Aim,
     AnyReward,
+    Chance,
+    Faced,
+    Feature,
     Game,
     Item,
+    Layout,
+    Look,
     Meeting,
     Near,
     OneCell,
     Outcome,
+    Place,
     Reward,
     Thing,
     View,
+    bare_floor,
+    box,
+    checked_flag,
     checked_integer,
+    disk,
+    line,
+    token,
 )
-from cogrid.core.layout import Layout
-from cogrid.core.look import GREEN, INK, SKY, VERMILLION, Look, bare_floor, box, disk, line, token
 from cogrid.envs.commons import layouts
 
 FLOOR, WALL, APPLE, GRASS, PAD, WATER, DIRT = "floor", "wall", "apple", "grass", "pad", "water", "dirt"
@@ -63,8 +75,8 @@ class Commons(Game):
         return Aim(reach=3, width=1) if action in self.actions else Aim()
 
     def meet(self, action: str, held: Item, other: Item) -> Meeting | None:
-        """A zap sends the other player out."""
-        return Meeting(held, self.timeout, ZAP) if action == ZAP and held is other is None else None
+        """A zap sends the other player out; its hand already ticks in this step."""
+        return Meeting(held, self.timeout + 1, ZAP) if action == ZAP and held is other is None else None
 
     def tick_hand(self, held: Item) -> Item:
         """A hand holds nothing, or the number of steps for which its player is still out."""
@@ -89,8 +101,13 @@ class Commons(Game):
     def features(self) -> tuple[Feature, ...]:
         """Who is out and for how long, what is ahead, where the player stands."""
         seen = (APPLE, GRASS, WATER, DIRT, WALL)
+
+        def out(item: Item) -> tuple[float, float]:
+            steps = item if isinstance(item, int) else 0  # one more than the timeout until the zap has ticked
+            return float(item is None), min(steps, self.timeout) / self.timeout
+
         return (
-            Agents(("nothing", "out"), lambda item: (float(item is None), (item or 0) / self.timeout)),  # type: ignore[operator]
+            Agents(("nothing", "out"), out),
             Faced(seen, lambda thing: tuple(float(thing == one) for one in seen)),
             Place(),
         )

@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from cogrid._core.author.actions import DOWN, LEFT, RIGHT, STRIDES, UP
+from cogrid._core.rules import Rules, compile_rules
+from cogrid._core.see.report import action_mask
+from cogrid.author import Game, Near, checked_integer, checked_number
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
-from cogrid.core.actions import DOWN, LEFT, RIGHT, STRIDES, UP
-from cogrid.core.answers import Near
-from cogrid.core.game import Game, checked_integer, checked_number
-from cogrid.core.report import action_mask
-from cogrid.core.rules import Rules, compile_rules
 from cogrid.envs.commons.game import APPLE, CLEAN, DIRT, ZAP, Commons
 from cogrid.envs.scripted import Scripted
 

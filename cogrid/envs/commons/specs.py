@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cogrid.core.game import Game
-from cogrid.core.spec import Spec
+from cogrid.author import Game, Spec
 from cogrid.envs.commons.game import CleanUp, Harvest
 
 

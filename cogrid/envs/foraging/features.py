@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from cogrid._core.phases.marks import marked, rectangle
+from cogrid._core.rules import Rules
+from cogrid.author import Feature
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
-from cogrid.core.features import Feature
-from cogrid.core.marks import marked, rectangle
-from cogrid.core.rules import Rules
 from cogrid.envs.foraging.objects import level_of
 
 ABSENT = np.array([-1, -1, 0], np.int32)  # row, column and level of what is not seen

@@ -7,24 +7,26 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from cogrid.backend.env_state import EnvState
-from cogrid.core.answers import checked_flag
-from cogrid.core.features import Feature
-from cogrid.core.game import (
+from cogrid.author import (
+    FLOOR,
+    WALL,
     Aim,
     AnyReward,
     Chance,
     Counted,
+    Feature,
     Game,
     Item,
+    Layout,
+    Look,
     Outcome,
     Placed,
     Thing,
+    checked_flag,
     checked_integer,
     checked_number,
 )
-from cogrid.core.layout import FLOOR, WALL, Layout
-from cogrid.core.look import Look
+from cogrid.backend.env_state import EnvState
 from cogrid.envs.foraging import features, looks
 from cogrid.envs.foraging.objects import Food, Skill, level_of
 from cogrid.envs.foraging.rewards import FAIL, LOAD, SPAWNED, rewards

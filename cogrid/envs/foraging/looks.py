@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cogrid.core.look import INK, WHITE, Look, bare_floor, box, disk, line, text
+from cogrid.author import INK, WHITE, Look, bare_floor, box, disk, line, text
 
 APPLE, APPLE_EDGE, LEAF = "#d1382b", "#9c2318", "#1f7a4d"
 

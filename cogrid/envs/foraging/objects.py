@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cogrid.core.game import Item, Thing
+from cogrid.author import Item, Thing
 
 
 @dataclass(frozen=True)

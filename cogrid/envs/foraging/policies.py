@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from cogrid.core.game import Game
+from cogrid.author import Game
 from cogrid.envs.foraging.game import Foraging
 from cogrid.envs.foraging.objects import level_of
 from cogrid.envs.foraging.rewards import LOAD

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cogrid.core.game import AnyReward, BySlot, Event, Reward, Thing
+from cogrid.author import AnyReward, BySlot, Event, Reward, Thing
 from cogrid.envs.foraging.objects import level_of
 
 LOAD, FAIL = "load", "fail"  # verbs; the value of a load is the level of all who loaded

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cogrid.core.spec import Spec
+from cogrid.author import Spec
 from cogrid.envs.foraging.game import Foraging
 
 _NUMBER = "([1-9][0-9]{0,2})"

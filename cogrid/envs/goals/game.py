@@ -7,23 +7,34 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from cogrid.core.features import Agents, Feature
-from cogrid.core.game import (
+from cogrid.author import (
+    FLOOR,
+    GREEN,
+    INK,
+    ORANGE,
+    PURPLE,
+    SKY,
+    WALL,
+    WHITE,
+    Agents,
     AnyReward,
     Chance,
     Event,
+    Feature,
     Game,
     Item,
+    Layout,
+    Look,
     Outcome,
     Placed,
     Price,
     Reward,
     Thing,
+    bare_floor,
     checked_integer,
     checked_number,
+    disk,
 )
-from cogrid.core.layout import FLOOR, WALL, Layout
-from cogrid.core.look import GREEN, INK, ORANGE, PURPLE, SKY, WHITE, Look, bare_floor, disk
 from cogrid.envs.features import Around, Nearest
 
 SITE = "o"  # where a wall may be

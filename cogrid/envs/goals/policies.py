@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from cogrid.core.game import Game
+from cogrid.author import Game
 from cogrid.envs.goals.game import SHARED, Goal, Goals
 from cogrid.envs.scripted import Scene, Scripted, walk
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cogrid.core.actions import DOWN, LEFT, RIGHT, UP
-from cogrid.core.features import Agents, Each, Faced, Feature, NearestLying, Place
-from cogrid.core.game import Item, Thing
+from cogrid._core.author.actions import DOWN, LEFT, RIGHT, UP
+from cogrid.author import Agents, Each, Faced, Feature, Item, NearestLying, Place, Thing
 from cogrid.envs.overcooked.objects import DISH, ONION, TOMATO, Counter, Pile, Pot, Serving, Soup, kind_of
 
 ITEMS = (ONION, TOMATO, DISH, "soup")

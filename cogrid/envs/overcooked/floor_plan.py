@@ -10,10 +10,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from cogrid._core.author.actions import ACTION_SETS, INTERACT, Action
+from cogrid._core.rules import Rules
+from cogrid.author import Item, Outcome, Thing
 from cogrid.backend.env_state import EnvState
-from cogrid.core.actions import ACTION_SETS, INTERACT, Action
-from cogrid.core.game import Item, Outcome, Thing
-from cogrid.core.rules import Rules
 from cogrid.envs.overcooked.objects import DISH, ONION, Counter, Pile, Pot, Serving
 
 FAR = 10**6  # steps to what cannot be reached

@@ -7,12 +7,22 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from cogrid._core.compile.symbols import MAX_SYMBOLS
+from cogrid.author import (
+    FLOOR,
+    WALL,
+    AnyReward,
+    Feature,
+    Game,
+    Item,
+    Layout,
+    Look,
+    Outcome,
+    Thing,
+    checked_integer,
+    checked_number,
+)
 from cogrid.backend.array import brief, is_choice
-from cogrid.core.features import Feature
-from cogrid.core.game import AnyReward, Game, Item, Outcome, Thing, checked_integer, checked_number
-from cogrid.core.layout import FLOOR, WALL, Layout
-from cogrid.core.look import Look
-from cogrid.core.symbols import MAX_SYMBOLS
 from cogrid.envs.overcooked import features, layouts, lineage_layouts, looks, rewards
 from cogrid.envs.overcooked.objects import (
     DISH,

@@ -11,14 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cogrid._core.author.layout import DIGITS
+from cogrid._core.rules import compile_rules
+from cogrid._core.state.reset import boards_of
+from cogrid.author import FLOOR, WALL, Layout, Sketch, Spec, checked_integer
 from cogrid.backend import rng
 from cogrid.backend.array import Array, brief, is_choice
-from cogrid.core.game import checked_integer
-from cogrid.core.layout import DIGITS, FLOOR, WALL, Layout
-from cogrid.core.reset import boards_of
-from cogrid.core.rules import compile_rules
-from cogrid.core.sketch import Sketch
-from cogrid.core.spec import Spec
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.objects import ONION
 

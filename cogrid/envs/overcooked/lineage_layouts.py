@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cogrid.core.layout import Layout
+from cogrid.author import Layout
 
 _TEXTS = (
     (

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from cogrid.core.game import Item, Thing
-from cogrid.core.look import (
+from cogrid._core.author.look import GRID, SHADE, Point
+from cogrid.author import (
     GREEN,
-    GRID,
     INK,
     ORANGE,
-    SHADE,
     VERMILLION,
     WHITE,
+    Item,
     Look,
-    Point,
+    Thing,
     arc,
     box,
     disk,

@@ -6,12 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
-from cogrid.core.chance import Chance
-from cogrid.core.features import Feature
-from cogrid.core.game import AnyReward, Event, Replies, Reply, Thing, checked_integer, checked_number
-from cogrid.core.look import Look
-from cogrid.core.slots import SlotFeature
-from cogrid.core.symbols import MAX_SYMBOLS
+from cogrid._core.compile.symbols import MAX_SYMBOLS
+from cogrid.author import (
+    AnyReward,
+    Chance,
+    Event,
+    Feature,
+    Look,
+    Replies,
+    Reply,
+    SlotFeature,
+    Thing,
+    checked_integer,
+    checked_number,
+)
 from cogrid.envs.overcooked import features, looks
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.objects import ONION, TOMATO, Serving, Soup

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cogrid.core.actions import INTERACT
-from cogrid.core.game import Item, Thing
+from cogrid._core.author.actions import INTERACT
+from cogrid.author import Item, Thing
 from cogrid.envs.overcooked.floor_plan import (
     FAR,
     Cuisine,

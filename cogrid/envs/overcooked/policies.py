@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from cogrid._core.author.actions import UP
+from cogrid._core.rules import Rules
+from cogrid.author import Thing, checked_integer, checked_number
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
-from cogrid.core.actions import UP
-from cogrid.core.game import Thing, checked_integer, checked_number
-from cogrid.core.rules import Rules
 from cogrid.envs.overcooked.floor_plan import Cuisine, floor_plan
 from cogrid.envs.overcooked.planning import Plan, Scene
 

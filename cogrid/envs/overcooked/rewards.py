@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cogrid.core.game import Event, Item, Reward, Thing
+from cogrid.author import Event, Item, Reward, Thing
 from cogrid.envs.overcooked.objects import DISH, Counter, Pot
 
 #: One dish on a counter counts as enough for any number of pots.

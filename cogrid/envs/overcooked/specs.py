@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from cogrid.core.layout import Layout
-from cogrid.core.spec import Spec
+from cogrid.author import Layout, Spec
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.generated import GeneratedKitchen
 from cogrid.envs.overcooked.layouts import LAYOUTS, OLDER_LAYOUTS

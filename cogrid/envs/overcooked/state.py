@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from cogrid.author import Thing
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
-from cogrid.core.game import Thing
 from cogrid.envs.overcooked.objects import Pot
 
 

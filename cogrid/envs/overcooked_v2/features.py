@@ -8,12 +8,11 @@ from types import MappingProxyType
 
 import numpy as np
 
+from cogrid._core.author.actions import DOWN, LEFT, RIGHT, UP
+from cogrid._core.rules import Rules
+from cogrid.author import Agents, Each, Faced, Feature, Item, NearestLying, Place, Thing
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
-from cogrid.core.actions import DOWN, LEFT, RIGHT, UP
-from cogrid.core.features import Agents, Each, Faced, Feature, NearestLying, Place
-from cogrid.core.game import Item, Thing
-from cogrid.core.rules import Rules
 from cogrid.envs.overcooked.objects import DISH, Counter, Pile, Pot, Serving, Soup, kind_of
 from cogrid.envs.overcooked_v2.objects import INGREDIENTS, Button, Indicator, Recipe
 

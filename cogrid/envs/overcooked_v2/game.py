@@ -9,22 +9,24 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from cogrid.backend.array import brief, is_choice
-from cogrid.core.answers import checked_flag
-from cogrid.core.features import Feature
-from cogrid.core.game import (
+from cogrid.author import (
+    FLOOR,
+    WALL,
     AnyReward,
     Chance,
     Event,
+    Feature,
     Item,
+    Layout,
+    Look,
     Outcome,
     Reply,
     Thing,
+    checked_flag,
     checked_integer,
     checked_number,
 )
-from cogrid.core.layout import FLOOR, WALL, Layout
-from cogrid.core.look import Look
+from cogrid.backend.array import brief, is_choice
 from cogrid.envs.overcooked import looks
 from cogrid.envs.overcooked.game import AnyKitchen
 from cogrid.envs.overcooked.objects import (

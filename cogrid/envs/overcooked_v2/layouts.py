@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from cogrid.core.layout import Layout
+from cogrid.author import Layout
 
 _ONIONS = ("000",)
 _EITHER = ("000", "111")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cogrid.core.game import AnyReward, BySlot, Event, Reward, Thing
+from cogrid.author import AnyReward, BySlot, Event, Reward, Thing
 from cogrid.envs.overcooked.objects import Pot, Soup
 from cogrid.envs.overcooked.rewards import dish_taken, dishes
 from cogrid.envs.overcooked_v2.objects import Recipe

@@ -8,7 +8,7 @@ from collections import Counter as Tally
 from collections.abc import Iterable
 from fractions import Fraction
 
-from cogrid.core.game import Chance, Item, Thing
+from cogrid.author import Chance, Item, Thing
 from cogrid.envs.overcooked.objects import DISH, Counter, Pot, Soup
 
 Recipes = tuple[tuple[str, ...], ...]

@@ -7,21 +7,24 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar
 
-from cogrid.backend.array import brief
-from cogrid.core.features import Agents, Feature
-from cogrid.core.game import (
+from cogrid.author import (
+    FLOOR,
+    WALL,
+    Agents,
     AnyReward,
     Chance,
+    Feature,
     Game,
     Item,
+    Layout,
+    Look,
     Outcome,
     Placed,
     Thing,
     checked_integer,
     checked_number,
 )
-from cogrid.core.layout import FLOOR, WALL, Layout
-from cogrid.core.look import Look
+from cogrid.backend.array import brief
 from cogrid.envs.features import Around, Nearest
 from cogrid.envs.search_rescue import looks
 from cogrid.envs.search_rescue.layouts import LAYOUTS
@@ -136,7 +139,8 @@ class SearchRescue(Game):
             return rescue if held.agent != victim.treated_by else None
         if victim.colour in (YELLOW, RED) and held.tool != MEDKIT:
             return None
-        return Outcome(held, Victim(RED, held.agent, self.wait), TREAT) if victim.colour == RED else rescue
+        treated = Victim(RED, held.agent, self.wait + 1)  # which already ticks in this step
+        return Outcome(held, treated, TREAT) if victim.colour == RED else rescue
 
     def toggle(self, held: Item, thing: Thing) -> Outcome | None:
         """Put the tool down on the floor ahead."""

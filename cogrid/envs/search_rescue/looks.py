@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from cogrid.core import look as palette
-from cogrid.core.game import Thing
-from cogrid.core.look import (
-    INK,
-    ORANGE,
-    SHADE,
-    WHITE,
-    Look,
-    bare_floor,
-    box,
-    disk,
-    line,
-    pie,
-    placed,
-    polygon,
-)
+from cogrid._core.author import look as palette
+from cogrid._core.author.look import SHADE
+from cogrid.author import INK, ORANGE, WHITE, Look, Thing, bare_floor, box, disk, line, pie, placed, polygon
 from cogrid.envs.search_rescue.objects import (
     DOOR,
     DOORWAY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from cogrid.core.game import Game, Item, Thing
+from cogrid.author import Game, Item, Thing
 from cogrid.envs.scripted import WALKS, Scene, Scripted, walk
 from cogrid.envs.search_rescue.game import SearchRescue
 from cogrid.envs.search_rescue.objects import DOOR, KEY, PICKAXE, RUBBLE, Rescuer, Tool, Victim

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cogrid.core.game import Event, Reward
+from cogrid.author import Event, Reward
 
 CLEAR, UNLOCK, TREAT, RESCUE, TAKE, DROP = "clear", "unlock", "treat", "rescue", "take", "drop"
 

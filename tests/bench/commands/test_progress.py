@@ -91,7 +91,7 @@ LONG: dict[str, Plant] = {
     "gpu": compiling,
     "peers": instead(peers, "measure"),
     "selfcheck LOG": comparing_with_itself,
-    f"selfcheck {ROOT}/bench/evidence/selfcheck.jsonl --replay": drawing_suites,
+    "selfcheck EVIDENCE --replay": drawing_suites,
     "validate": validating,
     "scaling": scaled("prepare"),
     "scaling --rounds 4": scaled("play"),
@@ -105,5 +105,6 @@ def test_every_long_command_shows_progress(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     LONG[command](monkeypatch, long_work(monkeypatch))
+    paths = {"LOG": tmp_path / "log.jsonl", "EVIDENCE": ROOT / "bench/evidence/selfcheck.jsonl"}
     with pytest.raises(Heard):
-        bench(*command.replace("LOG", str(tmp_path / "log.jsonl")).split())
+        bench(*(str(paths.get(word, word)) for word in command.split()))

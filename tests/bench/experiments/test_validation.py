@@ -16,11 +16,11 @@ from bench.experiments.validation import Run, planned, scenes
 from bench.experiments.validation_files import Log, Validation
 from bench.measure import training
 from bench.storage import results
-from cogrid.core.difference import Difference
-from cogrid.core.rules import compile_rules
-from cogrid.core.spec import OBSERVATIONS
+from cogrid._core.compile.spec import OBSERVATIONS
+from cogrid._core.rules import compile_rules
+from cogrid._core.state.difference import Difference
+from cogrid._env.shadow import Mismatch, ShadowReport
 from cogrid.envs.registry import spec_of
-from cogrid.shadow import Mismatch, ShadowReport
 from tests.support import EVERY_ID, HAS_JAX
 
 ARENA = "Arena-V0"
@@ -57,10 +57,21 @@ def test_everything_is_played_in_a_soak() -> None:
     }
 
 
-def test_a_smoke_run_has_every_id_and_every_kind() -> None:
+def test_a_smoke_run_is_short_and_has_every_game_and_every_kind() -> None:
+    """Compiling takes seconds for each scene and path, so their number is what a run from nothing takes."""
     found = scenes(everything=False)
-    assert [id for id, _ in found] == list(EVERY_ID)
     assert {kind for _, kind in found} == set(OBSERVATIONS)
+    games = [type(spec_of(id, {}, ()).game) for id, _ in found]
+    assert set(games) == {type(spec_of(id, {}, ()).game) for id in EVERY_ID}
+    assert len(games) == len(set(games)) == 11
+    runs = Counter(run.path for run in planned(validation.SIZES["smoke"], everything=False))
+    assert runs == {
+        "make": 2 * 11,
+        "make_vec same-step": 2 * 6,
+        "make_vec next-step": 2 * 5,
+        "rollout": 2,
+        "training": 2,
+    }
 
 
 @pytest.mark.parametrize("size", [1, 20_000, 250_000])

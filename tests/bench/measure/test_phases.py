@@ -11,9 +11,9 @@ from bench.measure import phases
 from bench.measure.clock import Sample, Samples
 from bench.measure.phases import Parts, feature_parts, numpy_phases, table
 from bench.measure.plan import Plan
+from cogrid._core.profiling import PHASES, SOME
 from cogrid.benchmarks.case import Case
-from cogrid.core.profiling import PHASES, SOME
-from tests.core import test_moving as coins
+from tests._core.phases import test_moving as coins
 from tests.episodes import shared
 from tests.support import BACKENDS, HAS_JAX, NOOP, keys
 

@@ -17,8 +17,8 @@ from bench.processes.case_worker import shadowed
 from bench.runner import row_of
 from bench.storage import baselines, machine
 from bench.storage.baselines import Baselines
+from cogrid._core.rules import compile_rules
 from cogrid.benchmarks.case import Case
-from cogrid.core.rules import compile_rules
 from tests.bench.support import result
 from tests.support import HAS_JAX
 

@@ -46,6 +46,13 @@ def test_every_line_gets_its_answer_and_prints_are_none() -> None:
     ("code", "status", "reason"),
     [
         ("raise ValueError('no such thing\\nsecond line')", "failed", "ValueError: no such thing"),
+        (
+            "raise TypeError('carries differ:\\n\\n  * state.cells is int8\\n  second line')",
+            "failed",
+            r"TypeError: carries differ: \* state\.cells is int8$",
+        ),
+        ("raise ValueError('nothing follows:')", "failed", "ValueError: nothing follows:$"),
+        ("raise ValueError", "failed", "ValueError: $"),
         ("raise MemoryError('too large')", "out of memory", "MemoryError: too large"),
         ("raise RuntimeError('RESOURCE_EXHAUSTED: 9 GB')", "out of memory", "RESOURCE_EXHAUSTED"),
         ("raise Mismatch('other bits')", "mismatch", "other bits"),

@@ -41,9 +41,11 @@ def test_the_terminal_has_verdicts_means_and_a_headline() -> None:
     (shaky,) = (line for line in lines if line.startswith("shaky"))
     assert "unstable; no change, but doubtful" in shaky
     assert shaky.count("1 M steps/s") == 2
-    assert lines[-3] == (
+    assert lines[-4] == (
         "1 slower, 1 faster, 2 same, 1 new; 1 of 6 rows too noisy to compare; counters grew in 1 of 6 cases."
     )
+    assert lines[-2].startswith("GROWN counters exit with 20. If that is intended: commit the change,")
+    assert '`python -m bench baseline accept FILE --reason "why"`' in lines[-2]
     assert lines[-1].startswith("SLOWER than the baseline: 1. ")
 
 

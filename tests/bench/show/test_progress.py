@@ -29,6 +29,15 @@ def test_a_pipe_hears_of_a_case_that_takes_long(monkeypatch: pytest.MonkeyPatch)
     assert last == "[3/10] CrampedRoom: 9 steps/s"
 
 
+def test_a_pipe_gets_no_bar_even_if_colours_are_forced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(sys, "stderr", heard := io.StringIO())
+    with Progress() as shown:
+        shown.start("CrampedRoom", 0, 1)
+        shown.finish("CrampedRoom", "9 steps/s")
+    assert heard.getvalue() == "[1/1] CrampedRoom: 9 steps/s\n"
+
+
 def test_a_sign_of_life_comes_within_20_seconds() -> None:
     assert progress.IN_A_PIPE < 20
 

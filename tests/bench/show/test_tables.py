@@ -47,6 +47,25 @@ def test_trouble_is_shown() -> None:
     )
 
 
+def test_a_note_of_all_rows_is_said_once_below_the_table() -> None:
+    noise = {"steal": 0.0, "dropped": 5, "disturbed": 5}
+    rows = [row(name="first", noise=noise), row(name="second", noise=noise)]
+    text = tables.summary(result(rows=rows))
+    below = "All rows: disturbed, 5 of 5 samples disturbed."
+    assert text.count("disturbed, ") == text.count(below) == 1
+    assert "note" not in text
+    kept = "Disturbed samples were kept where no better ones could be taken."
+    assert f"{below}\n{kept}\n" in text
+    wild = row(name="third", noise=noise, samples=around(1e6, 0.9))
+    text = tables.summary(result(rows=[*rows, wild]))
+    assert "All rows: 5 of 5 samples disturbed." in text
+    assert [line(text, name)[-1].strip() for name in ("first", "third")] == ["disturbed", "unstable"]
+    alone = tables.summary(result(rows=rows[:1]))
+    assert line(alone, "first")[-1].strip() == "disturbed, 5 of 5 samples disturbed"
+    quiet = tables.summary(result(rows=[row(name="first"), row(name="second")]))
+    assert not [word for word in ("note", "All rows", kept) if word in quiet]
+
+
 def test_seconds_and_parts() -> None:
     parts = {"trace": 0.2, "compile": 0.5}
     cells = line(

@@ -109,15 +109,21 @@ def test_doubtful_rows_are_left_out_and_counters_have_no_doubt(tmp_path: Path, f
     assert [one.name for one in counted.rows] == ["fine", "shaky"]
 
 
-DIRTY = Git(sha="a" * 40, dirty=True)
+DIRTY = Git(sha="a" * 40, dirty=True)  # as of a file that was written before the paths were kept
 
 
 @pytest.mark.parametrize(
     ("found", "reason", "words"),
     [
         (measured(today()), "  ", "--reason is empty"),
-        (measured(today(), git=DIRTY), "why", "had changes or no revision.* --allow-dirty"),
-        (measured(today(), git=None), "why", "had changes or no revision"),
+        (measured(today(), git=DIRTY), "why", "had changes: commit .* --allow-dirty"),
+        (
+            measured(today(), git=replace(DIRTY, changes=["a b.txt"])),
+            "why",
+            r"had changes \(a b\.txt\): commit",
+        ),
+        (measured(today(), git=replace(DIRTY, changes=list("abcde"))), "why", r"\(a, b, c and 2 more\)"),
+        (measured(today(), git=None), "why", "had no revision"),
         (measured(today(name="x", error="no", status="mismatch")), "why", r"wrong results \(x\)"),
         (measured(today(), flags={"XLA_FLAGS": "--x"}), "why", "measured under XLA_FLAGS"),
         (measured(today(), configuration=replace(PLAN, iterations=9)), "why", "in a way of its own"),

@@ -45,6 +45,8 @@ def double(value: int) -> int:
         ("LIMIT: int = 3", "LIMIT: float = 3"),
         ("first: int", "first: 'a float'"),
         ("    return value * 2", "    return (value*2)"),
+        ("from typing import NamedTuple", "from typing_extensions import NamedTuple"),
+        ("    return value * 2", "    import math\n    return value * 2"),
     ],
 )
 def test_what_is_not_executed_changes_nothing(old: str, new: str) -> None:

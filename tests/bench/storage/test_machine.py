@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,20 @@ from msgspec.structs import asdict, replace
 
 from bench.storage import machine
 from tests.bench.support import result
+
+
+def test_an_untracked_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
+    who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    for command in (("init", "-q"), (*who, "commit", "-q", "--allow-empty", "-m", "first")):
+        machine.git(*command)
+    clean = machine.git_state()
+    assert clean is not None
+    assert (clean.dirty, clean.changes) == (False, [])
+    (tmp_path / "ändern.txt").touch()
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "one.txt").touch()
+    assert machine.git_state() == replace(clean, dirty=True, changes=["notes/", "ändern.txt"])
 
 
 @pytest.mark.parametrize("name", asdict(result().system))

@@ -15,9 +15,9 @@ from cogrid.envs.commons.figures import Figures, figures
 from cogrid.envs.commons.game import CleanUp, Harvest
 from cogrid.envs.commons.policies import ScriptedPlayers
 from cogrid.envs.commons.specs import SPECS
-from cogrid.policies import policy_of
-from cogrid.testing import check_env
-from tests.core.worlds import after, bounds, drawn, fresh, made, parity, picture
+from cogrid.policies.named import policy_of
+from cogrid.testing.conformance import check_env
+from tests._core.worlds import after, bounds, drawn, fresh, made, parity, picture
 from tests.support import BACKENDS, keys
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -60,16 +60,39 @@ def test_an_apple_is_eaten_by_walking_onto_it(backend: str) -> None:
 def test_a_zap_sends_out_and_the_pads_take_back(backend: str) -> None:
     """
     > a   ^ p         > a     p          > a     p
-      a .   p   ->      a .   p   …        a .   ^    after three ends of steps, on one of the pads
+      a .   p   ->      a .   p   …        a .   ^    after three more steps, on one of the pads
     """
     state = placed(HARVEST, backend, [(1, 2), (1, 5)], [RIGHT, UP])
     state, _, _, infos = after(HARVEST, backend, state, "zap", "noop")
     assert infos["verbs"] == ["zap", ""]
     assert infos["away"].tolist() == [False, True]
-    for expected in (True, False):
+    for expected in (True, True, False):
         state, _, _, infos = after(HARVEST, backend, state, "noop", "noop")
         assert infos["away"].tolist() == [False, expected]
     assert np.asarray(state.agent_pos)[1].tolist() in [[1, 6], [2, 6]]
+
+
+@each_backend
+def test_who_was_zapped_misses_as_many_steps_as_the_timeout(backend: str) -> None:
+    """Counted over many zaps of busy play: a pad is always free here, so nobody waits for one."""
+    spec = SPECS["CommonsHarvest-Open-V0"].override(observation="none")
+    env, batch, steps = made(spec, backend), 32, 120
+    state, _ = env.rules.backend.compiled(env.reset_fn)(keys(5, batch))
+    step, draw = env.rules.backend.compiled(env.step_fn), np.random.default_rng(5)
+    zap = env.action_names.index("zap")
+    away, zapped = [np.zeros((batch, 7), bool)], 0
+    for _ in range(steps):
+        joint = np.where(draw.random((batch, 7)) < 0.5, zap, draw.integers(0, 5, (batch, 7)))
+        state, _, _, _, infos = step(state, joint.astype(np.int32))
+        away.append(np.asarray(infos["away"]))
+        zapped += int((np.asarray(infos["verb"]) == env.verbs.index("zap")).sum())
+    out = np.diff(np.array(away).astype(np.int8), axis=0)  # 1 where a player goes out, −1 where it returns
+    lasted = []
+    for player in out.reshape(steps, -1).T:
+        left, back = np.flatnonzero(player == 1), np.flatnonzero(player == -1)
+        lasted += (back - left[: len(back)]).tolist()
+    assert zapped > len(lasted) > 100
+    assert set(lasted) == {25}
 
 
 @each_backend
@@ -394,6 +417,20 @@ def test_conformance(kind: str) -> None:
     spec = CLEANING.override(observation=kind)
     backends = BACKENDS if kind == "window" else ("numpy",)
     assert check_env(spec, backends).hooks["away"] > 0
+
+
+@each_backend
+def test_the_features_tell_the_share_of_the_time_out_that_is_left(backend: str) -> None:
+    spec = HARVEST.override(observation="features")
+    env = made(spec, backend)
+    state = placed(spec, backend, [(1, 1), (1, 3)], [RIGHT, UP])
+    state, *_ = after(spec, backend, state, "zap", "noop")
+    own = [name.split()[-1] for name in env.feature_names].index("out")
+    shares = []
+    for _ in range(4):
+        shares.append(round(float(np.asarray(env.observe(state))[1, own]), 3))
+        state, *_ = after(spec, backend, state, "noop", "noop")
+    assert shares == [1.0, 0.667, 0.333, 0.0]
 
 
 def test_options_out_of_range() -> None:

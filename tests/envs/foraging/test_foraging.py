@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid.core.spec import Spec
+from cogrid._apps.play.session import Session
+from cogrid._core.compile.spec import Spec
 from cogrid.envs.foraging.objects import Skill
 from cogrid.envs.foraging.policies import ScriptedForagers
-from cogrid.play.session import Session
-from cogrid.replay import Recorder
-from tests.core.worlds import after, bounds, drawn, fresh, made
+from cogrid.replay.recording import Recorder
+from tests._core.worlds import after, bounds, drawn, fresh, made
 from tests.support import BACKENDS, EVERY_ID, keys
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)

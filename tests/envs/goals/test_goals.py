@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid.core.layout import Layout
-from cogrid.core.spec import Spec
+from cogrid._core.author.layout import Layout
+from cogrid._core.compile.spec import Spec
 from cogrid.envs.goals.game import Goal, Goals
 from cogrid.envs.goals.policies import ScriptedWalkers
-from tests.core.worlds import after, bounds, drawn, fresh, made
+from tests._core.worlds import after, bounds, drawn, fresh, made
 from tests.support import BACKENDS, keys
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 import cogrid
+from cogrid._core.compile.spec import Spec
+from cogrid._core.rules import compile_rules
+from cogrid._core.state.reset import boards_of
 from cogrid.backend import rng
-from cogrid.core.reset import boards_of
-from cogrid.core.rules import compile_rules
-from cogrid.core.spec import Spec
 from cogrid.envs.overcooked.floor_plan import FAR, soup_steps
 from cogrid.envs.overcooked.generated import HELD_OUT, TRAINING, boards
 from cogrid.envs.overcooked.policies import ScriptedCooks
-from cogrid.testing import check_env
-from tests.core.worlds import bounds
+from cogrid.testing.conformance import check_env
+from tests._core.worlds import bounds
 from tests.support import BACKENDS, HAS_JAX, keys
 
 ID = "Overcooked-Generated-V0"

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid.core.spec import Spec
+from cogrid._core.compile.spec import Spec
 from cogrid.envs.overcooked.objects import Soup
 from cogrid.envs.overcooked.orders import Order, OrderKitchen
-from tests.core.worlds import after, bounds, fresh, made, parity
+from tests._core.worlds import after, bounds, fresh, made, parity
 from tests.envs.overcooked.boards import each_backend
 from tests.support import BACKENDS, keys
 

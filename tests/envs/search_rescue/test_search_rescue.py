@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid.core.layout import Layout
-from cogrid.core.spec import Spec
+from cogrid._core.author.layout import Layout
+from cogrid._core.compile.spec import Spec
 from cogrid.envs.search_rescue.game import SearchRescue
 from cogrid.envs.search_rescue.objects import Rescuer, Victim
 from cogrid.envs.search_rescue.policies import ScriptedRescuers
-from tests.core.worlds import after, bounds, drawn, fresh, made
+from tests._core.worlds import after, bounds, drawn, fresh, made
 from tests.support import BACKENDS, EVERY_ID, keys
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -72,16 +72,18 @@ def test_red_needs_a_medkit_and_then_another_agent_in_time(backend: str) -> None
     assert again[-1] == ["", ""]  # oneself is not another
     _, paid, verbs, done = played(spec, backend, *steps, "noop interact")
     assert (verbs[-1], paid[-1], done) == (["", "rescue"], [3, 3], True)
-    state, _, verbs, _ = played(spec, backend, *steps, "noop noop", "noop noop", "noop interact")
-    assert verbs[-1] == ["", ""]  # three steps were too long, and it must be treated again
+    state, _, verbs, _ = played(spec, backend, *steps, *["noop noop"] * 3, "noop interact")
+    assert verbs[-1] == ["", ""]  # it waited for three steps, and must be treated again
     assert drawn(spec, backend, state) == ">mr <p"
 
 
 @each_backend
 def test_the_second_agent_can_come_in_the_last_moment(backend: str) -> None:
-    spec = site("#####\n#1r2#\n#####", wait=3)
-    verbs = played(spec, backend, "right left", "interact noop", "noop noop", "noop interact")[2]
-    assert verbs[-1] == ["", "rescue"]
+    """In the last of the `wait` steps after the one in which it was treated."""
+    for wait in (1, 3):
+        spec = site("#####\n#1r2#\n#####", wait=wait)
+        steps = ["right left", "interact noop", *["noop noop"] * (wait - 1), "noop interact"]
+        assert played(spec, backend, *steps)[2][-1] == ["", "rescue"]
 
 
 @each_backend

@@ -16,8 +16,8 @@ from bench.measure.gpu.targets import Target
 from bench.measure.measures import measure
 from bench.measure.plan import Measured, Plan
 from bench.suites import CRAMPED, gpu, options
+from cogrid._core import step as module
 from cogrid.benchmarks.case import Case
-from cogrid.core import step as module
 
 try:
     VARIANT = targets.installed()

@@ -1,0 +1,63 @@
+"""Placing: things that reset puts on the floor, one after the other, where there is room."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cogrid._core.author.answers import Near
+from cogrid._core.author.chance import odds, one_of, realised
+from cogrid._core.author.game import Game
+from cogrid._core.author.layout import FLOOR
+from cogrid._core.compile.spec import Spec
+from cogrid.backend.array import Array, lift
+
+if TYPE_CHECKING:
+    from cogrid._core.rules import Rules
+
+
+def placing_draws(game: Game) -> np.ndarray[Any, Any]:
+    """The numbers of the draws: 2k for the cell of thing k, 2k + 1 for what it is."""
+    return np.arange(2 * sum(placed.count for placed in game.placed()))
+
+
+@functools.lru_cache(maxsize=256)
+def placing_cells(spec: Spec) -> np.ndarray[Any, Any]:
+    """(layouts, cells) where things may be placed: bare floor, far enough from the edge for any of them."""
+    edge = min((placed.margin for placed in spec.game.placed()), default=spec.height)
+    floor = [[letter == FLOOR for row in board for letter in row] for board in spec.boards]
+    cells: np.ndarray[Any, Any] = _inside(spec.height, spec.width, edge) & np.array(floor)
+    return cells
+
+
+def _inside(height: int, width: int, margin: int) -> np.ndarray[Any, Any]:
+    """(cells,) bool: at least `margin` away from the edge."""
+    inside = np.zeros((height, width), bool)
+    inside[margin : height - margin, margin : width - margin] = True
+    return inside.reshape(-1)
+
+
+def place_things(rules: Rules, drawn: Array, cells: Array, free: Array, pose: Array) -> Array:
+    """Place things on cells that are still `free` (*B, cells): a scaled draw is the rank of a free cell."""
+    xp, game, symbols = rules.xp, rules.spec.game, rules.spec.symbols
+    free = free & (cells == symbols.number[game.legend[FLOOR]])  # excludes scattered things
+    strength = xp.sort(rules.lookup(rules.items(game.strength, np.int32)[rules.held], pose), axis=-1)
+    mine, number, taken = rules.start_draws.of("placed", drawn), 0, xp.zeros_like(free)
+    for placed, (least, cases) in zip(game.placed(), symbols.placed, strict=True):
+        things, inside = odds(cases), _inside(rules.height, rules.width, placed.margin)
+        after = things.table(symbols.number.__getitem__, rules.cell_dtype)
+        weakest = strength[..., : placed.weakest].sum(axis=-1, keepdims=True, dtype=np.int32)
+        near = Near(bool, 1, placed.apart - 1, "diamond").offsets if placed.apart > 1 else ()
+        for _ in range(placed.count):
+            which, what = mine[..., number : number + 1], mine[..., number + 1 : number + 2]
+            room = free & ~taken & lift(inside, free.ndim)
+            if near:
+                board = taken.reshape(*taken.shape[:-1], rules.height, rules.width).astype(np.int8)
+                room = room & (rules.backend.around(board, near).reshape(free.shape) == 0)
+            ranks = room.cumsum(axis=-1, dtype=np.uint32)  # from 1 on
+            hit = room & (ranks == one_of(which, ranks[..., -1:]) + np.uint32(1))
+            case = realised(rules.lookup, things, weakest - np.int32(least), what)
+            cells, taken, number = xp.where(hit, rules.lookup(after, case), cells), taken | hit, number + 2
+    return cells

@@ -1,0 +1,294 @@
+"""The spec: what an environment is; frozen, hashable, independent of any backend."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from cogrid._core.author.actions import ACTION_SETS, FURTHER, Action
+from cogrid._core.author.answers import checked_integer, checked_number
+from cogrid._core.author.game import Game
+from cogrid._core.author.hooks import check_hooks
+from cogrid._core.author.layout import DIGITS, FLOOR, MAX_ALL_CELLS, WALL, Layout
+from cogrid._core.compile.symbols import Symbols, close
+from cogrid.backend.array import brief, is_choice, several
+
+OBSERVATIONS = ("features", "lossless", "window", "none")
+MAX_TIME = 2**31 - 1
+MAX_WEIGHT = 100.0
+MAX_ACTIONS = 36  # a replay has one letter or digit for each
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """A game on one or several layouts, with its limits and its observation."""
+
+    game: Game
+    layout: tuple[Layout, ...] = ()  # reset draws one of them
+    num_agents: int = 2  # at most 127
+    max_steps: int = 400  # then the episode is truncated
+    action_set: str = "cardinal"  # "cardinal", "rotation" or "moves"
+    observation: str = ""  # "features", "lossless", "window" or "none"; "" is features if any, else lossless
+    window: int = 5  # side of the window observation, odd
+    shaping: float = 0.0  # weight of the shaping terms at reset; 0 leaves them out
+    random_start: bool = False  # any floor cell of the agent's own room, any facing
+    # Not in the repr, and so not in the fingerprint, of existing specs.
+    any_board: bool = dataclasses.field(default=False, repr=False)  # reset takes boards; layouts bound them
+
+    def __post_init__(self) -> None:
+        """Check every field, so that every spec is valid."""
+        game: Any = self.game  # whatever was given
+        if not isinstance(game, Game):
+            what = f"the class {game.__name__}" if isinstance(game, type) else brief(game)
+            raise TypeError(f"the game of a spec is {what}: give a game, such as MyGame().")
+        checked_integer("num_agents", self.num_agents, 1, 127)
+        checked_integer("max_steps", self.max_steps, 1, MAX_TIME)
+        checked_integer("window", self.window, 1, 127)
+        object.__setattr__(self, "shaping", checked_number("shaping", self.shaping, -MAX_WEIGHT, MAX_WEIGHT))
+        for name in ("random_start", "any_board"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name}={brief(getattr(self, name))} is neither True nor False.")
+        if self.window % 2 == 0:
+            raise ValueError(
+                f"window={self.window} is even: use an odd side, so that the agent is in the middle."
+            )
+        _check_choice("action_set", self.action_set, ACTION_SETS)
+        check_hooks(self.game)
+        self._check_option_names()
+        self._check_actions()
+        if isinstance(self.observation, str) and not self.observation:
+            own = type(self.game).features is not Game.features
+            object.__setattr__(self, "observation", "features" if own else "lossless")
+        _check_choice("observation", self.observation, OBSERVATIONS)
+        none = isinstance(self.layout, tuple) and not self.layout  # an array is compared by its elements
+        given = self.game.default_layouts() if none else self.layout
+        object.__setattr__(self, "layout", layouts_of(self.game, given))
+        self._check_sizes()
+        self._check_letters()
+        walkable = {letter for letter in self.game.legend if self._is_walkable(letter)}
+        for layout in self.layout:
+            layout.check(self.game.legend, walkable)
+            self._check_room(layout)
+        if self.open and WALL not in self.game.legend:
+            raise ValueError(
+                f"{type(self.game).__name__} has no wall, which open boards are padded with: add {WALL!r} to "
+                "its legend."
+            )
+
+    def _check_option_names(self) -> None:
+        taken = {field.name for field in dataclasses.fields(Spec)}
+        for field in dataclasses.fields(self.game):
+            if field.name in taken:
+                raise TypeError(
+                    f"{type(self.game).__name__} has the option {field.name!r}, which every environment has: "
+                    "choose another name."
+                )
+
+    def _check_actions(self) -> None:
+        own: Any = self.game.actions  # a comma may be missing
+        if isinstance(own, str):
+            raise TypeError(
+                f"{type(self.game).__name__}.actions is the text {own!r}: write a tuple, even for one action."
+            )
+        names = [action.name for action in self.actions]
+        for name in self.game.actions:
+            if not isinstance(name, str) or not name or names.count(name) > 1:
+                raise ValueError(
+                    f"{type(self.game).__name__} has the action {name!r}, which is not a name or is taken: "
+                    f"the actions are {', '.join(map(repr, names))}."
+                )
+        if self.game.joint and self.game.joint not in self.game.actions:
+            raise ValueError(
+                f"the joint action {self.game.joint!r} is not one of the {len(self.game.actions)} actions of "
+                f"{type(self.game).__name__}: name it in `actions`."
+            )
+        checked_integer("most_strength", self.game.most_strength, 1, 2**10)
+        if len(names) > MAX_ACTIONS:
+            raise ValueError(
+                f"{type(self.game).__name__} has {len(names)} actions: at most {MAX_ACTIONS} fit."
+            )
+
+    def _check_letters(self) -> None:
+        for letter in self.game.legend:
+            if not isinstance(letter, str) or len(letter) != 1 or letter in DIGITS:
+                raise ValueError(
+                    f"{type(self.game).__name__}.legend has {brief(letter)}: write one character, "
+                    f"and none of the digits {DIGITS[0]} to {DIGITS[-1]}, which are starts."
+                )
+
+    def _is_walkable(self, letter: str) -> bool:
+        thing, name = self.game.legend[letter], type(self.game).__name__
+        try:
+            hash(thing)
+        except TypeError:
+            raise TypeError(
+                f"{name}.legend has {brief(thing)} for {letter!r}, which cannot be hashed: write a tuple."
+            ) from None
+        answer: Any = self.game.walkable(thing)
+        if not isinstance(answer, (bool, np.bool_, int)):
+            raise TypeError(
+                f"{name}.walkable returned {brief(answer)} for thing {brief(thing)}: return True or False."
+            )
+        return bool(answer)
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """The actions by number: the action set, which ends with the noop, then the game's own."""
+        own = (Action(name, intent=FURTHER + k) for k, name in enumerate(self.game.actions))
+        return (*ACTION_SETS[self.action_set], *own)
+
+    def _check_sizes(self) -> None:
+        """Check the sizes, before any work per cell."""
+        for layout in self.layout:
+            layout.check_size()
+        cells = len(self.layout) * self.height * self.width
+        if cells > MAX_ALL_CELLS:
+            raise ValueError(
+                f"{len(self.layout):,} layouts, padded to {self.height} × {self.width} cells, have {cells:,} "
+                f"cells: a spec has at most {MAX_ALL_CELLS:,} in all, so give fewer or smaller layouts."
+            )
+
+    def _check_room(self, layout: Layout) -> None:
+        floor = sum(row.count(FLOOR) for row in layout.letters)
+        if floor < self.num_agents:
+            raise ValueError(
+                f"layout {layout.name!r} has too few spawn cells: "
+                f"{several(self.num_agents, 'agent')}, {several(floor, 'floor cell')}."
+            )
+        placed = self.game.placed()
+        known = placed if isinstance(placed, tuple) else ()  # its type is checked later, with all other hooks
+        edge = max((one.margin for one in known if one.count), default=0)
+        inside = (row[edge : layout.width - edge] for row in layout.letters[edge : layout.height - edge])
+        if edge and not self.open and not any(FLOOR in row for row in inside):
+            raise ValueError(
+                f"layout {layout.name!r} has no room for what reset places: draw floor that is {edge} "
+                "or more cells from the edge."
+            )
+
+    @property
+    def height(self) -> int:
+        """Rows of the map, the largest layout's."""
+        return max(layout.height for layout in self.layout)
+
+    @property
+    def width(self) -> int:
+        """Columns of the map, the largest layout's."""
+        return max(layout.width for layout in self.layout)
+
+    @property
+    def open(self) -> bool:
+        """Whether boards are data: given to reset, or drawn by the game."""
+        return self.any_board or type(self.game).generate is not Game.generate
+
+    @property
+    def letters(self) -> frozenset[str]:
+        """The letters that boards of this spec may have."""
+        found = frozenset("".join(row for board in self.boards for row in board))
+        return found | {FLOOR, WALL} if self.open else found
+
+    @functools.cached_property
+    def symbols(self) -> Symbols:
+        """All things and items that can occur."""
+        return close(self.game, self.letters, self.num_agents)
+
+    @functools.cached_property
+    def boards(self) -> tuple[tuple[str, ...], ...]:
+        """The letters of every layout, padded to one size."""
+        height, width = self.height, self.width
+        return tuple(layout.padded(height, width) for layout in self.layout)
+
+    @property
+    def type_ids(self) -> dict[str, int]:
+        """Name -> type id of every object and item of this spec; 0 is the bare floor."""
+        return {name: number for number, name in enumerate(self.symbols.kinds)}
+
+    def override(self, **changes: Any) -> Spec:
+        """A spec with some fields, its own or its game's, changed."""
+        return override(self, changes, f"a spec of {type(self.game).__name__}")
+
+
+def override(spec: Spec, changes: Mapping[str, Any], name: str, also: tuple[str, ...] = ()) -> Spec:
+    """The spec with some fields changed; errors call it `name` and list the caller's keywords in `also`."""
+    games = {f.name for f in dataclasses.fields(spec.game)}
+    owns = {f.name for f in dataclasses.fields(Spec)} - {"game"}
+    for key in changes:
+        if key not in owns | games:
+            known = sorted({*owns, *games, *also})
+            close_names = difflib.get_close_matches(key, known, 1)
+            hint = f" (did you mean {close_names[0]!r}?)" if close_names else ""
+            raise TypeError(f"{name} has no option {key!r}{hint}: valid ones are {', '.join(known)}.")
+    own = {key: value for key, value in changes.items() if key in owns}
+    game = dataclasses.replace(spec.game, **{key: value for key, value in changes.items() if key in games})
+    if spec.layout == spec.game.default_layouts():  # the game draws its board from its own options
+        own = {"layout": game.default_layouts()} | own
+    if own.get("window", spec.window) != spec.window and (view := game.view()) is not None:
+        rows, columns = view.shape
+        raise ValueError(
+            f"window={brief(own['window'])}: {name} has a window of its own, {rows} × {columns} cells "
+            "that turn with the agent, so leave `window` out."
+        )
+    return dataclasses.replace(spec, game=game, **own)
+
+
+def differences(base: Spec, spec: Spec) -> dict[str, Any]:
+    """The changes by which `override` turns `base` into `spec`, of the same game; layouts by name or text."""
+    changes = _changed(base, spec) | _changed(base.game, spec.game)
+    changes.pop("game", None)
+    if spec.layout == spec.game.default_layouts():
+        changes.pop("layout", None)
+    if "layout" in changes:
+        named = spec.game.layouts
+        changes["layout"] = [one.name if named.get(one.name) == one else one.text for one in spec.layout]
+    return changes
+
+
+def _changed(old: Any, new: Any) -> dict[str, Any]:
+    """The fields of a dataclass that differ from another's."""
+    values = {f.name: getattr(new, f.name) for f in dataclasses.fields(new)}
+    return {name: value for name, value in values.items() if value != getattr(old, name)}
+
+
+def layouts_of(game: Game, given: str | Layout | Iterable[str | Layout]) -> tuple[Layout, ...]:
+    """Layouts by name, as ASCII text or as they are."""
+    if isinstance(given, (str, Layout)):
+        given = (given,)
+    if not isinstance(given, Iterable):
+        raise TypeError(f"layout={brief(given)} is neither a name, nor ASCII text, nor a list of these.")
+    given = tuple(given)
+    if not given:
+        raise ValueError(f"{type(game).__name__} needs a layout: give layout= a name or ASCII text.")
+    return tuple(_layout(game, one, number) for number, one in enumerate(given))
+
+
+def _layout(game: Game, given: str | Layout, number: int) -> Layout:
+    if isinstance(given, Layout):
+        return given
+    if not isinstance(given, str):
+        raise TypeError(f"layout {brief(given)} is neither a name nor ASCII text.")
+    if "\n" in given:
+        return Layout(f"own-{number}", given)
+    if given not in game.layouts:
+        close = difflib.get_close_matches(given[:80], game.layouts, 3, 0.5)
+        known = sorted(game.layouts)
+        hint = f"choose one of {_some(known)}; " if known else ""
+        hint = f"did you mean {' or '.join(map(repr, close))}; " if close else hint
+        raise ValueError(
+            f"unknown layout {brief(given)}: {hint}a board of your own is one text with line breaks."
+        )
+    return game.layouts[given]
+
+
+def _some(names: list[str]) -> str:
+    """The first of many names."""
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return ", ".join(names[:8]) + more
+
+
+def _check_choice(name: str, value: str, choices: Iterable[str]) -> None:
+    if not is_choice(value, choices):
+        raise ValueError(f"{name}={brief(value)} is unknown: choose one of {', '.join(map(repr, choices))}.")

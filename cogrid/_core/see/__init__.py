@@ -1,0 +1,1 @@
+"""What is read from a state: observations and infos."""

@@ -1,0 +1,1 @@
+"""States: how they are made, changed, checked, compared and saved."""

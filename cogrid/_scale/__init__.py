@@ -1,0 +1,1 @@
+"""Large batches: rollouts, devices and checkpoints."""

@@ -1,0 +1,231 @@
+"""The conformance check: what every environment must guarantee, built-in or your own."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cogrid._core.compile.checking import check_looks
+from cogrid._core.compile.spec import Spec
+from cogrid._core.purity import ImpureError, check_pure
+from cogrid.backend import rng
+from cogrid.backend.env_state import EnvState
+from cogrid.cogrid_env import CoGridEnv
+from cogrid.envs.registry import find, spec_of
+from cogrid.testing.exercise import Exercise, exercise
+
+
+def check_env(
+    spec: Spec | str, backends: Sequence[str] | None = None, *, steps: int = 60, seed: int = 0
+) -> Checked:
+    """Play random episodes of a spec and raise an AssertionError at the first broken guarantee.
+
+    Instead of a spec, it takes any name that `cogrid.make` does.
+
+    Checked on every installed backend (or those named): shapes and spaces, the PettingZoo adapter, equal bits
+    for equal seeds, a batch equal to its environments run alone, backends equal to each other, no rewards
+    after the end, out-of-range actions, snapshots, rules that depend on their arguments alone, and draws that
+    match their odds. Returns how often each verb occurred in these episodes, and what else was exercised.
+    """
+    if isinstance(spec, str):
+        spec = spec_of(find(spec), {})
+    try:
+        check_pure(spec, times=3)
+    except ImpureError as error:
+        raise AssertionError(str(error).rstrip(".")) from error
+    check_looks(spec)
+    if backends is None:
+        backends = ("numpy", "jax") if importlib.util.find_spec("jax") else ("numpy",)
+    tapes = {}
+    for backend in backends:
+        env = CoGridEnv(spec, backend, infos=True)
+        _check_adapter(env, seed)
+        tapes[backend] = _check_functions(env, steps, seed)
+        _check_end(CoGridEnv(spec.override(max_steps=3), backend), seed)
+        _check_snapshot(env, seed)
+    _check_boards(CoGridEnv(spec, backends[0]), seed)
+    first = tapes[backends[0]]
+    for backend in backends[1:]:
+        _assert_tapes(first, tapes[backend], f"{backends[0]} and {backend} differ")
+    _check_counts(env, first)
+    codes = np.concatenate([np.ravel(entry[-1]["verb"]) for entry in first if len(entry) > 2])
+    verbs = {verb: int((codes == code).sum()) for code, verb in enumerate(env.verbs) if verb}
+    return Checked(verbs, exercise(spec, steps, seed))
+
+
+class Checked(dict[str, int]):
+    """How often each verb occurred, and which of the game's hooks were used.
+
+    `hooks` says how often each was (0: never tried), `draws` how often each value of a `Chance` was drawn.
+    Printing it shows a table of all of these.
+    """
+
+    def __init__(self, verbs: dict[str, int], exercised: Exercise) -> None:
+        super().__init__(verbs)
+        self.hooks, self.draws = exercised
+
+    def __str__(self) -> str:
+        """One line for each verb, hook and draw."""
+        lines = [f"verb {name}: {times}" for name, times in self.items()]
+        lines += [f"hook {name}: {times or 'never tried'}" for name, times in self.hooks.items()]
+        return "\n".join([*lines, *(f"drawn {one}" for one in self.draws)])
+
+
+def state_fields(state: EnvState) -> dict[str, np.ndarray[Any, Any]]:
+    """The whole state as NumPy arrays, the key as its two words."""
+    return state.plain()
+
+
+def _info_fields(infos: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
+    """The infos of a step as flat NumPy arrays, including the reward terms."""
+    terms = {f"reward {name}": points for name, points in infos["rewards"].items()}
+    return {name: np.asarray(value) for name, value in (infos | terms).items() if name != "rewards"}
+
+
+def _check_adapter(env: CoGridEnv, seed: int) -> None:
+    runs = []
+    for _ in range(2):
+        obs, _ = env.reset(seed=seed)
+        generator, run = np.random.default_rng(seed), [obs]
+        for _ in range(5):
+            if not env.agents:
+                break
+            actions = {agent: int(generator.integers(env.rules.n_actions)) for agent in env.agents}
+            obs, *_ = env.step(actions)
+            run.append(obs)
+        runs.append(run)
+    for left, right in zip(*runs, strict=True):
+        assert left.keys() == right.keys(), "the same seed and actions left other agents living"
+        for agent, seen in left.items():
+            space = env.observation_space(agent)
+            assert space.contains(seen), (
+                f"agent {agent} sees {seen.dtype} {seen.shape}, which is not in {space}"
+            )
+            assert seen.tobytes() == right[agent].tobytes(), (
+                "the same seed and actions gave other observations"
+            )
+
+
+def _check_functions(env: CoGridEnv, steps: int, seed: int) -> list[tuple[Any, ...]]:
+    """Play a batch, and its first and last environment alone; returns all results of the batch."""
+    batch, n = 4, env.spec.num_agents
+    keys = rng.split(rng.key(seed), batch)
+    compiled = env.rules.backend.compiled
+    reset, step = compiled(env.reset_fn), compiled(env.step_fn)
+    alone = {i: reset(keys[i]) for i in (0, batch - 1)}
+    state, obs = reset(keys)
+    tape: list[tuple[Any, ...]] = [(state_fields(state), np.asarray(obs))]
+    generator = np.random.default_rng(seed)
+    shape = (batch, n, *env.observation_space(0).shape)
+    for _ in range(steps):
+        actions = generator.integers(-1, env.rules.n_actions + 1, (batch, n)).astype(
+            np.int32
+        )  # some out of range
+        state, obs, rewards, done, infos = step(state, actions)
+        assert obs.shape == shape, f"observations have shape {obs.shape}, not {shape}"
+        assert rewards.shape == (batch, n), f"rewards have shape {rewards.shape}, not {(batch, n)}"
+        assert rewards.dtype == np.float32, f"rewards are {rewards.dtype}, not float32"
+        assert done.shape == (batch,), f"done has shape {done.shape}, not {(batch,)}"
+        assert np.isfinite(np.asarray(obs)).all(), "an observation is not finite"
+        tape.append(
+            (
+                state_fields(state),
+                *map(np.asarray, (obs, rewards, done)),
+                _info_fields(infos),
+            )
+        )
+        for i in alone:
+            single = step(alone[i][0], actions[i])
+            alone[i] = single
+            mine = {name: value[i] for name, value in tape[-1][0].items()}
+            _assert_fields(
+                state_fields(single[0]), mine, f"environment {i} alone differs from its slice of the batch"
+            )
+            np.testing.assert_array_equal(np.asarray(single[1]), tape[-1][1][i])
+            np.testing.assert_array_equal(np.asarray(single[2]), tape[-1][2][i])
+        if np.asarray(done).any():  # start their next episodes
+            renewed = compiled(env.renew_fn)
+            state, obs = renewed(state, obs, done)
+            tape.append((state_fields(state), np.asarray(obs)))
+            alone = {i: renewed(*single[:2], single[3]) for i, single in alone.items()}
+    return tape
+
+
+def _check_counts(env: CoGridEnv, tape: list[tuple[Any, ...]]) -> None:
+    """Check that the counts match the events, until the end."""
+    for (before, *_), (*rest, infos) in itertools.pairwise(tape):
+        if len(rest) == 1:  # the start of further episodes
+            continue
+        counts = dict(zip(env.counters, np.moveaxis(infos["counts"], -1, 0), strict=True))  # (B, n) each
+        for code, verb in enumerate(env.verbs):
+            if verb:
+                assert np.array_equal(counts[verb], infos["verb"] == code), f"{verb!r} is counted wrongly"
+        assert np.array_equal(counts["moves"], infos["moved"]), "moves are counted wrongly"
+        assert (counts["contests"] <= infos["bumped"]).all(), "a contest was counted of an agent that got on"
+        busy = infos["moved"] | (infos["verb"] > 0) | before["done"][:, None]
+        assert not (counts["idle steps"] * busy).any(), "a step was counted as idle that was not"
+
+
+def _check_end(env: CoGridEnv, seed: int) -> None:
+    step = env.rules.backend.compiled(env.step_fn)
+    state, _ = env.rules.backend.compiled(env.reset_fn)(rng.key(seed))
+    noops = np.full(env.spec.num_agents, env.rules.noop, np.int32)
+    for count in range(1, 6):
+        state, _, rewards, done, _ = step(state, noops)
+        if count < 3 and bool(done):
+            name = type(env.spec.game).__name__
+            why = f": {name}.remaining is 0 on the initial board" if count == 1 else ""
+            raise AssertionError(f"with max_steps=3, an episode of noops ended after step {count}{why}")
+        assert count < 3 or bool(done), f"with max_steps=3, an episode had not ended after step {count}"
+        assert count <= 3 or not np.asarray(rewards).any(), "a reward was paid after the end"
+
+
+def _check_snapshot(env: CoGridEnv, seed: int) -> None:
+    env.reset(seed=seed)
+    snapshot = json.loads(json.dumps(env.get_state()))
+    before = state_fields(env.env_state)
+    env.set_state(snapshot)
+    _assert_fields(state_fields(env.env_state), before, "a snapshot did not restore the state")
+
+
+def _check_boards(env: CoGridEnv, seed: int) -> None:
+    """Check that generated boards are valid, and that episodes can start from pools of states and boards."""
+    keys, compiled = rng.split(rng.key(seed), 64), env.rules.backend.compiled
+    reset = compiled(env.reset_fn)
+    state, _ = reset(keys)
+    if env.rules.generates:
+        repaired = np.flatnonzero(np.asarray(state.repaired))
+        assert not repaired.size, (
+            f"{type(env.spec.game).__name__}.generate drew a board that is no board of this spec for child "
+            f"{repaired[0]} of seed {seed}: {len(repaired)} of 64 were repaired"
+        )
+    again, _ = reset(keys, pool=state)
+    assert set(map(bytes, np.asarray(again.pos))) <= set(map(bytes, np.asarray(state.pos))), (
+        "a pool of states began with something that is not in it"
+    )
+    if env.rules.open:
+        codes = env.encode_board(list(env.spec.layout))
+        pooled, _ = reset(keys, pool=codes)
+        assert not np.asarray(pooled.repaired).any(), "a layout of the spec was repaired"
+
+
+def _assert_tapes(left: list[tuple[Any, ...]], right: list[tuple[Any, ...]], message: str) -> None:
+    for number, (mine, yours) in enumerate(zip(left, right, strict=True)):
+        _assert_fields(mine[0], yours[0], f"{message} at step {number}")
+        assert len(mine) == len(yours), f"{message} at step {number}: episodes end at other times"
+        for a, b in zip(mine[1:4], yours[1:4], strict=True):
+            assert a.dtype == b.dtype, f"{message} at step {number}: {a.dtype} and {b.dtype}"
+            assert np.array_equal(a, b), f"{message} at step {number}"
+        if len(mine) > 2:
+            _assert_fields(mine[4], yours[4], f"{message} in the infos at step {number}")
+
+
+def _assert_fields(left: dict[str, Any], right: dict[str, Any], message: str) -> None:
+    assert left.keys() == right.keys(), f"{message}: fields {sorted(left)} and {sorted(right)}"
+    for name, value in left.items():
+        assert np.array_equal(value, right[name]), f"{message}: {name}"

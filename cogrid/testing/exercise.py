@@ -1,0 +1,333 @@
+"""Exercising a game: how often each of its hooks was used, and its draws with their odds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cogrid._core.author.actions import FURTHER, NOTHING
+from cogrid._core.author.answers import Aim, Near, OneCell
+from cogrid._core.author.chance import Branch, Chance, branches
+from cogrid._core.author.hooks import written
+from cogrid._core.compile.asking import hook_of
+from cogrid._core.compile.spec import Spec
+from cogrid._core.phases.leaving import parked
+from cogrid._core.phases.termination import conditions
+from cogrid._core.phases.ticks import changes
+from cogrid._core.profiling import woven
+from cogrid._core.rules import Rules, compile_rules
+from cogrid._core.state.autoreset import renew
+from cogrid._core.state.reset import reset
+from cogrid.backend import rng
+from cogrid.backend.array import Array
+from cogrid.backend.env_state import EnvState, Events
+from cogrid.testing.draws import TAIL, Drawn, Draws, case_of, cases_of
+
+#: Hooks that change the world; the others are names, looks, observations and rewards.
+RULES = (
+    *("interact", "toggle", "act", "strength", "join", "meet", "aim", "enter", "tick", "tick_near", "start"),
+    *("hand", "tick_hand", "can_move", "can_act", "away", "spawn", "one_cell", "slots", "reply", "tick_slot"),
+    *("finished", "remaining", "final_verbs"),
+)
+BATCH, RESETS = 16, 256
+
+
+class Exercise(NamedTuple):
+    """What was tried."""
+
+    hooks: dict[str, int]
+    draws: tuple[Drawn, ...]
+
+
+def exercise(spec: Spec, steps: int, seed: int) -> Exercise:
+    """Play random actions on NumPy, with half of the environments starting from randomised states.
+
+    Raises an AssertionError for draws that are too far from their probabilities.
+    """
+    rules = compile_rules(spec, "numpy")
+    seen = _Seen(rules)
+    state = reset(rules, rng.split(rng.key(seed), RESETS))
+    seen.began(state)
+    state, generator = reset(rules, rng.split(rng.key(seed + 1), BATCH)), np.random.default_rng(seed)
+    state = _mixed(rules, state, generator)
+    step = woven(seen.watch)
+    for number in range(steps):
+        actions = generator.integers(0, rules.n_actions, state.pos.shape)
+        seen.actions = actions
+        state, obs, _, done, _ = step(rules, state, actions)
+        state, _ = renew(rules, state, obs, done)
+        if number % 10 == 9:  # so that rare things meet now and then
+            state = _mixed(rules, state, generator)
+    draws = tuple(seen.draws.all())
+    for one in draws:
+        assert one.tail >= TAIL, f"{type(spec.game).__name__}.{one} is too far from it"
+    mine = written(spec.game)
+    return Exercise({hook: seen.hooks[hook] for hook in RULES if hook in mine}, draws)
+
+
+def _mixed(rules: Rules, state: EnvState, generator: np.random.Generator) -> EnvState:
+    """The batch, its second half with random things that its cells can hold, hands, places and facings."""
+    half, n = slice(len(state.clock) // 2, None), rules.n_agents
+    layout = np.zeros(len(state.clock), int) if state.layout is None else state.layout
+    boards, number = rules.boards[layout][half], rules.spec.symbols.number
+    cells, places = state.cells.copy(), state.pos.copy()
+    for symbol in np.unique(boards) if not rules.open else ():  # an open board keeps track of its things
+        where, can_be = boards == symbol, sorted(number[thing] for thing in rules.reachable(symbol))
+        cells[half] = np.where(where, generator.choice(can_be, where.shape), cells[half])
+    for one in range(half.start, len(cells)):
+        free = np.flatnonzero(cells[one] < rules.n_walkable)
+        if len(free) >= n:
+            places[one] = generator.permutation(free)[:n]
+        else:
+            cells[one] = state.cells[one]
+    held, facing = state.held.copy(), state.agent_dir.copy()
+    held[half] = generator.integers(0, rules.n_items, held[half].shape)
+    facing[half] = generator.integers(0, 4, facing[half].shape)
+    # Not `replace`, which accepts only reachable states: here the rules are tried with all.
+    return state.evolve(cells=cells, pos=places, pose=facing * rules.n_items + held)
+
+
+class _Seen:
+    """Watches the phases of a step."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules, self.hooks = rules, Counter[str]()
+        self.actions: Array = None
+        self.draws = Draws()
+        slots = rules.slots
+        self._replies = [] if slots is None else cases_of(slots.replies)
+        self._slot_ticks = [] if slots is None else cases_of(slots.ticks)
+
+    def watch(self, phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The phase, with counting of what it does."""
+        after: dict[str, Callable[..., None]] = {
+            "reward": self._acted,
+            "reply": self._replied,
+            "leave": self._left,
+            "finish": self._finished,
+        }
+
+        def run(*arguments: Any) -> Any:
+            if phase == "tick":
+                return self._ticked(*arguments)
+            result = function(*arguments)
+            if phase in after:
+                after[phase](result, *arguments)
+            return result
+
+        return run
+
+    def began(self, state: EnvState) -> None:
+        """Count what episodes start with."""
+        rules, symbols = self.rules, self.rules.spec.symbols
+        layout = np.zeros(len(state.clock), int) if state.layout is None else state.layout
+        boards = rules.boards[layout]
+        stood = np.zeros_like(boards, bool)
+        on = state.pos < rules.n_cells
+        stood[np.nonzero(on)[0], state.pos[on]] = True
+        starts = dict(zip(symbols.things, cases_of(symbols.starts), strict=True))
+        where = np.isin(boards, [symbols.number[thing] for thing in symbols.begins]) & ~stood
+        where[:, np.setdiff1d(np.arange(rules.n_cells), rules.starting)] = False
+        hidden = rules.spec.game.scattered() is not None or rules.spec.game.placed() or rules.open
+        if hidden:  # what a letter became at the start is unknown
+            self.hooks["start"] += int(where.sum())
+        else:
+            for letter, thing in zip(boards[where].tolist(), state.cells[where].tolist(), strict=True):
+                begun = symbols.things[letter]
+                self.hooks["start"] += 1
+                self.draws.note("start", f"{begun!r}", starts[begun], symbols.things[thing])
+        for agent, hand in enumerate(symbols.hands):
+            for item in state.held[:, agent].tolist():
+                self.hooks["hand"] += 1
+                self.draws.note("hand", str(agent), hand, symbols.items[item])
+        if rules.slots is not None:
+            for k, name in enumerate(rules.slots.names):
+                for thing in state.slots[:, k].tolist():
+                    self.draws.note("slots", repr(name), rules.slots.starts[k], rules.slots.things[thing])
+
+    def _acted(
+        self, _: Array, rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events
+    ) -> None:
+        symbols, going = rules.spec.symbols, ~before.done
+        rows = events.row[going]
+        verbs, block = rules.verb[rows] > 0, rules.n_items * rules.n_things
+        meets = rows >= rules.first_meeting
+        joins = (rows >= rules.first_joint) & ~meets
+        intents = np.array(symbols.intents)[np.where(meets | joins, 0, rows) // block % len(symbols.intents)]
+        for intent in symbols.intents[1:]:
+            self.hooks[hook_of(intent)] += int((verbs & ~meets & ~joins & (intents == intent)).sum())
+        self.hooks["meet"] += int((verbs & meets).sum())
+        self.hooks["join"] += int((verbs & joins).sum())
+        self.hooks["strength"] = self.hooks["join"]
+        aims = np.array([rules.spec.game.aim(action.name) != Aim() for action in rules.spec.actions])
+        self.hooks["aim"] += int((verbs & ~events.moved[going] & aims[self.actions[going]]).sum())
+        self.hooks["final_verbs"] += int(rules.final[rows].sum())
+        walks = np.array([a.walks or a.face is not None or a.turn != 0 for a in rules.spec.actions])
+        asks = np.array([a.intent != NOTHING for a in rules.spec.actions])
+        held, game = before.held[going], rules.spec.game
+        for hook, wanted in (("can_move", walks), ("can_act", asks)):
+            cannot = ~rules.items(getattr(game, hook), bool)
+            self.hooks[hook] += int((cannot[held] & wanted[self.actions[going]]).sum())
+        for row in rows.ravel().tolist() if rules.drawn_outcomes else ():
+            self._outcome(row)
+
+    def _outcome(self, row: int) -> None:
+        """Count the branch that was drawn for a row."""
+        rules, symbols = self.rules, self.rules.spec.symbols
+        if row >= rules.first_meeting and symbols.meetings is not None:
+            odds, line, hook = symbols.meetings, row - rules.first_meeting, "meet"
+        elif row < rules.first_joint and symbols.outcomes.n_branches > 1:
+            odds, line, hook = symbols.outcomes, row, ""
+        else:
+            return
+        if odds.n_branches == 1:
+            return
+        case = line % odds.n_cases
+        answer = case_of(odds, case)
+        if len(answer) > 1:
+            per_intent = odds.n_cases // len(symbols.intents)
+            intent = symbols.intents[case // per_intent]
+            action = f"{rules.spec.game.actions[intent - FURTHER]!r}, " if intent >= FURTHER else ""
+            held, thing, _ = (symbols.meet_rows if hook else symbols.rows)[case]
+            self.draws.note(
+                hook or hook_of(intent), f"{action}{held!r}, {thing!r}", answer, odds.values[line]
+            )
+
+    def _ticked(self, rules: Rules, state: EnvState, events: Events) -> EnvState:
+        """The ticks, one kind of change after the other."""
+        before, symbols = state, rules.spec.symbols
+        hook = "tick" if rules.spec.game.near() is None else "tick_near"
+        if rules.ticking.size:
+            state = state.evolve(cells=rules.backend.lookup_at(rules.ticked, state.cells, rules.ticking))
+        steps = list(changes(rules)) if rules.lively else []
+        if steps and steps[0][0] == "tick":
+            state = steps.pop(0)[1](state, before, events.drawn)
+        self.hooks[hook] += int((state.cells != before.cells).sum())
+        if rules.chancy.size and symbols.ticks.n_branches > 1:
+            self._note_ticks(hook, before.cells, state.cells)
+        ones = enumerate(rules.spec.game.one_cell())
+        for name, change in steps:
+            after = change(state, before, events.drawn)
+            if name == "tick_hand":
+                self.hooks[name] += int((after.pose != state.pose).sum())
+                if symbols.hand_ticks.n_branches > 1:
+                    hands = dict(zip(symbols.items, cases_of(symbols.hand_ticks), strict=True))
+                    for old, new in zip(
+                        state.held.ravel().tolist(), after.held.ravel().tolist(), strict=True
+                    ):
+                        self.draws.note(
+                            name, f"{symbols.items[old]!r}", hands[symbols.items[old]], symbols.items[new]
+                        )
+            else:
+                self.hooks[name] += int((after.cells != state.cells).sum())
+                self._note_one_cell(*next(ones), state, after.cells)
+            state = after
+        return state
+
+    def _note_one_cell(self, number: int, one: OneCell, before: EnvState, after: Array) -> None:
+        """Count whether a cell changed, where one could, and which; only for visible changes."""
+        rules, things = self.rules, self.rules.spec.symbols.things
+        if any(one.qualifies(thing) and one.becomes(thing) == thing for thing in things):
+            return
+        qualifies = rules.symbols(one.qualifies, bool)[before.cells]
+        odds = (
+            branches(Chance((True, one.weight), (False, one.out_of - one.weight)))
+            if one.weight < one.out_of
+            else ()
+        )
+        for env in np.flatnonzero(qualifies.any(axis=-1) & (before.clock >= one.since)):
+            (changed,) = np.nonzero(before.cells[env] != after[env])
+            self.draws.note("one_cell", f"{number}: whether", odds, bool(changed.size))
+            if changed.size:
+                cells = np.flatnonzero(qualifies[env]).tolist()
+                self.draws.note_choice("one_cell", f"{number}: which", cells, int(changed[0]))
+
+    def _note_ticks(self, hook: str, before: Array, after: Array) -> None:
+        rules, symbols, near = self.rules, self.rules.spec.symbols, self.rules.spec.game.near()
+        counts = np.zeros_like(before) if near is None else _counts(rules, near, before)
+        cases = cases_of(symbols.ticks)
+        triples = np.stack([counts, before, after], axis=-1)[:, rules.chancy].reshape(-1, 3)
+        found, often = np.unique(triples, axis=0, return_counts=True)
+        for (count, old, new), times in zip(found.tolist(), often.tolist(), strict=True):
+            about = f"{symbols.things[old]!r}" + ("" if near is None else f", {count}")
+            answer = cases[count * rules.n_things + old]
+            self.draws.note(hook, about, answer, symbols.things[new], times)
+
+    def _replied(self, result: Any, rules: Rules, state: EnvState, events: Events) -> None:
+        assert rules.slots is not None
+        self.hooks["reply"] += int((rules.slots.kinds[events.row] > 0).sum())
+        self.hooks["tick_slot"] += int((result[0].slots != state.slots).sum())
+        self.hooks["slots"] += state.slots.size
+        if rules.slots.replies.n_branches > 1 or rules.slots.ticks.n_branches > 1:
+            for env in range(len(state.slots)):
+                after = self._note_slots(state.slots[env].tolist(), events.row[env], events.drawn[env])
+                assert after == result[0].slots[env].tolist(), "the slots are not what was drawn for them"
+
+    def _note_slots(self, held: list[int], rows: Array, drawn: Array) -> list[int]:
+        """What the slots of one environment become, event by event; computed differently than in the step."""
+        rules, slots = self.rules, self.rules.slots
+        assert slots is not None
+        n, size, number = len(slots.names), len(slots.things), slots.number
+        replies, ticks = (
+            rules.draws.of(purpose, drawn) if odds.n_branches > 1 else None
+            for purpose, odds in (("reply", slots.replies), ("tick slot", slots.ticks))
+        )
+        for agent, row in enumerate(rows.tolist()):
+            verb = rules.spec.symbols.lines[row][2].verb
+            answers: list[tuple[int, int, int]] = []  # rank, slot, what it becomes
+            for k, thing in enumerate(held):
+                answer = self._replies[(int(slots.kinds[row]) * n + k) * size + thing]
+                value = _taken(answer, 0 if replies is None else int(replies[agent * n + k]))
+                about = f"{slots.names[k]!r}, {slots.things[thing]!r}, {verb!r}"
+                self.draws.note("reply", about, answer, value)
+                if value is not None:
+                    rank = 0 if slots.ranks is None else int(slots.ranks[k * size + thing])
+                    answers.append((rank, k, number[value.thing]))
+            if answers:
+                _, k, held[k] = min(answers)
+        for k, thing in enumerate(held):
+            answer = self._slot_ticks[k * size + thing]
+            value = _taken(answer, 0 if ticks is None else int(ticks[k]))
+            self.draws.note("tick_slot", f"{slots.names[k]!r}, {slots.things[thing]!r}", answer, value)
+            held[k] = number[value.thing]
+        return held
+
+    def _left(self, result: EnvState, rules: Rules, state: EnvState, events: Events) -> None:
+        self.hooks["away"] += int((result.away & ~state.away).sum())
+        self.hooks["spawn"] += int((~result.away & state.away).sum())
+        places, spawn = parked(rules, state.pose, state.pos), rules.symbols(rules.spec.game.spawn, bool)
+        back = (places >= rules.n_cells) & (result.pos < rules.n_cells)
+        for env in np.flatnonzero(back.any(axis=-1)):
+            free = np.setdiff1d(np.flatnonzero(spawn[state.cells[env]]), places[env]).tolist()
+            for agent in np.flatnonzero(back[env]):
+                cell = int(result.pos[env, agent])
+                self.draws.note_choice("spawn", "which", free, cell)
+                free.remove(cell)  # an error if it was not free
+
+    def _finished(self, _: Any, rules: Rules, state: EnvState, events: Events) -> None:
+        if rules.conditions:
+            names = [name for name in ("finished", "remaining") if name in written(rules.spec.game)]
+            for name, condition in zip(names, conditions(rules), strict=True):
+                self.hooks[name] += int(condition(state).sum())
+
+
+def _counts(rules: Rules, near: Near, cells: Array) -> Array:
+    """(B, cells) the marks near each cell, clipped; counted cell by cell, unlike in the step."""
+    marks = rules.symbols(near.mark, np.int64)[cells]
+    if near.radius is None:
+        total = np.broadcast_to(marks.sum(axis=-1, keepdims=True), marks.shape)
+        return np.minimum(total, near.most)
+    row, column = np.divmod(np.arange(rules.n_cells), rules.width)
+    total = np.zeros_like(marks)
+    for r, c in near.offsets:
+        there = (row + r >= 0) & (row + r < rules.height) & (column + c >= 0) & (column + c < rules.width)
+        total += np.where(there, marks[:, np.where(there, (row + r) * rules.width + column + c, 0)], 0)
+    return np.minimum(total, near.most)
+
+
+def _taken(answer: tuple[Branch, ...], draw: int) -> Any:
+    """The value that a draw takes."""
+    return next(value for value, below in answer if draw < below)

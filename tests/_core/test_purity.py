@@ -1,0 +1,470 @@
+"""Functions that depend on more than their arguments are refused by `check_env` and `make`."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import gc
+import importlib
+import itertools
+import logging
+import random
+import secrets
+import signal
+import sys
+import threading
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import cogrid
+from cogrid._core.author.answers import Outcome, Reward
+from cogrid._core.author.game import Game
+from cogrid._core.author.hooks import written
+from cogrid._core.compile.spec import Spec
+from cogrid._core.purity import ImpureError, check_pure
+from cogrid._core.rules import Rules, compile_rules
+from cogrid._core.see.features import Faced
+from cogrid._core.see.observation import observer
+from cogrid.envs import registry
+from cogrid.testing import check_env
+from tests._core import test_everything as everything
+from tests.support import posix
+
+COUNT = itertools.count()
+SOURCES = {
+    "random": lambda: random.random() < 0.5,
+    "randint": lambda: random.randint(0, 1),
+    "clock": lambda: time.time() % 2 < 1,
+    "date": lambda: datetime.datetime.now().second % 2,
+    "numpy": lambda: np.random.default_rng().random() < 0.5,
+    "global": lambda: next(COUNT) % 7 == 0,
+}
+
+
+#: Their answers are always the same, so that only the call itself can be found.
+HIDDEN = {
+    "default_rng": lambda: np.random.default_rng().random() < 2,
+    "generator of a module": lambda: GENERATOR.random() < 2,
+    "Random": lambda: random.Random().random() < 2,
+    "seed": lambda: random.seed(3) is None and random.random() < 2,
+    "SystemRandom": lambda: random.SystemRandom().random() < 2,
+    "secrets": lambda: secrets.randbelow(3) < 3,
+    "uuid1": lambda: uuid.uuid1().int > 0,
+    "uuid4": lambda: uuid.uuid4().int > 0,
+    "today": lambda: datetime.date.today().year > 0,
+    "derived": lambda: Day.now().year > 0,
+    "time_ns": lambda: time.time_ns() > 0,
+    "localtime": lambda: time.localtime().tm_year > 0,
+    "strftime": lambda: time.strftime("%Y") > "",
+}
+#: What looks like a clock or like chance, but depends on its arguments alone.
+PURE = {
+    "Random": lambda: random.Random(3).randint(0, 1) == random.Random(3).randint(0, 1),
+    "default_rng": lambda: np.random.default_rng(3).random() < 2,
+    "timedelta": lambda: datetime.timedelta(seconds=3).total_seconds() == 3,
+    "datetime": lambda: datetime.datetime(2020, 1, 1).time().hour == 0,
+    "gmtime": lambda: time.gmtime(0).tm_year == 1970,
+    "strftime": lambda: time.strftime("%Y", (2020, *[1] * 8)) == "2020",
+    "logging": lambda: LOG.info("asked") is None,
+}
+GENERATOR = random.Random(3)
+LOG = logging.getLogger(__name__)
+
+
+class Day(datetime.datetime):
+    """A class of the author's own."""
+
+
+FOUND = r"Impure\w*\.\w+ (calls|returned two different results for the same arguments)"
+BOARD = "abcdefgh\n#1    2#\n########"
+
+
+@dataclass(frozen=True)
+class Impure(Game):
+    """A switch that listens to the wrong thing."""
+
+    source: str = "random"
+    legend: ClassVar[Any] = {
+        " ": "floor",
+        "#": "wall",
+        **{letter: f"switch {letter}" for letter in "abcdefgh"},
+    }
+
+    def toggle(self, held: Any, thing: Any) -> Any:
+        if not thing.startswith("switch"):
+            return None
+        return Outcome(held, thing, "on" if (SOURCES | HIDDEN)[self.source]() else "off")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_impure_rules_are_found(source: str) -> None:
+    spec = Spec(Impure(source), BOARD, observation="none")
+    with pytest.raises(AssertionError, match=FOUND):
+        check_env(spec, ["numpy"], steps=3)
+
+
+@pytest.mark.parametrize("source", HIDDEN)
+def test_sources_are_found_by_the_call(source: str) -> None:
+    with pytest.raises(ImpureError, match=r"Impure\.toggle calls \w+"):
+        check_pure(Spec(Impure(source), BOARD, observation="none"))
+
+
+@dataclass(frozen=True)
+class Pure(Impure):
+    """A switch that listens to the right thing."""
+
+    def toggle(self, held: Any, thing: Any) -> Any:
+        return Outcome(held, thing, "on") if thing.startswith("switch") and PURE[self.source]() else None
+
+
+@pytest.mark.parametrize("source", PURE)
+def test_what_depends_on_its_arguments_alone_is_accepted(source: str, caplog: Any) -> None:
+    caplog.set_level(logging.INFO)  # every message is stamped
+    spec = Spec(Pure(source), BOARD, observation="none")
+    check_pure(spec)
+    assert "on" in compile_rules(spec, "numpy").verbs
+
+
+@dataclass(frozen=True)
+class ImpureReward(Impure):
+    """The rules are fine; what they pay is not."""
+
+    def toggle(self, held: Any, thing: Any) -> Any:
+        return Outcome(held, thing, "on") if thing.startswith("switch") else None
+
+    def rewards(self) -> tuple[Reward, ...]:
+        return (Reward("on", lambda event: 1 + SOURCES[self.source]()),)
+
+
+@dataclass(frozen=True)
+class ImpureFeature(Impure):
+    """What agents see is not a function of the board."""
+
+    def toggle(self, held: Any, thing: Any) -> Any:
+        return None
+
+    def features(self) -> tuple[Any, ...]:
+        return (Faced(("on",), lambda thing: (float(SOURCES[self.source]()) / 2,)),)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("game", [Impure, ImpureReward, ImpureFeature])
+def test_make_refuses_impure_worlds(game: type[Impure], source: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    cogrid.register(f"{game.__name__}-{source}-V0", Spec(game(source), BOARD))
+    with pytest.raises(ValueError, match=FOUND):
+        cogrid.make(f"{game.__name__}-{source}-V0")
+
+
+HOOKS = [name for name in written(everything.SPEC.game) if isinstance(getattr(Game, name), FunctionType)]
+#: Hooks whose answers contain functions, which are called later.
+PARTS = ("near", "one_cell", "placed", "slots", "rewards", "features")
+
+
+def everything_but(hook: str, change: Callable[..., Any]) -> Spec:
+    """The world of all hooks with another one of them, compiled before it is checked."""
+    game = type("Changed", (everything.Everything,), {hook: change})
+    observation = "features" if hook == "features" else "window"
+    spec = dataclasses.replace(everything.SPEC, game=game(), observation=observation)
+    observer(compile_rules(spec, "numpy"))
+    return spec
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_clock_is_found_in_every_hook_whatever_was_compiled_before(hook: str) -> None:
+    def late(self: Any, *arguments: Any) -> Any:
+        time.time()
+        return getattr(everything.Everything, hook)(self, *arguments)
+
+    with pytest.raises(ImpureError, match=rf"Changed\.{hook} calls time: a rule depends on"):
+        check_pure(everything_but(hook, late))
+
+
+@pytest.mark.parametrize("hook", PARTS)
+def test_a_clock_is_found_in_the_functions_that_a_hook_returns(hook: str) -> None:
+    def parts(self: Any) -> Any:
+        answer = getattr(everything.Everything, hook)(self)
+        if isinstance(answer, dict):
+            return {name: clocked(part) for name, part in answer.items()}
+        return tuple(map(clocked, answer)) if isinstance(answer, tuple) else clocked(answer)
+
+    with pytest.raises(ImpureError, match=r"clocked.*late calls time: a rule depends on"):
+        check_pure(everything_but(hook, parts))
+
+
+def clocked(part: Any) -> Any:
+    """The same, with functions that read the clock."""
+
+    def wrapped(function: Any) -> Any:
+        def late(*arguments: Any) -> Any:
+            time.time()
+            return function(*arguments)
+
+        return late
+
+    fields = dataclasses.fields(part) if dataclasses.is_dataclass(part) else ()
+    functions = {f.name: getattr(part, f.name) for f in fields if callable(getattr(part, f.name))}
+    return dataclasses.replace(part, **{n: wrapped(f) for n, f in functions.items()}) if functions else part
+
+
+CHANGES = [("slots", {}, {"clock": 0}), ("slots", {"clock": 0}, {})]
+CHANGES += [("near", None, everything.SPEC.game.near()), ("near", everything.SPEC.game.near(), None)]
+
+
+@pytest.mark.parametrize(("hook", "before", "after"), CHANGES)
+def test_a_hook_that_later_returns_more_or_less_is_found(hook: str, before: Any, after: Any) -> None:
+    answer = before
+
+    def change(self: Any) -> Any:
+        return answer
+
+    more = {"tick_near": tick_near} if hook == "near" else {}
+    game = type("Changed", (Impure,), {hook: change, "toggle": Game.toggle, **more})
+    spec = Spec(game(), BOARD, observation="none")
+    compile_rules(spec, "numpy")
+    answer = after
+    with pytest.raises(ImpureError, match=rf"Changed\.{hook} returned two different results"):
+        check_pure(spec)
+
+
+def tick_near(self: Any, thing: Any, count: int) -> Any:
+    return thing
+
+
+def test_chance_is_found_in_replies_of_compiled_rules() -> None:
+    def reply(self: Any, slot: str, thing: Any, event: Any) -> Any:
+        return random.choice([everything.Everything.reply(self, slot, thing, event)])
+
+    with pytest.raises(ImpureError, match=r"Changed\.reply calls"):
+        check_pure(everything_but("reply", reply))
+
+
+@dataclass(frozen=True)
+class Lamps(Impure):
+    """Lamps that are switched; `kind` takes a while, and makes garbage, so that something comes between."""
+
+    def toggle(self, held: Any, thing: Any) -> Any:
+        return Outcome(held, thing, "on") if thing.startswith("switch") else None
+
+    def kind(self, thing: Any) -> str:
+        for k in range(2000):
+            loop: list[Any] = [k]
+            loop.append(loop)
+        return str(thing)
+
+
+@dataclass(frozen=True)
+class Timed(Lamps):
+    """An author who catches everything, and a helper that reads the clock."""
+
+    def walkable(self, thing: Any) -> bool:
+        try:
+            return bool(thing == "floor" and stamp())
+        except Exception:
+            return False
+
+
+def stamp() -> float:
+    return time.monotonic()
+
+
+def test_helpers_are_blamed_and_nothing_hides_it() -> None:
+    spec = Spec(Timed(), BOARD, observation="none")
+    with pytest.raises(ImpureError, match=r"Timed\.walkable calls monotonic"):
+        check_pure(spec)
+
+
+@pytest.fixture
+def often() -> Iterator[None]:
+    """Garbage is collected all the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    yield
+    gc.set_threshold(*before)
+
+
+def test_callbacks_of_garbage_collection_are_nobodys_rule(often: None) -> None:
+    called = []
+
+    def callback(phase: str, info: Any) -> None:
+        called.append(time.perf_counter())
+
+    gc.callbacks.append(callback)
+    try:
+        check_pure(Spec(Lamps("gc"), BOARD, observation="none"))
+    finally:
+        gc.callbacks.remove(callback)
+    assert called
+    assert gc.isenabled()
+
+
+class Old:
+    """Garbage that reads the clock when it is collected."""
+
+    ended: ClassVar[list[float]] = []
+    watched: ClassVar[list[Any]] = []
+
+    def __init__(self) -> None:
+        self.itself = self
+        self.watched.append(weakref.ref(self, lambda _: note_end(time.perf_counter())))
+
+    def __del__(self) -> None:
+        note_end(time.time())
+
+
+def note_end(now: float) -> None:
+    Old.ended.append(now)
+
+
+@dataclass(frozen=True)
+class Messy(Lamps):
+    """An author who leaves garbage behind."""
+
+    def kind(self, thing: Any) -> str:
+        for _ in range(10):
+            Old()
+        return str(thing)
+
+
+def test_finalisers_are_nobodys_rule(often: None) -> None:
+    check_pure(Spec(Messy(), BOARD, observation="none"))
+    gc.collect()
+    assert len(Old.ended) >= 2 * 10
+
+
+@dataclass(frozen=True)
+class Called(Lamps):
+    """When asked again, which is under a profile function, it calls a function of the test."""
+
+    ask: Callable[[], object] = bool
+
+    def kind(self, thing: Any) -> str:
+        if thing == "floor" and sys.getprofile() is not None:
+            self.ask()
+        return str(thing)
+
+
+def test_the_check_that_ends_first_does_not_switch_collection_on() -> None:
+    begun, ended = threading.Event(), threading.Event()
+    collects = []
+
+    def second_ask() -> None:
+        begun.set()
+        ended.wait(1)
+        collects.append(gc.isenabled())
+
+    def first_ask() -> None:
+        if not other.is_alive():
+            other.start()
+        begun.wait(0.2)  # it asks now, or after us
+
+    second = Spec(Called("second", second_ask), BOARD, observation="none")
+    other = threading.Thread(target=check_pure, args=(second,))
+    compile_rules(second, "numpy")
+    check_pure(Spec(Called("first", first_ask), BOARD, observation="none"))
+    ended.set()
+    other.join()
+    assert collects
+    assert not any(collects)
+    assert gc.isenabled()
+
+
+def test_a_hook_can_check_another_world() -> None:
+    other, checked = Spec(Lamps("other"), BOARD, observation="none"), []
+
+    def ask() -> None:
+        check_pure(other)
+        checked.append(other)
+
+    check_pure(Spec(Called(ask=ask), BOARD, observation="none"))
+    assert checked
+
+
+@posix
+def test_an_interrupt_does_not_wait_for_the_check() -> None:
+    release, ended = threading.Event(), []
+
+    def ask() -> None:
+        if not release.is_set():
+            release.wait(0.1)  # until the main thread waits for us
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            release.wait(3)
+        ended.append(threading.current_thread())
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            check_pure(Spec(Called(ask=ask), BOARD, observation="none"))
+        assert not ended
+        assert gc.isenabled()
+    finally:
+        signal.signal(signal.SIGINT, before)
+        release.set()
+
+
+def test_what_was_compiled_again_is_freed() -> None:
+    spec = Spec(Lamps("freed"), BOARD)
+    check_pure(spec)
+    gc.collect()
+    kept = [one for one in gc.get_objects() if isinstance(one, Rules) and one.spec.game == spec.game]
+    assert kept == [compile_rules(spec, "numpy")]
+
+
+@posix
+def test_signal_handlers_are_nobodys_rule() -> None:
+    called = []
+    before = signal.signal(signal.SIGALRM, lambda *_: called.append(time.time()))
+    signal.setitimer(signal.ITIMER_REAL, 0.0002, 0.0002)
+    try:
+        check_pure(Spec(Lamps("signals"), BOARD, observation="none"))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert called
+
+
+def test_a_profiler_is_nobodys_rule_and_stays() -> None:
+    called = []
+
+    def profiler(frame: Any, event: str, argument: Any) -> None:
+        called.append(clock())
+
+    clock = time.perf_counter
+    before = sys.getprofile()
+    sys.setprofile(profiler)
+    try:
+        check_pure(Spec(Lamps("profiler"), BOARD, observation="none"))
+        assert sys.getprofile() is profiler
+    finally:
+        sys.setprofile(before)
+    assert called
+
+
+@dataclass(frozen=True)
+class Imports(Lamps):
+    """An author who imports in a function."""
+
+    def lying(self, thing: Any) -> Any:
+        importlib.import_module("module_that_reads_a_clock")
+        return None
+
+
+def test_what_a_module_does_once_is_nobodys_rule(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "module_that_reads_a_clock.py").write_text("import time\nNOW = time.time()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    check_pure(Spec(Imports(), BOARD, observation="none"))
+    assert "module_that_reads_a_clock" in sys.modules
+
+
+def test_pure_rules_pass() -> None:
+    """The world of all hooks is asked again and again; nothing is found."""
+    assert check_env(everything.SPEC, ["numpy"], steps=3) is not None

@@ -1,0 +1,119 @@
+"""Wrong chance, hands and counts of neighbours."""
+
+from __future__ import annotations
+
+from .planting import Mutant, Topic
+
+CHANCE_FILE = "cogrid/_core/author/chance.py"
+RESET = "cogrid/_core/state/reset.py"
+TICKS = "cogrid/_core/phases/ticks.py"
+RULES = "cogrid/_core/rules.py"
+ANSWERS = "cogrid/_core/author/answers.py"
+
+CHANCE = Topic(
+    tests=("tests/_core/author/test_chance.py",),
+    mutants=(
+        Mutant(
+            "a draw at its bound is still below it",
+            CHANCE_FILE,
+            "later = drawn >= lookup",
+            "later = drawn > lookup",
+        ),
+        Mutant("weights are rounded down", CHANCE_FILE, "sum_ * SCALE + total // 2", "sum_ * SCALE"),
+        Mutant(
+            "all draws are those of purpose 0",
+            CHANCE_FILE,
+            "PURPOSES.index(purpose) * SCALE + which",
+            "0 * SCALE + which",
+        ),
+        Mutant(
+            "draws begin at time 0",
+            "cogrid/backend/rng.py",
+            "time[..., None] + np.uint32(1), low",
+            "time[..., None], low",
+        ),
+        Mutant(
+            "every episode repeats its chance",
+            RESET,
+            "drawn = rules.chance or rules.start_draws.numbers.size > 0 or",
+            "drawn =",
+        ),
+        Mutant("things start under agents as well", RESET, "rules.xp.where(kept, seen, begun)", "begun"),
+        Mutant(
+            "all agents share one draw",
+            "cogrid/_core/phases/interaction.py",
+            "events.drawn[..., who])",
+            "events.drawn[..., :1])",
+        ),
+        Mutant(
+            "the first cell is never chosen",
+            TICKS,
+            "ranks == one_of(draw, count) + np.uint32(1)",
+            "ranks == one_of(draw, count)",
+        ),
+        Mutant("the lower half of a draw is dropped", CHANCE_FILE, "+ (low >> np.uint32(12))", ""),
+        Mutant("letters begin as they are", RESET, "if rules.starting.size:", "if False:"),
+        Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
+    ),
+)
+
+HANDS = Topic(
+    tests=("tests/_core/phases/test_hands.py",),
+    mutants=(
+        Mutant("a hand that cannot move turns", RULES, "after = np.where(can_move, after, facing)", "pass"),
+        Mutant(
+            "a hand that cannot move walks",
+            RULES,
+            "for a in actions])[:, None] & can_move",
+            "for a in actions])[:, None]",
+        ),
+        Mutant("a hand that cannot act acts", RULES, "np.where(can_act, rows[:, None], 0)", "rows[:, None]"),
+        Mutant(
+            "hands stay as they are",
+            TICKS,
+            "_hands(rules))] if rules.live_hands else []",
+            "_hands(rules))] if False else []",
+        ),
+        Mutant("hands tick without chance", TICKS, "if by_pose.n_branches > 1:", "if False:"),
+        Mutant("first hands are not drawn", RESET, "if hands.n_branches > 1:", "if False:"),
+        Mutant(
+            "all begin with the first agent's hand",
+            RESET,
+            "agents = np.arange(rules.n_agents,",
+            "agents = np.zeros(rules.n_agents,",
+        ),
+    ),
+)
+
+NEIGHBOURS = Topic(
+    tests=("tests/_core/phases/test_near.py",),
+    mutants=(
+        Mutant(
+            "a circle is a square",
+            ANSWERS,
+            '"circle": math.hypot',
+            '"circle": lambda r, c: max(abs(r), abs(c))',
+        ),
+        Mutant(
+            "a cell counts itself", ANSWERS, "if 0 < distance(r, c) <= radius", "if distance(r, c) <= radius"
+        ),
+        Mutant(
+            "counts are mirrored",
+            "cogrid/backend/_numpy.py",
+            "out[(..., *here)] += board[(..., *there)]",
+            "out[(..., *here)] += board[(..., *here)]",
+        ),
+        Mutant(
+            "the count goes over its most",
+            TICKS,
+            "rules.xp.minimum(rules.pick(total, rules.chancy),",
+            "rules.xp.maximum(rules.pick(total, rules.chancy),",
+        ),
+    ),
+)
+
+TOPICS = (
+    CHANCE,
+    HANDS,
+    NEIGHBOURS,
+)

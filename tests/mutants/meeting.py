@@ -1,0 +1,128 @@
+"""Wrong aims, meetings, joint work and replies of slots."""
+
+from __future__ import annotations
+
+from .planting import Mutant, Topic
+
+AIMING = "cogrid/_core/phases/aiming.py"
+INTERACTION = "cogrid/_core/phases/interaction.py"
+JOINING_FILE = "cogrid/_core/phases/joining.py"
+REPLYING = "cogrid/_core/phases/replying.py"
+
+MEETING = Topic(
+    tests=("tests/_core/phases/test_meeting.py",),
+    mutants=(
+        Mutant(
+            "agents hide nobody",
+            AIMING,
+            "seen[..., row, :] < rules.n_walkable, best",
+            "(seen[..., row, :] < rules.n_walkable) | (seen[..., row, :] >= rules.n_things), best",
+        ),
+        Mutant(
+            "walls hide nobody",
+            AIMING,
+            "seen[..., row, :] < rules.n_walkable, best",
+            "seen[..., row, :] < rules.n_things, best",
+        ),
+        Mutant("beams go right before left", AIMING, "(-1 if lane % 2 else 1)", "(1 if lane % 2 else -1)"),
+        Mutant(
+            "left and right before up and down",
+            AIMING,
+            "((-1, 0), (1, 0), (0, -1), (0, 1))",
+            "((0, -1), (0, 1), (-1, 0), (1, 0))",
+        ),
+        Mutant(
+            "who is met keeps its hand",
+            INTERACTION,
+            "lookup(rules.swap_other, line)",
+            "lookup(rules.swap_other, line) * 0",
+        ),
+        Mutant(
+            "all act with their first hands",
+            INTERACTION,
+            "(pose - state.pose)[..., me]",
+            "(pose - pose)[..., me]",
+        ),
+    ),
+)
+
+JOINING = Topic(
+    tests=("tests/_core/phases/test_joining.py",),
+    mutants=(
+        Mutant(
+            "nobody helps",
+            JOINING_FILE,
+            "cell == cell[..., me], strength[..., me], np.int32(0)",
+            "cell == cell[..., me], strength, np.int32(0)",
+        ),
+        Mutant("who met works as well", JOINING_FILE, "if rules.joint_meets:", "if False:"),
+        Mutant("who stands by gets a share", JOINING_FILE, "xp.where(works, row, alone)", "row"),
+        Mutant(
+            "strength has no limit",
+            JOINING_FILE,
+            "xp.minimum(total, np.int32(rules.most_strength))",
+            "total % np.int32(rules.most_strength + 1)",
+        ),
+        Mutant(
+            "who cannot act helps",
+            "cogrid/_core/rules.py",
+            "game.strength(item) if acts(game, item) else 0",
+            "game.strength(item)",
+        ),
+    ),
+)
+
+SLOTS = Topic(
+    tests=("tests/_core/phases/test_slots.py",),
+    mutants=(
+        Mutant("every slot answers", REPLYING, "found.append(waits & answer)", "found.append(answer)"),
+        Mutant(
+            "the greatest rank answers", REPLYING, "ahead = own[k] < own[j] if", "ahead = own[k] > own[j] if"
+        ),
+        Mutant(
+            "replies change no slot", REPLYING, "slots[k] = xp.where(answers, afters[k], slots[k])", "pass"
+        ),
+        Mutant(
+            "what expires is free",
+            "cogrid/_core/phases/rewards.py",
+            "points = points + events.expired  # paid by ticks",
+            "pass",
+        ),
+        Mutant(
+            "points go by the slot of the next step",
+            "cogrid/_core/phases/prices.py",
+            "before.slots[..., index : index + 1].astype",
+            "now.slots[..., index : index + 1].astype",
+        ),
+        Mutant(
+            "a feature tells another slot",
+            "cogrid/_core/see/features.py",
+            "state.slots[..., index : index + 1]",
+            "state.slots[..., :1]",
+        ),
+        Mutant(
+            "of equal ranks the last answers",
+            REPLYING,
+            "own[j] if j < k else own[k] <= own[j]",
+            "own[j] if j > k else own[k] <= own[j]",
+        ),
+        Mutant(
+            "slots tick without chance",
+            REPLYING,
+            'case = _drawn(rules, ticks, case, events, "tick slot", k)',
+            "pass",
+        ),
+        Mutant(
+            "slots do not tick",
+            REPLYING,
+            "slots[k], points = rules.lookup(ticks.after, case), rules",
+            "points = rules",
+        ),
+    ),
+)
+
+TOPICS = (
+    MEETING,
+    JOINING,
+    SLOTS,
+)

@@ -1,0 +1,1 @@
+"""Random worlds: the engine against a slow interpreter of the documented order of a step."""

@@ -1,0 +1,534 @@
+"""Random games: small alphabets, rules that are tables drawn from a seed, hooks switched on at random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from cogrid._core.author.actions import ACTION_SETS
+from cogrid._core.author.answers import (
+    Aim,
+    AnyReward,
+    BySlot,
+    Counted,
+    Event,
+    Meeting,
+    Near,
+    OneCell,
+    Outcome,
+    Placed,
+    Price,
+    Replies,
+    Reply,
+    Reward,
+    Tally,
+)
+from cogrid._core.author.chance import Chance
+from cogrid._core.author.game import Game
+from cogrid._core.author.layout import Layout
+from cogrid._core.compile.spec import Spec
+
+VERBS = ("take", "make", "swap", "drop")
+ITEMS = (None, "x", "y", "z")
+LETTERS = "abcd"
+OWN_ACTIONS = ("pull", "push")
+JOINT = "heave"
+
+#: What can be switched on, and what each needs: all of the first, one of the second.
+HOOKS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
+    {
+        "interact": ((), ()),
+        "toggle": ((), ()),
+        "act": ((), ()),
+        "join": ((), ()),
+        "strength": (("join",), ()),
+        "meet": ((), ()),
+        "aim": ((), ("interact", "toggle", "act", "join", "meet")),
+        "enter": ((), ()),
+        "tick": ((), ()),
+        "near": ((), ("tick", "tick_near")),
+        "tick_near": (("near",), ()),
+        "tick_hand": ((), ()),
+        "hand": ((), ()),
+        "can_move": ((), ()),
+        "can_act": ((), ()),
+        "away": ((), ()),
+        "spawn": (("away",), ()),
+        "one_cell": ((), ()),
+        "slots": ((), ()),
+        "own_slots": ((), ()),
+        "reply": ((), ("slots", "own_slots")),
+        "rank": (("reply",), ()),
+        "tick_slot": ((), ("slots", "own_slots")),
+        "finished": ((), ()),
+        "remaining": ((), ()),
+        "final_verbs": ((), ("interact", "toggle", "act", "join", "meet", "enter")),
+        "moves_first": ((), ()),
+        "swaps": ((), ()),
+        "walkable": ((), ()),
+        "closing": ((), ("interact", "toggle", "act")),  # an action may close what agents can stand on
+        "start": ((), ()),
+        "placed": ((), ()),
+        "scattered": ((), ()),
+        "layouts": ((), ()),  # several boards
+        "any_board": ((), ()),  # boards are data
+        "Chance": ((), ()),
+        "Reward": ((), ()),
+        "team": (("Reward",), ()),
+        "shaping": (("Reward",), ()),
+        "supply": (("Reward",), ()),
+        "Price": ((), ()),
+        "Tally": ((), ()),
+        "Replies": ((), ("reply", "tick_slot")),
+        "BySlot": ((), ("slots", "own_slots")),
+    }
+)
+
+
+class World(NamedTuple):
+    """A random game on a random board."""
+
+    seed: int
+    spec: Spec
+    hooks: frozenset[str]  # those that are switched on
+    tables: dict[str, Any]  # what the rules answer, for reports
+
+
+def generate(seed: int) -> World:
+    """The world of a seed; a ValueError of cogrid's is its refusal."""
+    return _Writer(seed).world()
+
+
+def chosen(random: Random) -> frozenset[str]:
+    """Some of the hooks, with those that they need."""
+    often = random.choice((0.12, 0.3, 0.5))
+    found = {hook for hook in HOOKS if random.random() < often}
+    if not found & {"interact", "toggle", "act", "join", "meet", "enter"}:
+        found.add("interact")
+    grew = True
+    while grew:
+        grew = False
+        for hook in sorted(found):
+            needs, either = HOOKS[hook]
+            more = {*needs} - found
+            if either and not found & {*either}:
+                more.add(random.choice(either))
+            grew, found = grew or bool(more), found | more
+    return frozenset(found)
+
+
+class _Writer:
+    """Draws the tables of one world, and a class with the hooks that look them up."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed, self.random = seed, Random(f"world {seed}")
+        self.hooks = chosen(self.random)
+        self.n_agents = self.random.choice((1, 2, 2, 2, 3, 3, 4))
+        self.items = ITEMS[: self.random.randint(2, 4)]
+        self.action_set = self.random.choice(
+            ("cardinal", "cardinal", "cardinal", "rotation", "rotation", "moves")
+        )
+        if self.hooks & {"interact", "toggle"} and self.action_set == "moves":
+            self.action_set = "cardinal"
+        own = OWN_ACTIONS[: self.random.randint(1, 2)] if "act" in self.hooks else ()
+        self.own_actions = own + ((JOINT,) if "join" in self.hooks else ())
+        self.action_names = (*(a.name for a in ACTION_SETS[self.action_set]), *self.own_actions)
+        extra = LETTERS[: self.random.randint(1, 4)]
+        #: Where agents can stand, and what an edge may hold, which never opens.
+        self.walkable, self.edge = {"floor"}, {"wall"}
+        for letter in extra:
+            if "walkable" in self.hooks and self.random.random() < 0.5:
+                self.walkable.add(letter)
+            elif self.random.random() < 0.3:
+                self.edge.add(letter)
+        self.things = ("floor", "wall", *extra)
+        self.tables: dict[str, Any] = {}
+        self.members: dict[str, Any] = {}
+
+    def world(self) -> World:
+        """The game with its board."""
+        random = self.random
+        self._act()
+        self._tick()
+        self._hands()
+        self._slots()
+        self._ends()
+        self._rewards()
+        legend = {" ": "floor", "#": "wall"} | {letter: letter for letter in self.things[2:]}
+        self.members |= {"legend": legend, "__module__": __name__, "__doc__": f"Random world {self.seed}."}
+        game: Any = type("RandomGame", (Game,), self.members)
+        spec = Spec(
+            game(),
+            tuple(Layout(f"board {k}", self._board()) for k in range(2 if self.is_on("layouts") else 1)),
+            num_agents=self.n_agents,
+            max_steps=random.randint(2, 9),
+            action_set=self.action_set,
+            observation="none",
+            any_board=self.is_on("any_board"),
+            shaping=random.choice((0.0, 0.5, 1.0, -0.75)) if "shaping" in self.hooks else 0.0,
+        )
+        if self.is_on("final_verbs"):  # of those that some rule returns
+            verbs = sorted({outcome.verb for *_, outcome in spec.symbols.lines} - {""})
+            game.final_verbs = self.tables["final_verbs"] = frozenset(
+                random.sample(verbs, min(2, len(verbs)))
+            )
+        if self.is_on("spawn"):  # every board must have a cell to come back to
+            for board in spec.boards:
+                things = {
+                    thing for letter in "".join(board) for thing in spec.symbols.reachable(legend[letter])
+                }
+                self.tables["spawn"] |= set() if things & self.tables["spawn"] else {"floor"}
+        return World(self.seed, spec, self.hooks, self.tables)
+
+    # Draws
+
+    def is_on(self, hook: str) -> bool:
+        """Whether this world writes a hook."""
+        return hook in self.hooks
+
+    def number(self) -> float:
+        """Points that every sum of a step represents exactly."""
+        return self.random.randint(-8, 8) / 4
+
+    def some(self, of: Sequence[Any], often: float = 0.5) -> frozenset[Any]:
+        """A part of them."""
+        return frozenset(one for one in of if self.random.random() < often)
+
+    def perhaps(self, draw: Callable[[], Any]) -> Any:
+        """An answer, or a chance of several."""
+        if not self.is_on("Chance") or self.random.random() < 0.6:
+            return draw()
+        count = self.random.choice((1, 2, 2, 3, 3, 11))  # many bounds are searched in another way
+        return Chance(*((draw(), self.random.randint(1, 3)) for _ in range(count)))
+
+    def after(self, thing: str, closes: bool = False) -> str:
+        """What a thing may become: an edge never opens, and only actions close what agents stand on."""
+        if thing in self.edge:
+            return self.random.choice(sorted(self.edge))
+        if thing in self.walkable and not (closes and self.is_on("closing")):
+            return self.random.choice(sorted(self.walkable))
+        return self.random.choice(
+            [one for one in self.things if one not in self.edge] * 3 + sorted(self.edge)
+        )
+
+    def item(self) -> str | None:
+        """Any item, or an empty hand."""
+        return self.random.choice(self.items)
+
+    def outcome(self, held: str | None, thing: str, closes: bool = True) -> Outcome:
+        """A new hand and a new thing; often the old ones."""
+        hand = held if self.random.random() < 0.4 else self.item()
+        left = thing if self.random.random() < 0.3 else self.after(thing, closes)
+        return Outcome(hand, left, self.random.choice(VERBS), self.number())
+
+    def table(self, hook: str, questions: Sequence[Any], answer: Callable[..., Any]) -> dict[Any, Any]:
+        """A rule: an answer, or none, for each of the questions."""
+        often = self.random.choice((0.3, 0.6, 0.9))
+
+        def draw(question: Any) -> Any:
+            none = self.is_on("Chance") and self.random.random() < 0.1
+            return None if none else answer(*question)
+
+        found = {
+            question: self.perhaps(lambda question=question: draw(question))  # type: ignore[misc]
+            for question in questions
+            if self.random.random() < often
+        }
+        self.tables[hook] = found
+        return found
+
+    # Hooks
+
+    def _act(self) -> None:
+        pairs = [(held, thing) for held in self.items for thing in self.things]
+        for hook in ("interact", "toggle"):
+            if self.is_on(hook):
+                self.members[hook] = _two(self.table(hook, pairs, self.outcome))
+        own = self.own_actions
+        if own:
+            self.members["actions"] = own
+        if self.is_on("act"):
+            asked = [(action, *pair) for action in own for pair in pairs]
+            self.members["act"] = _three(self.table("act", asked, lambda _, *pair: self.outcome(*pair)))
+        if self.is_on("join"):
+            self._join()
+        if self.is_on("meet"):
+            names = [name for name in self.action_names if name in ("interact", "toggle", *own)]
+            asked = [(name, held, other) for name in names for held in self.items for other in self.items]
+            meetings = self.table(
+                "meet",
+                asked,
+                lambda *_: Meeting(self.item(), self.item(), self.random.choice(VERBS), self.number()),
+            )
+            self.members["meet"] = _three(meetings)
+        if self.is_on("aim"):
+            aims = [Aim(), Aim(adjacent=True), Aim(2), Aim(3), Aim(1, 1), Aim(2, 1), Aim(4, 2)]
+            names = [name for name in self.action_names if name in ("interact", "toggle", *own)]
+            self.tables["aim"] = found = {name: self.random.choice(aims) for name in names}
+            self.members["aim"] = lambda game, action: found.get(action, Aim())
+        if self.is_on("enter"):
+            stood = [(held, thing) for held in self.items for thing in self.things if thing in self.walkable]
+            entered = self.table("enter", stood, lambda *pair: self.outcome(*pair, closes=False))
+            self.members["enter"] = _two(entered)
+        for flag in ("moves_first", "swaps"):
+            if self.is_on(flag):
+                self.members[flag] = True
+        if self.is_on("walkable"):
+            stand = frozenset(self.walkable)
+            self.members["walkable"] = lambda game, thing: thing in stand
+
+    def _join(self) -> None:
+        most = self.random.randint(1, 4)
+        self.members |= {"joint": JOINT, "most_strength": most}
+        if self.is_on("strength"):
+            strong = {item: self.random.choice((0, 1, 1, 2)) for item in self.items}
+            self.tables["strength"] = strong
+            self.members["strength"] = lambda game, held: strong[held]
+        found: dict[Any, Outcome] = {}
+        often = self.random.choice((0.4, 0.9))
+        for total in range(1, most + 1):
+            for thing in self.things:
+                if self.random.random() >= often:
+                    continue
+                after = self.after(thing)  # the same for all who work
+                for held in self.items:
+                    if after != thing or self.random.random() < 0.7:
+                        verb = self.random.choice(VERBS)
+                        found[held, total, thing] = Outcome(self.item(), after, verb, self.number())
+        self.tables["join"] = found
+        self.members["join"] = _three(found)
+
+    def _tick(self) -> None:
+        random = self.random
+
+        def becomes(thing: str, *_: int) -> str:
+            return self.after(thing)
+
+        def stays(found: Mapping[Any, Any]) -> dict[Any, Any]:
+            return {question: answer for question, answer in found.items() if _is_whole(answer)}
+
+        if self.is_on("tick"):
+            ticks = stays(self.table("tick", [(thing,) for thing in self.things], becomes))
+            self.tables["tick"] = ticks
+            self.members["tick"] = lambda game, thing: ticks.get((thing,), thing)
+        if self.is_on("near"):
+            marks, most = (
+                {thing: random.choice((0, 0, 1, 1, 2)) for thing in self.things},
+                random.randint(1, 3),
+            )
+            radius = random.choice((None, 1, 1.5, 2))
+            near = Near(marks.__getitem__, most, radius, random.choice(("circle", "diamond", "square")))
+            self.tables["near"] = marks, most, radius, near.shape
+            self.members["near"] = lambda game: near
+            if self.is_on("tick_near"):
+                cases = [(thing, count) for thing in self.things for count in range(most + 1)]
+                nearby = stays(self.table("tick_near", cases, becomes))
+                self.tables["tick_near"] = nearby
+                self.members["tick_near"] = lambda game, thing, count: nearby.get((thing, count), thing)
+        if self.is_on("start"):
+            starts = stays(
+                self.table("start", [(thing,) for thing in self.things], lambda t: self.after(t, closes=True))
+            )
+            self.tables["start"] = starts
+            self.members["start"] = lambda game, thing: starts.get((thing,), thing)
+        if self.is_on("placed"):
+            kinds = {total: self.perhaps(lambda: random.choice(self.things)) for total in range(9)}
+            placed = Placed(random.randint(1, 3), kinds.__getitem__, weakest=random.randint(0, 2))
+            self.tables["placed"] = kinds
+            self.members["placed"] = lambda game: (placed,)
+        if self.is_on("scattered"):
+            scattered = random.choice(self.things), random.choice((0.2, 0.5))
+            self.tables["scattered"] = scattered
+            self.members["scattered"] = lambda game: scattered
+        if self.is_on("one_cell"):
+            ones = tuple(self._one_cell() for _ in range(random.randint(1, 2)))
+            self.members["one_cell"] = lambda game: ones
+
+    def _one_cell(self) -> OneCell:
+        random = self.random
+        after = {thing: self.after(thing) for thing in self.things if random.random() < 0.6}
+        weight, out_of = random.choice(((1, 1), (1, 2), (2, 3)))
+        since = random.choice((0, 0, 1, 3))
+        self.tables.setdefault("one_cell", []).append((after, weight, out_of, since))
+        return OneCell(after.__contains__, after.__getitem__, weight, out_of, since)
+
+    def _hands(self) -> None:
+        random = self.random
+        if self.is_on("hand"):
+            hands = {agent: self.perhaps(self.item) for agent in range(self.n_agents)}
+            self.tables["hand"] = hands
+            self.members["hand"] = lambda game, agent: hands[agent]
+        if self.is_on("tick_hand"):
+            ticks = {held: self.perhaps(self.item) for held in self.items if random.random() < 0.6}
+            self.tables["tick_hand"] = ticks
+            self.members["tick_hand"] = lambda game, held: ticks.get(held, held)
+        for hook in ("can_move", "can_act"):
+            if self.is_on(hook):
+                self._flag(hook, self.some(self.items, 0.6))
+        if self.is_on("away"):
+            gone = self.some(self.items[1:]) or {self.items[1]}
+            self._flag("away", gone | ({None} if random.random() < 0.1 else set()))
+        if self.is_on("spawn"):
+            points = {*self.some(sorted(self.walkable)), random.choice(sorted(self.walkable))}
+            self.tables["spawn"] = points
+            self.members["spawn"] = lambda game, thing: thing in points
+
+    def _flag(self, hook: str, items: frozenset[Any] | set[Any]) -> None:
+        self.tables[hook] = frozenset(items)
+        self.members[hook] = lambda game, held: held in items
+
+    def _slots(self) -> None:
+        random, n = self.random, self.n_agents
+        things: dict[str, list[Any]] = {}
+        if self.is_on("slots"):
+            slots = {}
+            for name in ("till", "clock")[: random.randint(1, 2)]:
+                things[name] = [0, 1, 2] if random.random() < 0.5 else ["red", "blue"]
+                slots[name] = self._slot(things[name])
+            self.members["slots"] = lambda game: slots
+            self.tables["slots"] = slots
+        if self.is_on("own_slots"):
+            own = {"purse": self._slot(["full", "bare"], counts=False)}
+            things |= {f"purse {agent}": ["full", "bare"] for agent in range(n)}
+            self.members["own_slots"] = lambda game: own
+            self.tables["own_slots"] = own
+        self.slot_things = things
+        pairs = [(slot, thing) for slot, some in things.items() for thing in some]
+        if self.is_on("reply"):
+            by_hand = random.random() < 0.5
+            asked = [(*pair, verb, held) for pair in pairs for verb in VERBS for held in self.items]
+            replies = self.table("reply", asked, lambda slot, *_: self._reply(slot))
+            self.members["reply"] = lambda game, slot, thing, event: replies.get(
+                (slot, thing, event.verb, event.held if by_hand else None)
+            )
+        if self.is_on("rank"):
+            ranks = {pair: random.randint(-1, 2) for pair in pairs}
+            self.tables["rank"] = ranks
+            self.members["rank"] = lambda game, *pair: ranks[pair]
+        if self.is_on("tick_slot"):
+            found = self.table("tick_slot", pairs, lambda slot, _: self._slot_tick(slot))
+            ticks = {pair: answer for pair, answer in found.items() if _is_whole(answer)}
+            self.tables["tick_slot"] = ticks
+            self.members["tick_slot"] = lambda game, *pair: ticks.get(pair, pair[1])
+
+    def _slot(self, things: list[Any], counts: bool = True) -> Any:
+        if counts and things == [0, 1, 2] and self.random.random() < 0.4:
+            marked = self.some(self.things)
+            return Counted(lambda thing: int(thing in marked), most=2)
+        return self.perhaps(lambda: self.random.choice(things))
+
+    def _reply(self, slot: str) -> Reply:
+        return Reply(self.random.choice(self.slot_things[slot]), self.number())
+
+    def _slot_tick(self, slot: str) -> Any:
+        reply = self._reply(slot)
+        return reply if self.random.random() < 0.4 else reply.thing
+
+    def _ends(self) -> None:
+        random = self.random
+        if self.is_on("finished"):
+            self._flag("finished", self.some(self.items[1:]) or {self.items[1]})
+        if self.is_on("remaining"):
+            left = {thing: random.choice((0, 0, 0, 1, 2, -1)) for thing in self.things} | {
+                "floor": 0,
+                "wall": 0,
+            }
+            self.tables["remaining"] = left
+            self.members["remaining"] = lambda game, thing: left[thing]
+
+    def _rewards(self) -> None:
+        random = self.random
+        kinds = [kind for kind in ("Reward", "Price", "Tally", "Replies", "BySlot") if self.is_on(kind)]
+        if not kinds:
+            return
+        terms: list[AnyReward] = []
+        for kind in kinds:
+            for _ in range(random.randint(1, 2)):
+                terms.append(self._term(kind, f"term {len(terms)}"))
+        random.shuffle(terms)
+        self.members["rewards"] = lambda game: tuple(terms)
+        self.tables["rewards"] = [
+            {name: value for name, value in vars(term).items() if not callable(value)} | {"kind": type(term)}
+            for term in terms
+        ]
+
+    def _term(self, kind: str, name: str) -> AnyReward:
+        random = self.random
+        team = self.is_on("team") and random.random() < 0.5
+        shaping = self.is_on("shaping") and random.random() < 0.5
+        points = (lambda: float(random.randint(-3, 3))) if shaping else self.number
+        by_verb = {verb: points() for verb in VERBS}
+        by_held = {held: points() for held in self.items}
+        by_thing = {thing: points() for thing in (*self.things, *self.items)}
+        is_value = random.random() < 0.5 and not shaping
+
+        def of_event(event: Event) -> float:
+            return by_verb[event.verb] + by_held[event.held] + by_thing[event.thing] + is_value * event.value
+
+        if kind == "Price":
+            by_action = {action: points() for action in self.action_names}
+            return Price(name, lambda action, held: by_action[action] + by_held[held], team, shaping)
+        if kind == "Tally":
+            marks, most = (
+                {thing: random.choice((0, 0, 1, 2, -1)) for thing in self.things},
+                random.randint(1, 4),
+            )
+            paid = [points() for _ in range(most + 1)]
+            return Tally(name, marks.__getitem__, paid.__getitem__, most, random.random() < 0.6, shaping)
+        if kind == "Replies":
+            return Replies(name, team)
+        if kind == "BySlot":
+            slot = random.choice(sorted(self.slot_things))
+            by_slot = {thing: points() for thing in self.slot_things[slot]}
+            return BySlot(name, slot, lambda event, thing: of_event(event) + by_slot[thing], team, shaping)
+        if not self.is_on("supply") or random.random() < 0.3:
+            return Reward(name, of_event, team, shaping)
+        lying = {thing: random.choice((0, 0, 1)) for thing in self.things}
+        carried = {item: random.choice((0, 1)) for item in self.items[1:]}
+        needed = {thing: random.choice((0, 0, 1, 2)) for thing in self.things}
+        return Reward(
+            name,
+            of_event,
+            team,
+            shaping,
+            lambda thing, item: lying.get(thing, 0) + carried.get(item, 0),
+            needed.__getitem__,
+            random.random() < 0.5,
+            random.random() < 0.5,
+        )
+
+    # The board
+
+    def _board(self) -> str:
+        random = self.random
+        height, width = random.randint(4, 6), random.randint(4, 6)
+        inside = [(r, c) for r in range(1, height - 1) for c in range(1, width - 1)]
+        edge, others = sorted(self.edge - {"wall"}), [one for one in self.things if one != "floor"]
+        board = {
+            (r, c): random.choice(edge) if edge and random.random() < 0.3 else "#"
+            for r in range(height)
+            for c in range(width)
+        }
+        full = random.choice((0.1, 0.3, 0.6))
+        for cell in inside:
+            thing = random.choice(others) if random.random() < full else "floor"
+            board[cell] = {"floor": " ", "wall": "#"}.get(thing, thing)
+        for agent, cell in enumerate(random.sample(inside, self.n_agents)):
+            board[cell] = str(agent + 1) if random.random() < 0.9 else " "
+        return "\n".join("".join(board[r, c] for c in range(width)) for r in range(height))
+
+
+def _two(table: Mapping[Any, Any]) -> Any:
+    return lambda game, held, thing: table.get((held, thing))
+
+
+def _three(table: Mapping[Any, Any]) -> Any:
+    return lambda game, one, two, three: table.get((one, two, three))
+
+
+def _is_whole(answer: Any) -> bool:
+    """Whether it is a thing in every case."""
+    values = [value for value, _ in answer.options] if isinstance(answer, Chance) else [answer]
+    return None not in values

@@ -1,0 +1,595 @@
+"""A slow, plain interpreter of a game's rules, written from the authors' guide, to compare engines with."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
+
+from cogrid._core.author.answers import (
+    Aim,
+    BySlot,
+    Counted,
+    Event,
+    Meeting,
+    Near,
+    Outcome,
+    Price,
+    Replies,
+    Reply,
+    Reward,
+    Tally,
+)
+from cogrid._core.author.chance import Chance
+from cogrid._core.author.game import Game
+
+T = TypeVar("T")
+Cell = tuple[int, int]  # row, column
+Thing = Hashable
+Item = Hashable
+
+MOVES = {"up": 3, "down": 1, "left": 2, "right": 0}  # an action and the facing that it gives
+TURNS = {"forward": 0, "rotate left": -1, "rotate right": 1}  # the same relative to the facing before
+WALKS = (*MOVES, "forward")
+AHEAD = {0: (0, 1), 1: (1, 0), 2: (0, -1), 3: (-1, 0)}  # a facing and the offset of the cell ahead
+DISTANCES: Mapping[str, Callable[[int, int], float]] = {
+    "circle": math.hypot,
+    "diamond": lambda rows, columns: abs(rows) + abs(columns),
+    "square": lambda rows, columns: max(abs(rows), abs(columns)),
+}
+
+
+@dataclass
+class Agent:
+    cell: Cell | None  # None while away
+    facing: int  # 0 right, 1 down, 2 left, 3 up
+    held: Item
+    ended: bool = False
+
+
+@dataclass
+class World:
+    cells: dict[Cell, Thing]
+    agents: list[Agent]
+    slots: dict[str, Thing]  # in the order in which events are offered to them
+    time: int = 0
+
+
+class Dice(Protocol):
+    """All randomness of a step."""
+
+    def choose(self, purpose: str, who: Hashable, answer: Any) -> Any:
+        """A value of a `Chance`, or the answer itself if it is not one."""
+
+    def happens(self, purpose: str, who: Hashable, weight: int, out_of: int) -> bool:
+        """Whether something of this probability happens."""
+
+    def pick(self, purpose: str, who: Hashable, options: Sequence[T]) -> T:
+        """One of the options, which are in reading order."""
+
+
+@dataclass(frozen=True)
+class Transition:
+    world: World
+    events: list[Event | None]
+    replies: list[tuple[str, Reply] | None]  # to each agent's event: the slot that replied, and what
+    slot_ticks: dict[str, Reply]  # slots that paid by themselves
+    moved: list[int]  # the numbers of the agents that walked
+    rewards: list[float]
+    done: bool
+    met: Counter[str]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an event changed, as pairs of before and after."""
+
+    things: list[tuple[Thing, Thing]]
+    hands: list[tuple[Item, Item]]
+
+
+@dataclass
+class Scene:
+    """One step while it is computed."""
+
+    game: Any
+    dice: Dice
+    before: World
+    world: World
+    choices: list[str]  # names of the actions; those of agents that ended or are away are noops
+    events: list[Event | None]
+    replies: list[tuple[str, Reply] | None]
+    slot_ticks: dict[str, Reply] = field(default_factory=dict)
+    changes: dict[int, Change] = field(default_factory=dict)  # made by each agent's event
+    met: Counter[str] = field(default_factory=Counter)
+
+
+def step(
+    game: Any, world: World, actions: Sequence[str], dice: Dice, *, max_steps: int, shaping: float = 0.0
+) -> Transition:
+    idle = [agent.ended or agent.cell is None for agent in world.agents]
+    choices = ["noop" if out else action for out, action in zip(idle, actions, strict=True)]
+    nothing = [None] * len(choices)
+    scene = Scene(game, dice, world, copy_of(world), choices, list(nothing), list(nothing))
+    if game.moves_first:
+        moved = move(scene)
+        act(scene)
+    else:
+        act(scene)
+        moved = move(scene)
+    enter(scene, moved)
+    reply(scene)
+    tick(scene)
+    leave(scene)
+    scene.world.time += 1
+    rewards = reward(scene, shaping)
+    finish(scene)
+    done = scene.world.time >= max_steps or all(agent.ended for agent in scene.world.agents)
+    return Transition(
+        scene.world, scene.events, scene.replies, scene.slot_ticks, moved, rewards, done, +scene.met
+    )
+
+
+def copy_of(world: World) -> World:
+    return World(dict(world.cells), [replace(agent) for agent in world.agents], dict(world.slots), world.time)
+
+
+# Act: targets are chosen first, then agents act in order, each sees the changes made by earlier ones;
+# joint work comes last.
+
+
+def act(scene: Scene) -> None:
+    targets = {
+        number: target_of(scene, number, action)
+        for number, action in enumerate(scene.choices)
+        if action in ("interact", "toggle", *scene.game.actions)
+    }
+    for number, cell in targets.items():
+        if can_act(scene, number):
+            act_on(scene, number, scene.choices[number], cell)
+        else:
+            scene.met["can_act"] += 1
+    if scene.game.joint:
+        act_jointly(scene)
+
+
+def can_act(scene: Scene, number: int) -> bool:
+    """Whether an agent's hand, as it is now, lets it act; one whose hand has become away acts no more."""
+    held = scene.world.agents[number].held
+    return bool(scene.game.can_act(held)) and not scene.game.away(held)
+
+
+def target_of(scene: Scene, number: int, action: str) -> Cell:
+    """The first cell that an action looks at where something responds; without any, just the first cell."""
+    held = scene.world.agents[number].held
+    cells = list(cells_in_sight(scene, number, action))
+    found = (cell for cell in cells if can_act(scene, number) and responds(scene, action, held, cell))
+    return next(found, cells[0])
+
+
+def responds(scene: Scene, action: str, held: Item, cell: Cell) -> bool:
+    """Whether the rule for what is in a cell does not return None, or a `Chance` of nothing else."""
+    game, other, thing = scene.game, covering_agent(scene, cell), scene.world.cells[cell]
+    if other is None and action == game.joint:
+        return could_join(game, held, thing)
+    answer = rule_of(game, action, held, thing) if other is None else game.meet(action, held, other.held)
+    values = [value for value, _ in answer.options] if isinstance(answer, Chance) else [answer]
+    return any(value is not None for value in values)
+
+
+def act_on(scene: Scene, number: int, action: str, cell: Cell) -> None:
+    """Apply an action to the agent in a cell, or else to the thing there."""
+    agent, other = scene.world.agents[number], covering_agent(scene, cell)
+    if other is not None:
+        answer = scene.game.meet(action, agent.held, other.held)
+        meet(scene, number, other, scene.dice.choose("meet", number, answer))
+    elif action != scene.game.joint:
+        answer = rule_of(scene.game, action, agent.held, scene.world.cells[cell])
+        hook = "act" if action in scene.game.actions else action
+        apply(scene, number, cell, scene.dice.choose("act", number, answer), hook)
+    scene.met["aim"] += scene.events[number] is not None and cell != cell_ahead(agent)
+
+
+def rule_of(game: Any, action: str, held: Item, thing: Thing) -> Any:
+    if action in ("interact", "toggle"):
+        return getattr(game, action)(held, thing)
+    return game.act(action, held, thing)
+
+
+def cells_in_sight(scene: Scene, number: int, action: str) -> Iterator[Cell]:
+    """The cells an action looks at, near ones first; agents and what is not walkable block those behind."""
+    blocked: set[int] = set()
+    for lane, cell in aimed_cells(scene.world.agents[number], scene.game.aim(action)):
+        if lane in blocked or cell not in scene.world.cells:
+            blocked.add(lane)
+            continue
+        yield cell
+        if not scene.game.walkable(scene.world.cells[cell]) or agent_at(scene.world, cell):
+            blocked.add(lane)
+
+
+def aimed_cells(agent: Agent, aim: Aim) -> list[tuple[int, Cell]]:
+    """Pairs of a lane and a cell: nearest first, then the middle lane, then left before right."""
+    assert agent.cell is not None
+    row, column = agent.cell
+    if aim.adjacent:
+        offsets = [AHEAD[facing] for facing in MOVES.values()]
+        return [(lane, (row + down, column + right)) for lane, (down, right) in enumerate(offsets)]
+    down, right = AHEAD[agent.facing]
+    side_down, side_right = AHEAD[(agent.facing + 1) % 4]  # to the agent's right
+    lanes = sorted(range(-aim.width, aim.width + 1), key=lambda lane: (abs(lane), lane))
+    return [
+        (lane, (row + far * down + lane * side_down, column + far * right + lane * side_right))
+        for far in range(1, aim.reach + 1)
+        for lane in lanes
+    ]
+
+
+def agent_at(world: World, cell: Cell) -> Agent | None:
+    return next((agent for agent in world.agents if agent.cell == cell), None)
+
+
+def covering_agent(scene: Scene, cell: Cell) -> Agent | None:
+    """The agent that covers the thing in a cell; only in games that meet or aim."""
+    game = scene.game
+    names = ("interact", "toggle", *game.actions)
+    aims = type(game).meet is not Game.meet or any(game.aim(name) != Aim() for name in names)
+    return agent_at(scene.world, cell) if aims else None
+
+
+def apply(scene: Scene, number: int, cell: Cell, outcome: Outcome | None, hook: str) -> None:
+    """Give an agent and a cell what a rule says, unless that would close the cell under somebody."""
+    agent, thing = scene.world.agents[number], scene.world.cells[cell]
+    if outcome is None:
+        return
+    if closes(scene.game, thing, outcome.thing) and agent_at(scene.world, cell):
+        scene.met["closing"] += 1
+        return
+    happened(scene, number, hook, Event(outcome.verb, agent.held, thing, outcome.value))
+    scene.changes[number] = Change([(thing, outcome.thing)], [(agent.held, outcome.held)])
+    agent.held, scene.world.cells[cell] = outcome.held, outcome.thing
+
+
+def closes(game: Any, thing: Thing, thing_after: Thing) -> bool:
+    return game.walkable(thing) and not game.walkable(thing_after)
+
+
+def meet(scene: Scene, number: int, other: Agent, meeting: Meeting | None) -> None:
+    agent = scene.world.agents[number]
+    if meeting is not None:
+        happened(scene, number, "meet", Event(meeting.verb, agent.held, other.held, meeting.value))
+        scene.changes[number] = Change([], [(agent.held, meeting.held), (other.held, meeting.other)])
+        agent.held, other.held = meeting.held, meeting.other
+
+
+def happened(scene: Scene, number: int, hook: str, event: Event) -> None:
+    scene.events[number] = event
+    scene.met[hook] += 1
+
+
+# Joint work: who has met somebody instead does not take part.
+
+
+def act_jointly(scene: Scene) -> None:
+    teams: dict[Cell, list[int]] = {}
+    for number, action in enumerate(scene.choices):
+        if action == scene.game.joint and scene.events[number] is None and can_act(scene, number):
+            cell = target_of(scene, number, action)
+            if covering_agent(scene, cell) is None and scene.game.strength(scene.world.agents[number].held):
+                teams.setdefault(cell, []).append(number)
+    for cell, team in teams.items():
+        join(scene, cell, team)
+
+
+def could_join(game: Any, held: Item, thing: Thing) -> bool:
+    """Whether an agent with this hand could take part in some joint work on a thing."""
+    totals = range(1, game.most_strength + 1)
+    return game.strength(held) > 0 and any(game.join(held, total, thing) is not None for total in totals)
+
+
+def join(scene: Scene, cell: Cell, team: list[int]) -> None:
+    game, thing = scene.game, scene.world.cells[cell]
+    workers = [scene.world.agents[number] for number in team]
+    total = min(sum(game.strength(agent.held) for agent in workers), game.most_strength)
+    scene.met["strength"] += len(team) > 1
+    for number, agent in zip(team, workers, strict=True):
+        outcome = game.join(agent.held, total, thing)
+        if outcome is not None:
+            happened(scene, number, "join", Event(outcome.verb, agent.held, thing, outcome.value))
+            scene.changes[number] = Change([], [(agent.held, outcome.held)])  # its thing counts from then on
+            agent.held, scene.world.cells[cell] = outcome.held, outcome.thing  # the same thing for all
+            scene.met["aim"] += cell != cell_ahead(agent)
+
+
+# Move: all at once.
+
+
+def move(scene: Scene) -> list[int]:
+    """Turn and move the agents that can; returns the numbers of those that have moved."""
+    going = settle(scene, turn(scene))
+    for number, cell in going.items():
+        scene.world.agents[number].cell = cell
+    return sorted(going)
+
+
+def turn(scene: Scene) -> dict[int, Cell]:
+    """Turn the agents that take a move; returns the walkable cells they want to move to."""
+    wanted = {}
+    for number, action in enumerate(scene.choices):
+        if action not in (*MOVES, *TURNS):
+            continue
+        if not scene.game.can_move(scene.before.agents[number].held):
+            scene.met["can_move"] += 1
+            continue
+        agent = scene.world.agents[number]
+        agent.facing = MOVES[action] if action in MOVES else (agent.facing + TURNS[action]) % 4
+        cell = cell_ahead(agent)
+        if action in WALKS and cell in scene.world.cells and scene.game.walkable(scene.world.cells[cell]):
+            wanted[number] = cell
+    return wanted
+
+
+def cell_ahead(agent: Agent) -> Cell:
+    assert agent.cell is not None
+    down, right = AHEAD[agent.facing]
+    return agent.cell[0] + down, agent.cell[1] + right
+
+
+def settle(scene: Scene, wanted: dict[int, Cell]) -> dict[int, Cell]:
+    """The moves that take place: agents that compete for a cell stay put, as do their followers."""
+    contenders = Counter(wanted.values())
+    going = {number: cell for number, cell in wanted.items() if contenders[cell] == 1}
+    swapping = pairs_that_swap(scene.world.agents, going)
+    if not scene.game.swaps:
+        going = {number: cell for number, cell in going.items() if number not in swapping}
+    while True:
+        taken = {agent.cell for number, agent in enumerate(scene.world.agents) if number not in going}
+        free = {number: cell for number, cell in going.items() if cell not in taken}
+        if free == going:
+            scene.met["swaps"] += len(swapping & set(going))
+            return going
+        going = free
+
+
+def pairs_that_swap(agents: Sequence[Agent], going: Mapping[int, Cell]) -> set[int]:
+    """The agents that want the cell of an agent that wants theirs."""
+    wants = {(agents[number].cell, cell) for number, cell in going.items()}
+    return {number for number, cell in going.items() if (cell, agents[number].cell) in wants}
+
+
+# Enter: an agent that has just moved, and the thing now under its feet.
+
+
+def enter(scene: Scene, moved: list[int]) -> None:
+    for number in moved:
+        agent = scene.world.agents[number]
+        assert agent.cell is not None
+        answer = scene.game.enter(agent.held, scene.world.cells[agent.cell])
+        apply(scene, number, agent.cell, scene.dice.choose("enter", number, answer), "enter")
+
+
+# Reply: the events of the step, agent by agent; then the slots change on their own.
+
+
+def reply(scene: Scene) -> None:
+    for number, event in enumerate(scene.events):
+        if event is not None:
+            reply_to(scene, number, event)
+    for slot, thing in scene.world.slots.items():
+        tick_slot(scene, slot, thing)
+
+
+def reply_to(scene: Scene, number: int, event: Event) -> None:
+    """Of the slots that would reply to an event, let the one of the lowest rank do so, or the first."""
+    slots, game = scene.world.slots, scene.game
+    answers = {
+        slot: scene.dice.choose("reply", (number, slot), game.reply(slot, thing, event))
+        for slot, thing in slots.items()
+    }
+    willing = [slot for slot, answer in answers.items() if answer is not None]
+    if not willing:
+        return
+    slot = min(willing, key=lambda name: game.rank(name, slots[name]))  # the first of equals
+    scene.met["rank"] += slot != willing[0]
+    scene.met["reply"] += 1
+    scene.replies[number] = slot, answers[slot]
+    slots[slot] = answers[slot].thing
+
+
+def tick_slot(scene: Scene, slot: str, thing: Thing) -> None:
+    answer = scene.dice.choose("tick_slot", slot, scene.game.tick_slot(slot, thing))
+    if isinstance(answer, Reply):
+        scene.slot_ticks[slot] = answer
+        answer = answer.thing
+    scene.met["tick_slot"] += answer != thing or slot in scene.slot_ticks
+    scene.world.slots[slot] = answer
+
+
+# Tick: all cells at once, then the hands, then the changes of single cells.
+
+
+def tick(scene: Scene) -> None:
+    tick_cells(scene)
+    for number, agent in enumerate(scene.world.agents):
+        held = scene.dice.choose("tick_hand", number, scene.game.tick_hand(agent.held))
+        scene.met["tick_hand"] += held != agent.held
+        agent.held = held
+    for index, change in enumerate(scene.game.one_cell()):
+        change_one_cell(scene, index, change)
+
+
+def tick_cells(scene: Scene) -> None:
+    game, near, old = scene.game, scene.game.near(), dict(scene.world.cells)
+    for cell in sorted(old):
+        if near is None:
+            answer = game.tick(old[cell])
+        else:
+            answer = game.tick_near(old[cell], count_near(near, old, cell))
+        thing = scene.dice.choose("tick", cell, answer)
+        scene.met["tick" if near is None else "tick_near"] += thing != old[cell]
+        scene.world.cells[cell] = thing
+
+
+def count_near(near: Near, cells: Mapping[Cell, Thing], center: Cell) -> int:
+    marks = [near.mark(thing) for cell, thing in cells.items() if is_near(near, center, cell)]
+    return clipped(sum(marks), near.most)
+
+
+def is_near(near: Near, center: Cell, cell: Cell) -> bool:
+    if near.radius is None:
+        return True
+    distance = DISTANCES[near.shape](cell[0] - center[0], cell[1] - center[1])
+    return cell != center and distance <= near.radius
+
+
+def clipped(count: int, most: int) -> int:
+    return max(0, min(count, most))
+
+
+def change_one_cell(scene: Scene, index: int, change: Any) -> None:
+    cells = scene.world.cells
+    options = [cell for cell in sorted(cells) if change.qualifies(cells[cell])]
+    if scene.before.time < change.since or not options:
+        return
+    if scene.dice.happens("one_cell", index, change.weight, change.out_of):
+        cell = scene.dice.pick("one_cell", index, options)
+        cells[cell] = change.becomes(cells[cell])
+        scene.met["one_cell"] += 1
+
+
+# Leave: all leave before anyone returns, in the order of the agents.
+
+
+def leave(scene: Scene) -> None:
+    world, game = scene.world, scene.game
+    for agent in world.agents:
+        if agent.cell is not None and game.away(agent.held):
+            agent.cell = None
+            scene.met["away"] += 1
+    for number, agent in enumerate(world.agents):
+        if agent.cell is None and not game.away(agent.held):
+            come_back(scene, number, agent)
+
+
+def come_back(scene: Scene, number: int, agent: Agent) -> None:
+    world = scene.world
+    free = [cell for cell in sorted(world.cells) if agent_at(world, cell) is None]
+    options = [cell for cell in free if scene.game.spawn(world.cells[cell])]
+    if options:
+        agent.cell = scene.dice.pick("return", number, options)
+        scene.met["spawn"] += 1
+
+
+# Reward: an agent that had ended before the step is paid nothing.
+
+
+def reward(scene: Scene, shaping: float) -> list[float]:
+    totals = [0.0] * len(scene.world.agents)
+    for term in scene.game.rewards():
+        weight = shaping if term.shaping else 1.0
+        for number, points in enumerate(points_of(scene, term)):
+            if not scene.before.agents[number].ended:
+                totals[number] += weight * points
+                scene.met[type(term).__name__] += points != 0
+                scene.met["team"] += term.team and points != 0
+                scene.met["shaping"] += term.shaping and weight * points != 0
+    return totals
+
+
+def points_of(scene: Scene, term: Any) -> list[float]:
+    """What a term gives every agent: its own points, or those of all for the team, and common points."""
+    own = [points_for(scene, term, number) for number in range(len(scene.world.agents))]
+    common = points_for_all(scene, term)
+    return [(sum(own) if term.team else points) + common for points in own]
+
+
+def points_for(scene: Scene, term: Any, number: int) -> float:
+    """What an agent's action or event is worth."""
+    event, answer, before = scene.events[number], scene.replies[number], scene.before
+    match term:
+        case Price() if not before.agents[number].ended:
+            return float(term.points(scene.choices[number], before.agents[number].held))
+        case Reward() if event is not None and is_needed(scene, term, number):
+            return float(term.points(event))
+        case BySlot() if event is not None:
+            return float(term.points(event, before.slots[term.slot]))
+        case Replies() if answer is not None:
+            return float(answer[1].value)
+    return 0.0
+
+
+def points_for_all(scene: Scene, term: Any) -> float:
+    match term:
+        case Tally():
+            world = scene.world if term.now else scene.before
+            return float(term.points(clipped(sum(map(term.count, world.cells.values())), term.most)))
+        case Replies():
+            return float(sum(answer.value for answer in scene.slot_ticks.values()))
+    return 0.0
+
+
+def is_needed(scene: Scene, term: Reward, number: int) -> bool:
+    """Whether the supply was below the demand after the events of the agents with lower numbers."""
+    supply, demand, before = term.supply, term.demand, scene.before
+    if supply is None or demand is None:
+        return True
+    lacking = sum(demand(thing) - supply(thing, None) for thing in before.cells.values())
+    lacking -= sum(supply(None, agent.held) for agent in before.agents)
+    for change in (change for earlier, change in scene.changes.items() if earlier < number):
+        for old, new in change.things:
+            lacking -= supply(new, None) - supply(old, None)
+            lacking += 0 if term.demand_at_start else demand(new) - demand(old)
+        for mine, other in change.hands:
+            lacking -= 0 if term.hands_at_start else supply(None, other) - supply(None, mine)
+    scene.met["supply"] += lacking <= 0
+    return lacking > 0
+
+
+# Finish: an agent that has ended stays ended.
+
+
+def finish(scene: Scene) -> None:
+    game, world = scene.game, scene.world
+    done = sum(map(game.remaining, world.cells.values())) == 0
+    scene.met["remaining"] += done
+    for agent, event in zip(world.agents, scene.events, strict=True):
+        final = event is not None and event.verb in game.final_verbs
+        finished = not agent.ended and game.finished(agent.held)
+        scene.met["final_verbs"] += final
+        scene.met["finished"] += finished
+        agent.ended = agent.ended or final or finished or done
+
+
+# Reset: `start`, `hand` and `slots`, in this order; `generate`, `scattered` and `placed` are left out.
+
+
+def reset(game: Any, rows: Sequence[str], num_agents: int, dice: Dice) -> World:
+    letters = {(row, column): letter for row, line in enumerate(rows) for column, letter in enumerate(line)}
+    starts = {letter: cell for cell, letter in letters.items() if letter.isdigit()}
+    cells = [starts[digit] for digit in sorted(starts)]
+    cells += [cell for cell in sorted(letters) if letters[cell] == " "]  # for agents without a digit
+    agents = [Agent(cell, MOVES["up"], None) for cell in cells[:num_agents]]
+    world = World({cell: thing_of(game, letter) for cell, letter in letters.items()}, agents, {})
+    for cell, thing in world.cells.items():
+        if agent_at(world, cell) is None:
+            world.cells[cell] = dice.choose("start", cell, game.start(thing))
+    for number, agent in enumerate(agents):
+        agent.held = dice.choose("hand", number, game.hand(number))
+        agent.cell = None if game.away(agent.held) else agent.cell
+    own = {f"{name} {n}": thing for name, thing in game.own_slots().items() for n in range(num_agents)}
+    for slot, thing in {**game.slots(), **own}.items():
+        world.slots[slot] = first_of_slot(world, dice, slot, thing)
+    return world
+
+
+def thing_of(game: Any, letter: str) -> Thing:
+    return "floor" if letter.isdigit() else {" ": "floor", "#": "wall", **game.legend}[letter]
+
+
+def first_of_slot(world: World, dice: Dice, slot: str, thing: Any) -> Thing:
+    if isinstance(thing, Counted):
+        return clipped(sum(map(thing.count, world.cells.values())), thing.most)
+    first: Thing = dice.choose("slot", slot, thing)
+    return first
