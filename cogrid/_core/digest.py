@@ -46,7 +46,7 @@ def text(value: Any) -> str:
 
 
 def _things(rules: Rules) -> Iterator[Any]:
-    symbols, game = rules.spec.symbols, rules.spec.game
+    symbols, game = rules.spec.symbols, rules.game
     things = symbols.things
     yield things, symbols.n_walkable, symbols.placed, game.scattered()
     yield _odds(symbols.starts), _odds(symbols.ticks)
@@ -69,7 +69,7 @@ def _rows(rules: Rules) -> Iterator[Any]:
 
 
 def _agents(rules: Rules) -> Iterator[Any]:
-    symbols, game = rules.spec.symbols, rules.spec.game
+    symbols, game = rules.spec.symbols, rules.game
     yield symbols.items, symbols.hands, symbols.intents, _odds(symbols.hand_ticks)
     yield game.swaps, game.moves_first, game.final_verbs, game.joint, game.actions
     yield [game.aim(action.name) for action in rules.spec.actions]

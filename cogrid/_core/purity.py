@@ -123,7 +123,7 @@ def _tables(part: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def _rule_answers(rules: Rules) -> dict[str, Any]:
-    symbols, game, slots = rules.spec.symbols, rules.spec.game, rules.slots
+    symbols, game, slots = rules.spec.symbols, rules.game, rules.slots
     near, things, ticks = game.near(), symbols.things, symbols.ticks
     counts = len(ticks.values) // (ticks.n_branches * len(things))
     found: dict[str, Any] = {

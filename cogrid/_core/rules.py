@@ -12,7 +12,7 @@ import numpy as np
 from cogrid._core.author.actions import ACTION_SETS, ENTER, STRIDES
 from cogrid._core.author.answers import Aim, Event, Item, Thing
 from cogrid._core.author.chance import Draws, branches, odds
-from cogrid._core.author.game import Game
+from cogrid._core.author.hooks import writes
 from cogrid._core.author.layout import FLOOR, check_border, start_cells
 from cogrid._core.compile.asking import acts, joint_intent, starts_of, ticks_of
 from cogrid._core.compile.checking import check_answers, naming_author
@@ -33,7 +33,7 @@ class Rules:
     """
 
     def __init__(self, spec: Spec, backend: Backend) -> None:
-        self.spec = spec
+        self.spec, self.game = spec, spec.game
         self.backend = backend
         self.xp: Any = backend.xp
         self.lookup, self.pick = backend.lookup, backend.pick
@@ -72,7 +72,7 @@ class Rules:
 
         A *pose* is the number `facing · items + item`, a *choice* is `action · poses + pose`.
         """
-        game, strides = self.spec.game, [r * self.width + c for r, c in STRIDES]
+        game, strides = self.game, [r * self.width + c for r, c in STRIDES]
         actions = self.spec.actions
         self.n_actions, self.noop = len(actions), len(ACTION_SETS[self.action_set]) - 1
         if game.actions:  # after the last comes one more that does nothing
@@ -118,12 +118,10 @@ class Rules:
         self.useful: Array = happens.any(axis=0)  # (rows of one branch,) whether anything can happen
         self._compile_meetings()
         self._compile_joints()
-        game = self.spec.game
+        game = self.game
         self.enters = ENTER in symbols.intents
         #: Agents can end for reasons other than a final verb; agents can end at all.
-        self.conditions = (
-            type(game).finished is not Game.finished or type(game).remaining is not Game.remaining
-        )
+        self.conditions = writes(game, "finished") or writes(game, "remaining")
         self.ends = bool(game.final_verbs) or self.conditions
         self.moves_first, self.swaps = game.moves_first, game.swaps
         self.final = np.array([o.verb in game.final_verbs for _, _, o in lines])  # (rows,) ends the agent
@@ -138,7 +136,7 @@ class Rules:
 
     def _compile_meetings(self) -> None:
         """Tables of games in which agents act on each other, or look further than one cell."""
-        game, symbols = self.spec.game, self.spec.symbols
+        game, symbols = self.game, self.spec.symbols
         met, number, block = symbols.meet_rows, symbols.item_number, self.n_items**2
         #: Actions look for a target.
         self.aims = bool(met) or any(game.aim(action.name) != Aim() for action in self.table_actions)
@@ -154,7 +152,7 @@ class Rules:
 
     def _compile_joints(self) -> None:
         """Tables of games in which the strengths of several agents add up."""
-        game, symbols, rows = self.spec.game, self.spec.symbols, self.spec.symbols.joint_rows
+        game, symbols, rows = self.game, self.spec.symbols, self.spec.symbols.joint_rows
         self.joins, self.first_joint, self.most_strength = bool(rows), len(symbols.rows), game.most_strength
         #: Agents can act alone; always true in games without joint work.
         self.acts = not rows or bool(self.verb[: self.first_joint].any() or symbols.meet_rows)
@@ -173,7 +171,7 @@ class Rules:
         self.joint_meets = met and bool(self.meet_useful[intent * pairs : (intent + 1) * pairs].any())
 
     def _compile_symbols(self) -> None:
-        game, symbols, ids = self.spec.game, self.spec.symbols, self.spec.type_ids
+        game, symbols, ids = self.game, self.spec.symbols, self.spec.type_ids
         lying = [game.lying(thing) for thing in symbols.things]
         self.types = np.array([ids[game.kind(thing)] for thing in symbols.things], np.int16)
         self.lying = np.array([0 if i is None else ids[game.item_name(i)] for i in lying], np.int16)
@@ -183,12 +181,12 @@ class Rules:
         self.ticked = np.array([symbols.number[thing] for thing in after], self.cell_dtype)
 
     def _compile_boards(self) -> None:
-        game, number = self.spec.game, self.spec.symbols.number
+        game, number = self.game, self.spec.symbols.number
         boards = [[number[game.legend[c]] for row in board for c in row] for board in self.spec.boards]
         self.boards = np.array(boards, self.cell_dtype)  # (layouts, cells)
         check_border(self.height, self.width, self._holding(game.walkable))
         #: Boards are data: any cell can hold what any letter can become, and states store where things are.
-        self.open, self.generates = self.spec.open, type(game).generate is not Game.generate
+        self.open, self.generates = self.spec.open, writes(game, "generate")
         kinds = counted_kinds(game) if self.open else ()
         self.places = Places({kind: self.cells_of(kind).shape[1] for kind in kinds})
         self.ticking = self.cells_where(lambda thing: ticks_of(game, thing)[0][0][0] != thing)  # (k,) cells
@@ -197,7 +195,7 @@ class Rules:
 
     def _compile_chance(self) -> None:
         """The random draws of a step, and of a reset."""
-        game, symbols, n = self.spec.game, self.spec.symbols, self.n_agents
+        game, symbols, n = self.game, self.spec.symbols, self.n_agents
         #: (k,) the cells whose tick depends on a draw or on what is near.
         self.chancy = self.cells_where(lambda thing: len({*itertools.chain(*ticks_of(game, thing))}) > 1)
         self.picks = len(game.one_cell())
@@ -279,7 +277,7 @@ class Rules:
 
     def reachable(self, symbol: int) -> frozenset[Thing]:
         """Everything that a cell can become if its layout has this symbol there and nothing is placed."""
-        symbols, game = self.spec.symbols, self.spec.game
+        symbols, game = self.spec.symbols, self.game
         thing = symbols.things[symbol]
         begins = [thing]
         begins += [begun for begun, _ in starts_of(game, thing)] if thing in symbols.begins else []
@@ -289,7 +287,7 @@ class Rules:
 
     def cells_of(self, kind: str) -> np.ndarray[Any, Any]:
         """(layouts, k) the cells of one kind of thing in reading order, −1 where a layout has fewer."""
-        of_kind = self.symbols(lambda thing: self.spec.game.kind(thing) == kind, bool)
+        of_kind = self.symbols(lambda thing: self.game.kind(thing) == kind, bool)
         found = [np.flatnonzero(of_kind[board]) for board in self.boards]
         cells = np.full((len(found), max(map(len, found))), -1, np.int32)
         for row, some in zip(cells, found, strict=True):

@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any
 
-from cogrid._core.author.game import Game
+from cogrid._core.author.hooks import writes
 from cogrid._core.compile.spec import Spec, differences, override
 from cogrid._core.phases.rewards import never_paid
 from cogrid._core.purity import check_pure
@@ -166,7 +166,7 @@ def _checked(id: str) -> str:
     Warns about reward terms that can never be paid.
     """
     check_pure(_SPECS[id])
-    own = type(_SPECS[id].game).rewards is not Game.rewards
+    own = writes(_SPECS[id].game, "rewards")
     for term in never_paid(compile_rules(_SPECS[id], "numpy")) if own else ():
         warnings.warn(
             f"the reward term {term!r} of {id} can never be paid: nothing that can happen on its layouts "

@@ -17,7 +17,7 @@ def text(rules: Rules, state: EnvState) -> str:
     """
     if np.ndim(state.time):
         raise ValueError(f"text draws one environment, not a batch of shape {np.shape(state.time)}.")
-    things, game = rules.spec.symbols.things, rules.spec.game
+    things, game = rules.spec.symbols.things, rules.game
     board = [game.glyph(things[symbol]) for symbol in np.asarray(state.cells).tolist()]
     agents = zip(*(np.asarray(x).tolist() for x in (state.pos, state.agent_dir, state.held)), strict=True)
     away = []

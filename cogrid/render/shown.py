@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cogrid._core.author.game import Game
+from cogrid._core.author.hooks import writes
 from cogrid._core.author.look import Look
 from cogrid._core.rules import Rules
 from cogrid.render.raster import Pixels
@@ -47,8 +47,8 @@ class Shown(NamedTuple):
 @functools.lru_cache(maxsize=32)
 def shown_of(rules: Rules) -> Shown | None:
     """What the slots of a game add to pictures; None if they are not drawn."""
-    game, slots, symbols = rules.spec.game, rules.slots, rules.spec.symbols
-    if slots is None or type(game).look_slot is Game.look_slot:
+    game, slots, symbols = rules.game, rules.slots, rules.spec.symbols
+    if slots is None or not writes(game, "look_slot"):
         return None
     showing = [thing for thing in symbols.things if game.shows(thing)]
     things = np.zeros(len(symbols.things), np.int64)

@@ -93,7 +93,7 @@ class Tiles:
 
 def look_of(rules: Rules, view: int) -> Look:
     """The drawing of a view."""
-    game, symbols = rules.spec.game, rules.spec.symbols
+    game, symbols = rules.game, rules.spec.symbols
     code, view = divmod(view, _plain(rules))
     if view < rules.n_things:
         thing, shown = symbols.things[view], shown_of(rules)
@@ -117,7 +117,7 @@ def _number(agent: int, down: int, right: int) -> Look:
 
 
 def _held(rules: Rules, item: Any, x: float, y: float, scale: float) -> Look:
-    return () if item is None else placed(rules.spec.game.look_item(item), x, y, scale)
+    return () if item is None else placed(rules.game.look_item(item), x, y, scale)
 
 
 @functools.lru_cache(maxsize=32)

@@ -131,7 +131,7 @@ class _Seen:
         starts = dict(zip(symbols.things, cases_of(symbols.starts), strict=True))
         where = np.isin(boards, [symbols.number[thing] for thing in symbols.begins]) & ~stood
         where[:, np.setdiff1d(np.arange(rules.n_cells), rules.starting)] = False
-        hidden = rules.spec.game.scattered() is not None or rules.spec.game.placed() or rules.open
+        hidden = rules.game.scattered() is not None or rules.game.placed() or rules.open
         if hidden:  # what a letter became at the start is unknown
             self.hooks["start"] += int(where.sum())
         else:
@@ -162,12 +162,12 @@ class _Seen:
         self.hooks["meet"] += int((verbs & meets).sum())
         self.hooks["join"] += int((verbs & joins).sum())
         self.hooks["strength"] = self.hooks["join"]
-        aims = np.array([rules.spec.game.aim(action.name) != Aim() for action in rules.spec.actions])
+        aims = np.array([rules.game.aim(action.name) != Aim() for action in rules.spec.actions])
         self.hooks["aim"] += int((verbs & ~events.moved[going] & aims[self.actions[going]]).sum())
         self.hooks["final_verbs"] += int(rules.final[rows].sum())
         walks = np.array([a.walks or a.face is not None or a.turn != 0 for a in rules.spec.actions])
         asks = np.array([a.intent != NOTHING for a in rules.spec.actions])
-        held, game = before.held[going], rules.spec.game
+        held, game = before.held[going], rules.game
         for hook, wanted in (("can_move", walks), ("can_act", asks)):
             cannot = ~rules.items(getattr(game, hook), bool)
             self.hooks[hook] += int((cannot[held] & wanted[self.actions[going]]).sum())
@@ -190,7 +190,7 @@ class _Seen:
         if len(answer) > 1:
             per_intent = odds.n_cases // len(symbols.intents)
             intent = symbols.intents[case // per_intent]
-            action = f"{rules.spec.game.actions[intent - FURTHER]!r}, " if intent >= FURTHER else ""
+            action = f"{rules.game.actions[intent - FURTHER]!r}, " if intent >= FURTHER else ""
             held, thing, _ = (symbols.meet_rows if hook else symbols.rows)[case]
             self.draws.note(
                 hook or hook_of(intent), f"{action}{held!r}, {thing!r}", answer, odds.values[line]
@@ -199,7 +199,7 @@ class _Seen:
     def _ticked(self, rules: Rules, state: EnvState, events: Events) -> EnvState:
         """The ticks, one kind of change after the other."""
         before, symbols = state, rules.spec.symbols
-        hook = "tick" if rules.spec.game.near() is None else "tick_near"
+        hook = "tick" if rules.game.near() is None else "tick_near"
         if rules.ticking.size:
             state = state.evolve(cells=rules.backend.lookup_at(rules.ticked, state.cells, rules.ticking))
         steps = list(changes(rules)) if rules.lively else []
@@ -208,7 +208,7 @@ class _Seen:
         self.hooks[hook] += int((state.cells != before.cells).sum())
         if rules.chancy.size and symbols.ticks.n_branches > 1:
             self._note_ticks(hook, before.cells, state.cells)
-        ones = enumerate(rules.spec.game.one_cell())
+        ones = enumerate(rules.game.one_cell())
         for name, change in steps:
             after = change(state, before, events.drawn)
             if name == "tick_hand":
@@ -246,7 +246,7 @@ class _Seen:
                 self.draws.note_choice("one_cell", f"{number}: which", cells, int(changed[0]))
 
     def _note_ticks(self, hook: str, before: Array, after: Array) -> None:
-        rules, symbols, near = self.rules, self.rules.spec.symbols, self.rules.spec.game.near()
+        rules, symbols, near = self.rules, self.rules.spec.symbols, self.rules.game.near()
         counts = np.zeros_like(before) if near is None else _counts(rules, near, before)
         cases = cases_of(symbols.ticks)
         triples = np.stack([counts, before, after], axis=-1)[:, rules.chancy].reshape(-1, 3)
@@ -298,7 +298,7 @@ class _Seen:
     def _left(self, result: EnvState, rules: Rules, state: EnvState, events: Events) -> None:
         self.hooks["away"] += int((result.away & ~state.away).sum())
         self.hooks["spawn"] += int((~result.away & state.away).sum())
-        places, spawn = parked(rules, state.pose, state.pos), rules.symbols(rules.spec.game.spawn, bool)
+        places, spawn = parked(rules, state.pose, state.pos), rules.symbols(rules.game.spawn, bool)
         back = (places >= rules.n_cells) & (result.pos < rules.n_cells)
         for env in np.flatnonzero(back.any(axis=-1)):
             free = np.setdiff1d(np.flatnonzero(spawn[state.cells[env]]), places[env]).tolist()
@@ -309,7 +309,7 @@ class _Seen:
 
     def _finished(self, _: Any, rules: Rules, state: EnvState, events: Events) -> None:
         if rules.conditions:
-            names = [name for name in ("finished", "remaining") if name in written(rules.spec.game)]
+            names = [name for name in ("finished", "remaining") if name in written(rules.game)]
             for name, condition in zip(names, conditions(rules), strict=True):
                 self.hooks[name] += int(condition(state).sum())
 

@@ -37,7 +37,12 @@ _NEEDS: Mapping[str, str | tuple[str, ...]] = MappingProxyType(
 
 def written(game: Game) -> tuple[str, ...]:
     """The hooks that a game writes itself: methods and class variables that differ from those of `Game`."""
-    return tuple(name for name in _public(Game) if getattr(type(game), name) is not getattr(Game, name))
+    return tuple(name for name in _public(Game) if writes(game, name))
+
+
+def writes(game: Game, hook: str) -> bool:
+    """Whether a game writes this hook itself."""
+    return getattr(type(game), hook) is not getattr(Game, hook)
 
 
 def check_hooks(game: Game) -> None:

@@ -12,6 +12,7 @@ from cogrid._core.author.actions import ENTER, FURTHER, INTERACT, NOTHING, TOGGL
 from cogrid._core.author.answers import Item, Meeting, OneCell, Outcome, Placed, Thing
 from cogrid._core.author.chance import Branch, branches
 from cogrid._core.author.game import Game
+from cogrid._core.author.hooks import writes
 from cogrid.backend.array import brief
 
 
@@ -163,8 +164,7 @@ def _checked(game: Game, hook: Callable[..., Any], held: Item, thing: Thing, ans
 
 def intents_of(game: Game) -> tuple[int, ...]:
     """The intents of this game."""
-    own = type(game)
-    toggles = own.toggle is not Game.toggle or own.meet is not Game.meet
-    written = [(TOGGLE, toggles), (ENTER, type(game).enter is not Game.enter)]
+    toggles = writes(game, "toggle") or writes(game, "meet")
+    written = [(TOGGLE, toggles), (ENTER, writes(game, "enter"))]
     further = (FURTHER + k for k in range(len(game.actions)))
     return (NOTHING, INTERACT, *(intent for intent, is_written in written if is_written), *further)

@@ -13,6 +13,7 @@ import numpy as np
 from cogrid._core.author.answers import Counted, Event, Reply, Thing
 from cogrid._core.author.chance import Branch, Odds, branches, odds
 from cogrid._core.author.game import Game
+from cogrid._core.author.hooks import writes
 from cogrid._core.compile.asking import asked
 from cogrid._core.compile.spec import Spec
 from cogrid.backend.array import brief
@@ -58,7 +59,7 @@ def slots_of(spec: Spec) -> Slots | None:
         return None
     counted = tuple((k, slot) for k, slot in enumerate(named.values()) if isinstance(slot, Counted))
     starts = tuple(branches(0 if isinstance(slot, Counted) else slot) for slot in named.values())
-    events = _events(spec) if type(game).reply is not Game.reply else {}
+    events = _events(spec) if writes(game, "reply") else {}
     firsts = [[thing for thing, _ in start] for start in starts]
     for k, slot in counted:
         firsts[k] = list(range(slot.most + 1))

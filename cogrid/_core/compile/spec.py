@@ -13,7 +13,7 @@ import numpy as np
 from cogrid._core.author.actions import ACTION_SETS, FURTHER, Action
 from cogrid._core.author.answers import checked_integer, checked_number
 from cogrid._core.author.game import Game
-from cogrid._core.author.hooks import check_hooks
+from cogrid._core.author.hooks import check_hooks, writes
 from cogrid._core.author.layout import DIGITS, FLOOR, MAX_ALL_CELLS, WALL, Layout
 from cogrid._core.compile.symbols import Symbols, close
 from cogrid.backend.array import brief, is_choice, several
@@ -62,7 +62,7 @@ class Spec:
         self._check_option_names()
         self._check_actions()
         if isinstance(self.observation, str) and not self.observation:
-            own = type(self.game).features is not Game.features
+            own = writes(self.game, "features")
             object.__setattr__(self, "observation", "features" if own else "lossless")
         _check_choice("observation", self.observation, OBSERVATIONS)
         none = isinstance(self.layout, tuple) and not self.layout  # an array is compared by its elements
@@ -183,7 +183,7 @@ class Spec:
     @property
     def open(self) -> bool:
         """Whether boards are data: given to reset, or drawn by the game."""
-        return self.any_board or type(self.game).generate is not Game.generate
+        return self.any_board or writes(self.game, "generate")
 
     @property
     def letters(self) -> frozenset[str]:

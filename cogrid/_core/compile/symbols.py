@@ -11,6 +11,7 @@ from typing import Any
 from cogrid._core.author.answers import Item, Meeting, Outcome, Thing
 from cogrid._core.author.chance import Branch, Odds, branches, odds
 from cogrid._core.author.game import Game
+from cogrid._core.author.hooks import writes
 from cogrid._core.compile.asking import (
     acts,
     asked,
@@ -87,7 +88,7 @@ class Symbols:
     @functools.cached_property
     def meetings(self) -> Odds | None:
         """What every intent does with every pair of items, branch by branch; None without meetings."""
-        if type(self.game).meet is Game.meet:
+        if not writes(self.game, "meet"):
             return None
         pairs = [(mine, theirs) for mine in self.items for theirs in self.items]
         return odds([meetings_of(self.game, intent, *pair) for intent in self.intents for pair in pairs])
@@ -180,7 +181,7 @@ class Symbols:
 @functools.lru_cache(maxsize=256)
 def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     """All that the rules can reach from the letters' things, the agents' first hands and an empty hand."""
-    intents, meets = intents_of(game), type(game).meet is not Game.meet
+    intents, meets = intents_of(game), writes(game, "meet")
     scattered, begins = game.scattered(), tuple(game.legend[letter] for letter in sorted(letters))
     # A dict keeps the order of discovery.
     things: dict[Thing, None] = dict.fromkeys([*begins, *([scattered[0]] if scattered else [])])

@@ -35,7 +35,7 @@ def aimer(rules: Rules) -> Callable[[EnvState, Array], Target]:
     hides what is behind it in its lane; where an agent stands, only the agent can be the target.
     """
     xp, backend = rules.xp, rules.backend
-    aims = [rules.spec.game.aim(action.name) for action in rules.table_actions]
+    aims = [rules.game.aim(action.name) for action in rules.table_actions]
     kinds = tuple(dict.fromkeys(aims))
     rows, lanes = max(aim.reach for aim in kinds), max(aim.lanes for aim in kinds)
     rules.check_table("aiming", len(kinds) * 4 * rules.n_spots * rows * lanes)

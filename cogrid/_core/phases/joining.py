@@ -56,7 +56,7 @@ def join(rules: Rules, state: EnvState, choice: Array, events: Events) -> tuple[
 @functools.lru_cache(maxsize=256)
 def _sought(rules: Rules) -> np.ndarray[Any, Any] | None:
     """(things,) what workers look for in adjacent cells, if no agent can hide it; else None."""
-    game, symbols = rules.spec.game, rules.spec.symbols
+    game, symbols = rules.game, rules.spec.symbols
     if not game.aim(game.joint).adjacent or symbols.meet_rows or rules.leaves:
         return None
     intent = symbols.intents.index(joint_intent(game))

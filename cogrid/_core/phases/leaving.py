@@ -68,7 +68,7 @@ def stood(cells: np.ndarray[Any, Any], pos: Array) -> Array:
 
 @functools.lru_cache(maxsize=256)
 def _tables(rules: Rules) -> Tables:
-    game, cells = rules.spec.game, rules.cells_where(rules.spec.game.spawn)
+    game, cells = rules.game, rules.cells_where(rules.game.spawn)
     for thing in filter(game.spawn, rules.spec.symbols.things):
         if not game.walkable(thing):
             raise ValueError(

@@ -57,7 +57,7 @@ def replies(rules: Rules, term: Replies) -> Paid:
     """The values of slots' replies; those of ticks are added by `rewards`, once for all agents."""
     if rules.slots is None:
         raise ValueError(
-            f"the term {term.name!r} pays replies, but {type(rules.spec.game).__name__} has no slots."
+            f"the term {term.name!r} pays replies, but {type(rules.game).__name__} has no slots."
         )
     answers = (*rules.slots.replies.values, *rules.slots.ticks.values)
     values = [reply.value for reply in answers if reply is not None]
@@ -72,8 +72,8 @@ def by_slot(rules: Rules, term: BySlot) -> Paid:
     """A table over the slot's things and the rows."""
     if rules.slots is None or term.slot not in rules.slots.names:
         raise ValueError(
-            f"the term {term.name!r} names the slot {term.slot!r}: {type(rules.spec.game).__name__} has "
-            f"{', '.join(rules.spec.game.slots()) or 'none'}."
+            f"the term {term.name!r} names the slot {term.slot!r}: {type(rules.game).__name__} has "
+            f"{', '.join(rules.game.slots()) or 'none'}."
         )
     symbols, index, can_be = rules.spec.symbols, rules.slots.names.index(term.slot), rules.slots.can_be
     lines = [(held, thing, outcome.verb, outcome.value) for held, thing, outcome in symbols.lines]

@@ -40,7 +40,7 @@ class Term(NamedTuple):
 @naming_author
 def terms(rules: Rules) -> tuple[Term, ...]:
     """The terms that can ever pay; shaping terms only if the spec turns shaping on."""
-    wanted = [r for r in rules.spec.game.rewards() if rules.spec.shaping or not r.shaping]
+    wanted = [r for r in rules.game.rewards() if rules.spec.shaping or not r.shaping]
     compiled = tuple(term for reward in wanted if (term := _compile(rules, reward)).points.any())
     shaping = [term for term in compiled if term.reward.shaping]
     most = sum(abs(t.points).max() * (rules.n_agents if t.reward.team else 1) for t in shaping)
@@ -57,7 +57,7 @@ def terms(rules: Rules) -> tuple[Term, ...]:
 def never_paid(rules: Rules) -> tuple[str, ...]:
     """The terms that can never pay on these layouts."""
     paid = {term.reward.name for term in terms(rules)}
-    wanted = (reward for reward in rules.spec.game.rewards() if rules.spec.shaping or not reward.shaping)
+    wanted = (reward for reward in rules.game.rewards() if rules.spec.shaping or not reward.shaping)
     return tuple(reward.name for reward in wanted if reward.name not in paid)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cogrid._core.author.game import Game
+from cogrid._core.author.hooks import writes
 from cogrid._core.phases.marks import any_marked
 from cogrid._core.rules import Rules
 from cogrid.backend.array import Array
@@ -41,7 +41,7 @@ def finish(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Arr
 @functools.lru_cache(maxsize=256)
 def conditions(rules: Rules) -> tuple[Callable[[EnvState], Array], ...]:
     """What ends agents in addition to verbs: (*B, n) their hands, or (*B, 1) for all, nothing remaining."""
-    game = rules.spec.game
+    game = rules.game
     hands = rules.items(game.finished, bool)[rules.held]  # (poses,)
     counts = rules.symbols(game.remaining, np.int32)
     where = rules.cells_where(lambda thing: game.remaining(thing) != 0)
@@ -55,6 +55,5 @@ def conditions(rules: Rules) -> tuple[Callable[[EnvState], Array], ...]:
             return ~any_marked(rules, counts != 0, state.cells, where)
         return rules.lookup(counts, rules.pick(state.cells, where)).sum(axis=-1, keepdims=True) == 0
 
-    own = type(game)
-    written = (own.finished is not Game.finished, own.remaining is not Game.remaining)
+    written = (writes(game, "finished"), writes(game, "remaining"))
     return tuple(itertools.compress((finished, nothing_remains), written))

@@ -34,7 +34,7 @@ def changes(rules: Rules) -> tuple[tuple[str, Change], ...]:
     """Further changes, by hook and in order: things and hands with random ticks, single cells."""
     found = [("tick", _case_by_case(rules))] if rules.chancy.size else []
     found += [("tick_hand", _hands(rules))] if rules.live_hands else []
-    ones = enumerate(rules.spec.game.one_cell())
+    ones = enumerate(rules.game.one_cell())
     return (*found, *(("one_cell", _one_cell(rules, k, one)) for k, one in ones))
 
 
@@ -43,7 +43,7 @@ def _case_by_case(rules: Rules) -> Change:
     odds = rules.spec.symbols.ticks
     dtype = rules.backend.index_dtype(len(odds.values))
     after = odds.table(rules.spec.symbols.number.__getitem__, rules.cell_dtype)
-    near = rules.spec.game.near()
+    near = rules.game.near()
     count = None if near is None else _counter(rules, near)
 
     def change(state: EnvState, before: EnvState, drawn: Array) -> EnvState:
@@ -90,7 +90,7 @@ def _counter(rules: Rules, near: Near) -> Callable[[Array], Array]:
 def _hands(rules: Rules) -> Change:
     """Apply every hand's tick, by a table over branches and poses of the change in the pose."""
     symbols = rules.spec.symbols
-    by_pose = odds([hand_ticks_of(rules.spec.game, symbols.items[item]) for item in rules.held])
+    by_pose = odds([hand_ticks_of(rules.game, symbols.items[item]) for item in rules.held])
     held = np.tile(rules.held, by_pose.n_branches)
     swap = by_pose.table(symbols.item_number.__getitem__, rules.agent_dtype) - held  # (branches · poses,)
     dtype = rules.backend.index_dtype(len(swap))

@@ -129,7 +129,7 @@ class Place:
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """One table over layout and cell."""
         targets = {kind: rules.cells_of(kind) for kind in self.kinds}
-        known = {rules.spec.game.kind(thing) for thing in rules.spec.game.legend.values()}
+        known = {rules.game.kind(thing) for thing in rules.game.legend.values()}
         for kind in targets:
             if kind not in known:
                 raise ValueError(
@@ -193,7 +193,7 @@ class Place:
 
 def _opens_or_closes(rules: Rules) -> bool:
     """Whether a cell of a layout can later become walkable, or stop being so."""
-    walkable, symbols = rules.spec.game.walkable, rules.spec.symbols
+    walkable, symbols = rules.game.walkable, rules.spec.symbols
     changes = (len({*map(walkable, rules.reachable(symbol))}) > 1 for symbol in np.unique(rules.boards))
     return any(changes) or not all(map(walkable, symbols.placed_things))
 
@@ -274,7 +274,7 @@ class NearestLying:
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """Cells where items can lie are ranked by distance once; a step takes the smallest rank per label."""
-        xp, label_of = rules.xp, functools.partial(self.label, rules.spec.game)
+        xp, label_of = rules.xp, functools.partial(self.label, rules.game)
         cells = rules.cells_where(lambda thing: label_of(thing) >= 0)
         far = len(cells)
         dtype = np.min_scalar_type(

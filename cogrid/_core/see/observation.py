@@ -38,7 +38,7 @@ def observer(rules: Rules) -> Observer:
     if kind == "none":
         return _nothing(rules)
     shape, see = compile_planes(rules)
-    names = painter(rules.spec.game, rules.spec.symbols).planes
+    names = painter(rules.game, rules.spec.symbols).planes
     return Observer(names, shape, np.dtype(np.uint8), 0, 255, see)
 
 
@@ -55,10 +55,10 @@ def observe_each(rules: Rules, state: EnvState) -> list[Array]:
 
 
 def _features(rules: Rules) -> Observer:
-    parts = rules.spec.game.features()
+    parts = rules.game.features()
     if not parts:
         raise ValueError(
-            f"{type(rules.spec.game).__name__} has no features: write features(), or use "
+            f"{type(rules.game).__name__} has no features: write features(), or use "
             "observation='lossless', 'window' or 'none'."
         )
     names = tuple(name for part in parts for name in part.names(rules))

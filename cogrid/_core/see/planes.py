@@ -30,7 +30,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[..., Array]]
     Rows of the table: things, other agents, the agent itself, nothing, things that show slots; then all again
     for the countdown.
     """
-    game, xp = painter(rules.spec.game, rules.spec.symbols), rules.xp
+    game, xp = painter(rules.game, rules.spec.symbols), rules.xp
     if rules.spec.observation == "window" and (view := game.view()) is not None:
         return _turning(rules, view)
     table = paint_table(rules, 0)
@@ -77,7 +77,7 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[..., Array]]
 
 def paint_table(rules: Rules, turn: int) -> np.ndarray[Any, Any]:
     """(rows, planes) what is painted; agents as seen by an agent that has made this many quarter turns."""
-    game, symbols = painter(rules.spec.game, rules.spec.symbols), rules.spec.symbols
+    game, symbols = painter(rules.game, rules.spec.symbols), rules.spec.symbols
     agents = [((facing - turn) % 4, item) for facing in range(4) for item in symbols.items]
     painted = [game.paint(thing) for thing in symbols.things]
     painted += [game.paint_agent(False, facing, item) for facing, item in agents]
@@ -93,7 +93,7 @@ def paint_table(rules: Rules, turn: int) -> np.ndarray[Any, Any]:
 
 def _sights(rules: Rules) -> np.ndarray[Any, Any] | None:
     """(slots' things, planes) the plane seen instead of each; None if all agents see the same."""
-    game = painter(rules.spec.game, rules.spec.symbols)
+    game = painter(rules.game, rules.spec.symbols)
     if rules.slots is None or not game.own_slots():
         return None
     own = {f"{name} 0" for name in game.own_slots()}
@@ -102,7 +102,7 @@ def _sights(rules: Rules) -> np.ndarray[Any, Any] | None:
     for thing, some in zip(rules.slots.things, places, strict=True):
         if unknown := {*some, *some.values()} - {*game.planes}:
             raise ValueError(
-                f"{type(rules.spec.game).__name__}.sees names {min(unknown)!r} for {thing!r}: "
+                f"{type(rules.game).__name__}.sees names {min(unknown)!r} for {thing!r}: "
                 f"the planes are {', '.join(map(repr, game.planes))}."
             )
     sights = np.array([[game.planes.index(some.get(p, p)) for p in game.planes] for some in places])
@@ -117,7 +117,7 @@ def _ways(
     if sights is None or rules.slots is None:
         return table, None
     ways, of_thing = np.unique(sights, axis=0, return_inverse=True)
-    names, planes = rules.spec.game.own_slots(), [np.arange(table.shape[1])]
+    names, planes = rules.game.own_slots(), [np.arange(table.shape[1])]
     for _ in names:  # each slot maps the planes that the slots before it leave
         planes = [before[way] for before in planes for way in ways]
     rules.check_table("the planes with a sight for each agent", len(planes) * table.size)
@@ -139,7 +139,7 @@ def _void(rules: Rules) -> int:
 
 def _urgent(rules: Rules, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The table as it is near the end."""
-    game, urgent = painter(rules.spec.game, rules.spec.symbols), table.copy()
+    game, urgent = painter(rules.game, rules.spec.symbols), table.copy()
     assert game.countdown is not None
     urgent[:, game.planes.index(game.countdown[0])] = 1
     return urgent
@@ -147,7 +147,7 @@ def _urgent(rules: Rules, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[..., Array]]:
     """A window that turns: the table has a part per facing, in which other agents' facings are relative."""
-    game, xp = painter(rules.spec.game, rules.spec.symbols), rules.xp
+    game, xp = painter(rules.game, rules.spec.symbols), rules.xp
     quarters = [paint_table(rules, facing - UP) for facing in range(4)]
     size = len(quarters[0])
     parts = [quarters] if game.countdown is None else [quarters, [_urgent(rules, part) for part in quarters]]
@@ -188,7 +188,7 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[..., A
 
 def _masks(rules: Rules) -> np.ndarray[Any, Any]:
     """(things, planes) 1 for the planes in which slots are painted on a thing."""
-    game = painter(rules.spec.game, rules.spec.symbols)
+    game = painter(rules.game, rules.spec.symbols)
 
     def planes(thing: Thing) -> list[bool]:
         shown = game.shows(thing)
@@ -199,7 +199,7 @@ def _masks(rules: Rules) -> np.ndarray[Any, Any]:
 
 def _sums(rules: Rules) -> np.ndarray[Any, Any]:
     """(combinations, planes) what the slots paint together, for all they can be; the last varies fastest."""
-    total = np.zeros((1, len(painter(rules.spec.game, rules.spec.symbols).planes)), np.uint8)
+    total = np.zeros((1, len(painter(rules.game, rules.spec.symbols).planes)), np.uint8)
     for each in _painted(rules)[_painters(rules)]:
         total = (total[:, None] + each).reshape(-1, total.shape[1])
     return total
@@ -209,7 +209,7 @@ def _sums(rules: Rules) -> np.ndarray[Any, Any]:
 def _painted(rules: Rules) -> np.ndarray[Any, Any]:
     """(slots, things, planes) what a slot paints."""
     assert rules.slots is not None
-    game, slots = painter(rules.spec.game, rules.spec.symbols), rules.slots
+    game, slots = painter(rules.game, rules.spec.symbols), rules.slots
     can_be = slots.can_be
     painted = [[game.paint_slot(n, t) if (n, t) in can_be else {} for t in slots.things] for n in slots.names]
     return np.array([[[one.get(p, 0) for p in game.planes] for one in slot] for slot in painted], np.uint8)
@@ -253,7 +253,7 @@ def _added(rules: Rules, size: int) -> Callable[[EnvState, Array], Array] | None
         return None
     if _sights(rules) is not None:
         raise ValueError(
-            f"{type(rules.spec.game).__name__} paints slots in more than {MAX_SHOWN:,} ways, which does not "
+            f"{type(rules.game).__name__} paints slots in more than {MAX_SHOWN:,} ways, which does not "
             "work together with sees(): paint fewer slots."
         )
     table, masks = _painted(rules), _masks(rules)
@@ -273,7 +273,7 @@ def _added(rules: Rules, size: int) -> Callable[[EnvState, Array], Array] | None
 
 def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
     """What agents off the board add to each agent's planes, (*B, n, 1, planes); None for nothing."""
-    game, items = rules.spec.game, rules.spec.symbols.items
+    game, items = rules.game, rules.spec.symbols.items
     painted = [game.paint_away(own, item) for own in (False, True) for item in items] if rules.leaves else []
     table = np.array([[one.get(plane, 0) for plane in game.planes] for one in painted], np.uint8)
     if not table.any():

@@ -20,14 +20,14 @@ ALWAYS = ("moves", "contests", "idle steps")
 def counters(rules: Rules) -> tuple[str, ...]:
     """Names of the last axis of the counts: every verb of the game, the common counters, and timed verbs."""
     away = ("steps away",) if rules.leaves else ()
-    return (*rules.verbs[1:], *ALWAYS, *away, *(f"step of {verb}" for verb in rules.spec.game.timed))
+    return (*rules.verbs[1:], *ALWAYS, *away, *(f"step of {verb}" for verb in rules.game.timed))
 
 
 @functools.lru_cache(maxsize=256)
 def _timed(rules: Rules) -> np.ndarray[Any, Any]:
     """The numbers of the timed verbs; −1 for one that cannot happen on these layouts."""
     numbers = {verb: number for number, verb in enumerate(rules.verbs)}
-    return np.array([numbers.get(verb, -1) for verb in rules.spec.game.timed], np.int16)
+    return np.array([numbers.get(verb, -1) for verb in rules.game.timed], np.int16)
 
 
 @functools.lru_cache(maxsize=256)

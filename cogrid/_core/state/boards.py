@@ -168,7 +168,7 @@ def check_board(rules: Rules, name: str, codes: Array) -> None:
         letter = table.letters[code] if 0 <= code < len(table.letters) else None
         which = f"{name} {brief(tuple(batch) if len(batch) > 1 else batch[0])}" if batch else name
         where = f"{which} has {letter!r} at row {row}, column {column}"
-        kind = rules.spec.game.kind(rules.spec.game.legend.get(str(letter), "floor"))
+        kind = rules.game.kind(rules.game.legend.get(str(letter), "floor"))
         known = " ".join(sorted(letter for letter in rules.spec.letters if letter != FLOOR))
         raise ValueError(
             {
@@ -187,7 +187,7 @@ def check_board(rules: Rules, name: str, codes: Array) -> None:
 @functools.lru_cache(maxsize=256)
 def _tenants(rules: Rules) -> tuple[np.ndarray[Any, Any], ...]:
     """(things,) what can open; (kinds, things) what counted things can become, and what only they can."""
-    symbols, game = rules.spec.symbols, rules.spec.game
+    symbols, game = rules.spec.symbols, rules.game
     opens = rules.symbols(lambda thing: any(map(game.walkable, symbols.reachable(thing))), bool)
     can = np.zeros((len(rules.places.counts), rules.n_things), bool)
     only = can.copy()
@@ -231,7 +231,7 @@ def check_things(rules: Rules, cells: np.ndarray[Any, Any], places: np.ndarray[A
 def rooms(rules: Rules, cells: Array, pos: Array) -> Array:
     """(*B, n, cells) bool: the floor cells that each agent can walk to from its start."""
     xp, number = rules.xp, rules.spec.symbols.number
-    floor = cells == np.asarray(number[rules.spec.game.legend[FLOOR]], rules.cell_dtype)
+    floor = cells == np.asarray(number[rules.game.legend[FLOOR]], rules.cell_dtype)
     none = np.int32(rules.n_cells)
     names = xp.where(floor, lift(np.arange(rules.n_cells, dtype=np.int32), cells.ndim), none)
 

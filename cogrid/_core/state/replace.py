@@ -30,7 +30,7 @@ def replace(rules: Rules, state: EnvState, **changes: Any) -> EnvState:
     Works on batches, and inside `jit` for all attributes but the maps and the family's own views.
     """
     check_own(rules, state)
-    family = rules.spec.game.state_type.writers
+    family = rules.game.state_type.writers
     known = sorted((*_STORED, *_HOMES, *_MAPS, *family))
     for name in changes:
         if name not in known:

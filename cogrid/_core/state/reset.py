@@ -95,7 +95,7 @@ def boards_of(rules: Rules, key: Array) -> Array:
 
 
 def _generated(rules: Rules, words: Array) -> Array:
-    board = rules.spec.game.generate(Sketch(rules, words))
+    board = rules.game.generate(Sketch(rules, words))
     return board.reshape(*words.shape[:-1], rules.height, rules.width)
 
 
@@ -173,8 +173,8 @@ def _room(rules: Rules, letters: str, start: int) -> np.ndarray[Any, Any]:
 
 def _scatter(rules: Rules, words: Array, cells: Array, pos: Array) -> Array:
     """Every floor cell that no agent stands on becomes the scattered thing with the given probability."""
-    thing, density = rules.spec.game.scattered() or (None, 0.0)
-    symbols, legend = rules.spec.symbols.number, rules.spec.game.legend
+    thing, density = rules.game.scattered() or (None, 0.0)
+    symbols, legend = rules.spec.symbols.number, rules.game.legend
     draws = rng.bits(words, rules.n_cells) >> np.uint32(8)  # 24 bits
     hit = draws < np.uint32(round(density * 2**24))
     every = np.arange(rules.n_cells, dtype=rules.pos_dtype)

@@ -29,7 +29,7 @@ class Sketch:
         rows, columns = np.divmod(np.arange(rules.n_cells, dtype=np.int32), rules.width)
         self.rows, self.columns = (lift(each, words.ndim) for each in (rows, columns))  # (1…, cells)
         self._rules, self._words, self._drawn = rules, words, 0
-        self._codes = {letter: code for code, letter in enumerate((*rules.spec.game.legend, *DIGITS))}
+        self._codes = {letter: code for code, letter in enumerate((*rules.game.legend, *DIGITS))}
 
     def code(self, letter: str) -> np.int32:
         """The code of a letter of the legend, or of a digit."""

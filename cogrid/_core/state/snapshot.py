@@ -23,7 +23,7 @@ def fingerprint(rules: Rules) -> str:
     It covers the rules and rewards of games that are not part of cogrid; those that are have versioned ids.
     """
     text = repr(rules.spec) + (" of any board" if rules.spec.any_board else "")
-    if type(rules.spec.game).__module__.partition(".")[0] != "cogrid":
+    if type(rules.game).__module__.partition(".")[0] != "cogrid":
         text += digest(rules)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -48,7 +48,7 @@ def from_plain(rules: Rules, snapshot: Mapping[str, Any]) -> EnvState:
             f"the snapshot is of another spec ({reprlib.repr(snapshot['spec'])}, "
             f"not {fingerprint(rules)!r}): make the environment with the same id, overrides and rules."
         )
-    state = rules.spec.game.state_type(**_stored(rules, snapshot["state"]), rules=rules)
+    state = rules.game.state_type(**_stored(rules, snapshot["state"]), rules=rules)
     check(rules, state)
     return state
 

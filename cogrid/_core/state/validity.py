@@ -109,7 +109,7 @@ def _check_slots(rules: Rules, state: EnvState) -> None:
 @functools.lru_cache(maxsize=256)
 def _possible(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """(layouts, cells) the row of each cell in a table (rows, things) of what such cells can ever hold."""
-    symbols, floor = rules.spec.symbols, rules.spec.game.legend[FLOOR]
+    symbols, floor = rules.spec.symbols, rules.game.legend[FLOOR]
     begins, which = np.unique(rules.boards, return_inverse=True)
     reach = np.zeros((len(begins), rules.n_things), bool)
     for row, began in enumerate(begins):
