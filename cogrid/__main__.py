@@ -23,7 +23,6 @@ from cogrid._apps.play.server import Server
 from cogrid._apps.play.session import Session
 from cogrid._core.author.answers import checked_number
 from cogrid._core.author.layout import DIGITS, FLOOR
-from cogrid._core.phases.rewards import never_paid
 from cogrid._io import files, interrupt
 from cogrid._io.reading import add_settings, in_words, whole_number
 from cogrid.backend.array import brief, several
@@ -356,7 +355,7 @@ def _info(options: argparse.Namespace) -> None:
     print(f"{options.id}: {(type(game).__doc__ or type(game).__name__).strip().splitlines()[0]}\n")
     for layout in spec.layout:
         print("\n".join(f"    {row}" for row in layout.rows))
-    choices, idle = registry.options(options.id) | dict(options.set), never_paid(env.rules)
+    choices, idle = registry.options(options.id) | dict(options.set), env.rules.rewards.never_paid
     known = (f"{letter} {game.kind(game.legend[letter])}" for letter in sorted(letters - {FLOOR}))
     starts = [f"{DIGITS[0]}… where agents start"] if any(layout.starts for layout in spec.layout) else []
     rows = {

@@ -115,7 +115,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         self._timing: dict[str, int] | None = None
         self._timing_asked = profiling.wanted()
         if self._timing_asked and backend == "numpy":
-            timed, self._timing = profiling.timed_step()
+            timed, self._timing = profiling.timed_step(self.rules)
             self._step = functools.partial(timed, self.rules, infos=infos)
         self._shadow_option, self._shadow = shadow, Shadow(spec, backend) if wanted(shadow) else None
         if self._shadow is not None:

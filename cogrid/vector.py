@@ -96,7 +96,7 @@ class VectorEnv:
         self._timing: dict[str, int] | None = None
         self._timing_asked = profiling.wanted()
         if self._timing_asked and backend == "numpy":
-            timed, self._timing = profiling.timed_step()
+            timed, self._timing = profiling.timed_step(self.rules)
             self._advance = _stepper(self.rules, autoreset, infos, timed)
         else:
             self._advance = self.rules.backend.compiled(_stepper(self.rules, autoreset, infos))

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import cogrid
+from cogrid._core.phases.phase import Phase
+from cogrid._core.rules import Rules
 from cogrid.backend import rng
 from cogrid.envs.overcooked import specs
 from cogrid.envs.overcooked.game import Kitchen
@@ -81,6 +83,16 @@ def assert_same(left: Any, right: Any, what: str = "") -> None:
 def keys(seed: int, n: int) -> Any:
     """n keys of a seed."""
     return rng.split(rng.key(seed), n)
+
+
+def plant(patch: pytest.MonkeyPatch, rules: Rules, kind: type[Phase], **faults: Callable[[Any], Any]) -> None:
+    """Plant a fault: replace tables of one phase by functions of them, until the patch is undone."""
+    phase = rules.phase(kind)
+    assert phase is not None, f"these rules have no {kind.__name__}"
+    faulty = dataclasses.replace(
+        phase, **{name: fault(getattr(phase, name)) for name, fault in faults.items()}
+    )
+    patch.setattr(rules, "phases", tuple(faulty if one is phase else one for one in rules.phases))
 
 
 def read_only(state: Any) -> Any:

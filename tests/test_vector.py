@@ -12,12 +12,13 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import cogrid
+from cogrid._core.phases.movement import Movement
 from cogrid._core.rules import compile_rules
 from cogrid._core.state.autoreset import renew
 from cogrid.adapters.gymnasium import AgentVectorEnv
 from cogrid.render.picture import picture
 from tests.doors import hall
-from tests.support import BACKENDS, HAS_JAX, INTERACT, NOOP, assert_same, keys
+from tests.support import BACKENDS, HAS_JAX, INTERACT, NOOP, assert_same, keys, plant
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 each_backend = pytest.mark.parametrize(  # tests of one backend share a worker, and so its compiled functions
@@ -369,7 +370,7 @@ if HAS_JAX:
             actions[2, 1] = 0 if turned else 1
             with monkeypatch.context() as patch:
                 rules = compile_rules(vec.spec, "numpy")
-                patch.setattr(rules, "turn", np.zeros_like(rules.turn))  # NumPy's agents do not turn
+                plant(patch, rules, Movement, turn=np.zeros_like)  # NumPy's agents do not turn
                 with pytest.warns(RuntimeWarning, match=r"environment 2, agent 1: agent_dir is \d on"):
                     vec.step(actions)
             vec.step(actions)

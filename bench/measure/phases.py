@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 from bench.measure.clock import Length, Pass, Samples, each_call
 from bench.measure.plan import Measured, Plan
 from cogrid._core.compile.spec import Spec
-from cogrid._core.profiling import PHASES, VARIABLE, timed_step, woven
+from cogrid._core.phases.phase import Events, Phase
+from cogrid._core.profiling import COMMON, VARIABLE, timed_step, watched
 from cogrid._core.rules import Rules
 from cogrid._core.see.observation import observe
+from cogrid._core.step import step
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.benchmarks.case import MAX_STEPS, Case
@@ -99,19 +101,19 @@ def _single(env: CoGridEnv, state: EnvState, actions: Array) -> tuple[Turn, Timi
 
 
 def _batch(rules: Rules, state: EnvState, actions: Array) -> tuple[Turn, Timing]:
-    step, timing = timed_step()
+    timed, timing = timed_step(rules)
     turns = iter(actions)
 
     def turn() -> None:
         nonlocal state
-        state = step(rules, state, next(turns))[0]
+        state = timed(rules, state, next(turns))[0]
 
     return turn, lambda: timing
 
 
 def _timed_parts(turn: Turn, timing: Timing, steps: int, samples: int) -> Parts:
     """Medians, which are robust against another process taking the core in a few of the steps."""
-    taken: dict[str, list[int]] = {name: [] for name in PHASES}
+    taken: dict[str, list[int]] = {name: [] for name in COMMON}
 
     def note() -> None:
         for name, nanoseconds in timing().items():
@@ -136,37 +138,38 @@ def jax_phases(case: Case, plan: Plan = PLAN) -> Parts:
     joint = jax.device_put(actions[0])
     inputs = jax.jit(over(lambda *arguments: _inputs(env.rules, *arguments)))(state, joint)
     parts = {}
-    for phase, function in _functions(env.rules).items():
-        if phase in inputs:  # not every game has all
-            parts[phase] = _compiled_seconds(over(function), inputs[phase], case, plan)
+    for part, function in _functions(env.rules).items():
+        parts[part] = _compiled_seconds(over(function), inputs[part], case, plan)
     return _sampled(parts, _compiled_seconds(over(env.jax_step), (state, joint), case, plan))
 
 
 def _inputs(rules: Rules, state: EnvState, actions: Array) -> dict[str, tuple[Any, ...]]:
-    """The arguments that the step passes to each of its phases, without the rules."""
+    """What the step passes to each of its parts, without the rules; events as fields, for JAX."""
     seen: dict[str, tuple[Any, ...]] = {}
 
-    def noted(phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def noted(name: str, part: Callable[..., Any]) -> Callable[..., Any]:
         def run(rules: Rules, *arguments: Any) -> Any:
-            seen[phase] = arguments
-            return function(rules, *arguments)
+            seen[name] = tuple(vars(a) if isinstance(a, Events) else a for a in arguments)
+            return part(rules, *arguments)
 
         return run
 
-    woven(noted)(rules, state, actions)
+    step(rules, state, actions, watched=watched(rules, noted))
     return seen
 
 
 def _functions(rules: Rules) -> dict[str, Callable[..., Any]]:
-    """The phases as functions of their non-constant arguments."""
-    found: dict[str, Callable[..., Any]] = {}
+    """The parts of the step as functions of such arguments; of the events they return what has changed."""
 
-    def kept(phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        found[phase] = lambda *arguments: function(rules, *arguments)
-        return function
+    def of_fields(phase: Phase) -> Callable[..., Any]:
+        def run(state: EnvState, fields: Mapping[str, Array]) -> Any:
+            state, events = phase(rules, state, Events(**fields))
+            return state, {name: new for name, new in vars(events).items() if new is not fields[name]}
 
-    woven(kept)
-    return found
+        return run
+
+    phases = {phase.name: of_fields(phase) for phase in rules.phases}
+    return phases | {"observe": lambda state: observe(rules, state)}
 
 
 def feature_parts(case: Case, plan: Plan = PLAN) -> Parts:

@@ -12,7 +12,6 @@ import numpy as np
 
 from cogrid._core.author.answers import Tally
 from cogrid._core.author.chance import Odds
-from cogrid._core.phases.rewards import terms
 from cogrid._core.rules import Rules
 
 _WITH_ADDRESS: Any = object.__repr__
@@ -87,7 +86,7 @@ def _slots(rules: Rules) -> Iterator[Any]:
 
 
 def _rewards(rules: Rules) -> Iterator[Any]:
-    for term in terms(rules):
+    for term in rules.rewards.terms:
         yield term.reward, term.points, term.scarcity
         if isinstance(term.reward, Tally):
             yield [term.reward.count(thing) for thing in rules.spec.symbols.things]

@@ -1,34 +1,22 @@
-"""Profiling: the step with its phases replaced, for example by the same phases with a timer."""
+"""Profiling: the step with its phases watched, for example by a timer."""
 
 from __future__ import annotations
 
+import functools
 import os
-import types
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
-from cogrid._core.step import StepResult, step
+from cogrid._core.rules import Rules
+from cogrid._core.see.observation import observe
+from cogrid._core.step import StepResult, Watched, step
 
 VARIABLE = "COGRID_PROFILING"
-#: Phase -> the name that the step calls it by, in the order of `env.step_timing`.
-PHASES = types.MappingProxyType(
-    {
-        "interact": "interact",
-        "move": "move",
-        "tick": "tick",
-        "reward": "score",
-        "observe": "observe",
-        "finish": "finish",
-    }
-)
+#: The phases that `env.step_timing` lists for every game, in this order; those that only some have follow.
+COMMON = ("interact", "move", "tick", "reward", "observe", "finish")
 
-#: Phases that only some games have; they are listed only if they run.
-SOME = types.MappingProxyType(
-    {"draw": "draw", "join": "join", "enter": "enter", "reply": "reply", "leave": "leave"}
-)
-
-Phase = Callable[..., Any]
+Function = Callable[..., Any]
 Step = Callable[..., StepResult]
 
 
@@ -52,30 +40,22 @@ def read(asked: bool, timing: dict[str, int] | None) -> dict[str, int] | None:
     return None if timing is None else dict(timing)
 
 
-def woven(wrap: Callable[[str, Phase], Phase]) -> Step:
-    """The step with `wrap(phase, function)` in place of each phase.
-
-    It is the code of `step` itself with other globals: there is no second copy of the step that could get
-    out of sync, and the original pays for no hooks.
-    """
-    phases = {name: wrap(phase, step.__globals__[name]) for phase, name in (PHASES | SOME).items()}
-    code = step.__code__.replace()  # a copy: the interpreter's caches in it are for one set of globals
-    other = types.FunctionType(code, {**step.__globals__, **phases}, step.__name__, step.__defaults__)
-    other.__kwdefaults__ = step.__kwdefaults__
-    return other
+def watched(rules: Rules, wrap: Callable[[str, Function], Function]) -> Watched:
+    """The parts of a step, each as `wrap(name, part)`: the phases of the rules, and the observation."""
+    return Watched(tuple(wrap(phase.name, phase) for phase in rules.phases), wrap("observe", observe))
 
 
-def timed_step() -> tuple[Step, dict[str, int]]:
+def timed_step(rules: Rules) -> tuple[Step, dict[str, int]]:
     """A timed step, and the nanoseconds of each phase of its last call; 0 before the first."""
-    timing = dict.fromkeys(PHASES, 0)
+    timing = dict.fromkeys((*COMMON, *(phase.name for phase in rules.phases)), 0)
 
-    def timed(phase: str, function: Phase) -> Phase:
+    def timed(name: str, function: Function) -> Function:
         def run(*arguments: Any) -> Any:
             start = perf_counter_ns()
             result = function(*arguments)
-            timing[phase] = perf_counter_ns() - start
+            timing[name] = perf_counter_ns() - start
             return result
 
         return run
 
-    return woven(timed), timing
+    return functools.partial(step, watched=watched(rules, timed)), timing

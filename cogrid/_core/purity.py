@@ -23,7 +23,7 @@ from cogrid._core.author.game import Game
 from cogrid._core.compile.checking import plain_answers
 from cogrid._core.compile.spec import Spec
 from cogrid._core.compile.symbols import Symbols, close
-from cogrid._core.phases.rewards import Term, terms
+from cogrid._core.phases.rewards import Term
 from cogrid._core.rules import Rules, _compiled, compile_rules
 from cogrid._core.see.observation import Observer, observer
 from cogrid._core.state.reset import reset
@@ -67,7 +67,7 @@ def check_pure(spec: Spec, times: int = 1) -> None:
     watch = _Watch(spec.game)
     answers = [watch.run(_asked_again, spec) for _ in range(times)]
     rules = compile_rules(spec, "numpy")
-    used = _answers(rules, terms(rules), observer(rules))
+    used = _answers(rules, rules.rewards.terms, observer(rules))
     for again in answers:
         for hook in {**again, **used}:  # a hook such as `slots` is missing where it returned nothing
             if again.get(hook) != used.get(hook):
@@ -92,7 +92,7 @@ def _asked_again(spec: Spec) -> dict[str, Any]:
     """The answers of a copy, most of which is not cached, so that it is freed."""
     copy = _Again(**{field.name: getattr(spec, field.name) for field in dataclasses.fields(spec)})
     rules = _compiled.__wrapped__(copy, "numpy")
-    answers = _answers(rules, terms.__wrapped__(rules), observer.__wrapped__(rules))
+    answers = _answers(rules, rules.rewards.terms, observer.__wrapped__(rules))
     del copy.symbols
     return answers
 

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from itertools import compress
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cogrid._core.phases.entering import enter
-from cogrid._core.phases.interaction import interact
-from cogrid._core.phases.joining import join
-from cogrid._core.phases.leaving import leave
-from cogrid._core.phases.movement import move
-from cogrid._core.phases.replying import reply
-from cogrid._core.phases.rewards import score, terms
-from cogrid._core.phases.termination import awake, finish
-from cogrid._core.phases.ticks import tick
+from cogrid._core.phases.clock import awake
+from cogrid._core.phases.phase import Events
 from cogrid._core.rules import Rules
 from cogrid._core.see.observation import observe
 from cogrid._core.see.report import first_report, report
@@ -26,27 +18,39 @@ from cogrid._core.state.reset import reset
 from cogrid._core.state.validity import check_own
 from cogrid.backend import rng
 from cogrid.backend.array import Array, as_array, several
-from cogrid.backend.env_state import EnvState, Events
+from cogrid.backend.env_state import EnvState
 
-QUIET = Events()  # nothing has happened
 StepResult = tuple[EnvState, Array, Array, Array, dict[str, Any]]
+#: A phase of the rules, or a function around one.
+Run = Callable[[Rules, EnvState, Events], tuple[EnvState, Events]]
 
 
-def step(rules: Rules, state: EnvState, actions: Array, infos: bool = False) -> StepResult:
+class Watched(NamedTuple):
+    """The parts of a step with something around each, for example a timer."""
+
+    phases: Iterable[Run]
+    observe: Callable[[Rules, EnvState], Array]
+
+
+def step(
+    rules: Rules, state: EnvState, actions: Array, infos: bool = False, watched: Watched | None = None
+) -> StepResult:
     """One step of the world: new state, observations, rewards, whether the episode is over, infos."""
-    before, choice = state, chosen(rules, state, awake(rules, state, known(rules, state, actions)))
-    events = draw(rules, state) if rules.chance else QUIET  # all random draws of this step
-    acts = compress((interact, join), (rules.acts, rules.joins))  # agent by agent; together
-    for phase in (move, *acts) if rules.moves_first else (*acts, move):  # all at once
-        state, events = phase(rules, state, choice, events)
-    state, events = enter(rules, state, events) if rules.enters else (state, events)  # what is walked onto
-    state, events = reply(rules, state, events) if rules.replies else (state, events)  # things without a cell
-    state = tick(rules, state, events)  # cooking, clocks, growth
-    state = leave(rules, state, events) if rules.leaves else state  # off the board, and back
-    rewards = score(rules, before, state, choice, events)
-    state, done = finish(rules, state, events)
-    reported = report(rules, before, state, choice, events) if infos else {}
-    return state, observe(rules, state), rewards, done, reported
+    phases, see = (rules.phases, observe) if watched is None else watched
+    events = begin(rules, state, actions)
+    for phase in phases:  # in the order of phases/phases.py
+        state, events = phase(rules, state, events)
+    reported = report(rules, state, events) if infos else {}
+    return state, see(rules, state), events.rewards, events.done, reported
+
+
+def begin(rules: Rules, state: EnvState, actions: Array) -> Events:
+    """The agents' choices, and all random draws of this step: functions of the state's key and time alone."""
+    actions = awake(rules, state, known(rules, state, actions))
+    choice = actions * rules.pose_count + rules.xp.asarray(state.pose, rules.choice_dtype)  # (*B, n)
+    if not rules.chance:
+        return Events(state, choice)
+    return Events(state, choice, rng.draws(state.words, state.clock.astype(np.uint32), rules.draws.numbers))
 
 
 def known(rules: Rules, state: EnvState, actions: Array) -> Array:
@@ -67,16 +71,6 @@ def known(rules: Rules, state: EnvState, actions: Array) -> Array:
     return rules.xp.asarray(xp.minimum(unsigned, last), rules.choice_dtype)
 
 
-def chosen(rules: Rules, state: EnvState, actions: Array) -> Array:
-    """(*B, n) action and pose as one number, the index of the tables over choices."""
-    return actions * rules.pose_count + rules.xp.asarray(state.pose, rules.choice_dtype)
-
-
-def draw(rules: Rules, state: EnvState) -> Events:
-    """The random draws of this step: a function of the state's key and time alone."""
-    return Events(drawn=rng.draws(state.words, state.clock.astype(np.uint32), rules.draws.numbers))
-
-
 class Functions(NamedTuple):
     """The pure functions of an environment."""
 
@@ -89,7 +83,6 @@ class Functions(NamedTuple):
 @functools.lru_cache(maxsize=256)
 def functions(rules: Rules, infos: bool = False) -> Functions:
     """`reset_fn` and `step_fn`; the same objects for the same rules, so that compiled code is shared."""
-    terms(rules)  # errors in `rewards()` are raised now, not in the first step
 
     def reset_fn(key: Array, board: Array = None, pool: Any = None) -> tuple[EnvState, Array]:
         """The first state and observation of an episode, from a key or a batch of keys.

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cogrid._core.phases.rewards import terms
 from cogrid._core.rules import Rules
 from cogrid._core.see.observation import observe_each, observer
 from cogrid._core.see.report import action_mask
@@ -190,7 +189,7 @@ def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool, numbers: tuple
 def _split(rules: Rules, step_fn: Callable[..., Any]) -> Callable[..., Any]:
     """The step with unshaped rewards, and the sum of the shaping terms in the infos."""
     reported = functions(rules, infos=True).step  # infos that are not read are never computed
-    shaping = [term.reward.name for term in terms(rules) if term.reward.shaping]
+    shaping = [term.reward.name for term in rules.rewards.terms if term.reward.shaping]
 
     def step(state: EnvState, actions: Array) -> Any:
         plain = state.evolve(weight=rules.xp.zeros_like(state.weight))

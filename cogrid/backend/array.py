@@ -136,6 +136,12 @@ def lift(constant: np.ndarray[Any, Any], ndim: int) -> np.ndarray[Any, Any]:
     return constant.reshape((1,) * (ndim - constant.ndim) + constant.shape)
 
 
+def everywhere(xp: Any, values: np.ndarray[Any, Any], board: Array) -> Array:
+    """(*B, k) one constant k times, for every environment of the board."""
+    batch = board.shape[:-1]
+    return xp.full((*batch, len(values)), values[0], board.dtype) if batch else values
+
+
 def as_array(name: str, value: Any) -> Array:
     """NumPy and JAX arrays unchanged; anything else, such as a tensor, converted by NumPy."""
     if isinstance(getattr(value, "dtype", None), np.dtype):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class EnvState:
     def evolve(self, **changes: Any) -> Self:
         """The state with stored fields changed: a faster `dataclasses.replace`."""
         new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__, **changes)
+        object.__setattr__(new, "__dict__", self.__dict__ | changes)
         return new
 
     #: Kinds of things that the family's views list one by one.
@@ -219,16 +219,3 @@ class EnvState:
 def clock_of(time: Array, done: Array) -> Array:
     """Time and end in one number, as stored: ~time where done."""
     return time ^ -done.astype(np.int32)
-
-
-class Events(NamedTuple):
-    """What happened in one step, per agent; never outlives the step."""
-
-    row: Array = None  # (*B, n) the row of the rule tables that was applied: verb, item, target and value
-    stride: Array = None  # (*B, n) the step that was tried, 0 none
-    moved: Array = None  # (*B, n) bool
-    wish: Array = None  # (*B, n) the cell where it would be without other agents
-    drawn: Array = None  # (*B, draws) uint32 random numbers of 24 bits, if the game has chance
-    replies: Array = None  # (*B, n) float32 points from slots for each event, if the game has slots
-    expired: Array = None  # (*B, 1) float32 points from slots' ticks
-    choice: Array = None  # (*B, n) action and pose before the step, where interactions pass them on

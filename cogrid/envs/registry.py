@@ -18,7 +18,6 @@ from typing import Any
 
 from cogrid._core.author.hooks import writes
 from cogrid._core.compile.spec import Spec, differences, override
-from cogrid._core.phases.rewards import never_paid
 from cogrid._core.purity import check_pure
 from cogrid._core.rules import compile_rules
 from cogrid.backend.array import brief
@@ -167,7 +166,7 @@ def _checked(id: str) -> str:
     """
     check_pure(_SPECS[id])
     own = writes(_SPECS[id].game, "rewards")
-    for term in never_paid(compile_rules(_SPECS[id], "numpy")) if own else ():
+    for term in compile_rules(_SPECS[id], "numpy").rewards.never_paid if own else ():
         warnings.warn(
             f"the reward term {term!r} of {id} can never be paid: nothing that can happen on its layouts "
             "earns it.",

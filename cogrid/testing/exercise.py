@@ -14,16 +14,22 @@ from cogrid._core.author.chance import Branch, Chance, branches
 from cogrid._core.author.hooks import written
 from cogrid._core.compile.asking import hook_of
 from cogrid._core.compile.spec import Spec
-from cogrid._core.phases.leaving import parked
-from cogrid._core.phases.termination import conditions
-from cogrid._core.phases.ticks import changes
-from cogrid._core.profiling import woven
+from cogrid._core.phases.entering import Entering
+from cogrid._core.phases.interaction import Interaction
+from cogrid._core.phases.joining import Joining
+from cogrid._core.phases.leaving import Leaving
+from cogrid._core.phases.movement import Movement
+from cogrid._core.phases.one_cell import Picking
+from cogrid._core.phases.phase import Events, Phase
+from cogrid._core.phases.ticks import Ticking
+from cogrid._core.profiling import watched
 from cogrid._core.rules import Rules, compile_rules
 from cogrid._core.state.autoreset import renew
 from cogrid._core.state.reset import reset
+from cogrid._core.step import step
 from cogrid.backend import rng
 from cogrid.backend.array import Array
-from cogrid.backend.env_state import EnvState, Events
+from cogrid.backend.env_state import EnvState
 from cogrid.testing.draws import TAIL, Drawn, Draws, case_of, cases_of
 
 #: Hooks that change the world; the others are names, looks, observations and rewards.
@@ -32,6 +38,8 @@ RULES = (
     *("hand", "tick_hand", "can_move", "can_act", "away", "spawn", "one_cell", "slots", "reply", "tick_slot"),
     *("finished", "remaining", "final_verbs"),
 )
+#: Phases whose hooks are counted by the rows that were applied, at the rewards.
+BY_ROW = (Movement, Interaction, Joining, Entering)
 BATCH, RESETS = 16, 256
 
 
@@ -53,11 +61,11 @@ def exercise(spec: Spec, steps: int, seed: int) -> Exercise:
     seen.began(state)
     state, generator = reset(rules, rng.split(rng.key(seed + 1), BATCH)), np.random.default_rng(seed)
     state = _mixed(rules, state, generator)
-    step = woven(seen.watch)
+    parts = watched(rules, seen.watch)
     for number in range(steps):
         actions = generator.integers(0, rules.n_actions, state.pos.shape)
         seen.actions = actions
-        state, obs, _, done, _ = step(rules, state, actions)
+        state, obs, _, done, _ = step(rules, state, actions, watched=parts)
         state, _ = renew(rules, state, obs, done)
         if number % 10 == 9:  # so that rare things meet now and then
             state = _mixed(rules, state, generator)
@@ -65,7 +73,8 @@ def exercise(spec: Spec, steps: int, seed: int) -> Exercise:
     for one in draws:
         assert one.tail >= TAIL, f"{type(spec.game).__name__}.{one} is too far from it"
     mine = written(spec.game)
-    return Exercise({hook: seen.hooks[hook] for hook in RULES if hook in mine}, draws)
+    own = {hook: seen.hooks[hook] for hook in RULES if hook in mine}
+    return Exercise(own | {name: times for name, times in seen.hooks.items() if name not in RULES}, draws)
 
 
 def _mixed(rules: Rules, state: EnvState, generator: np.random.Generator) -> EnvState:
@@ -100,23 +109,29 @@ class _Seen:
         slots = rules.slots
         self._replies = [] if slots is None else cases_of(slots.replies)
         self._slot_ticks = [] if slots is None else cases_of(slots.ticks)
-
-    def watch(self, phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The phase, with counting of what it does."""
-        after: dict[str, Callable[..., None]] = {
+        #: What is counted after a phase: of the state before it and after it, and the events after it.
+        self._after: dict[str, Callable[[EnvState, EnvState, Events], None]] = {
+            "tick": self._ticked,
+            "tick hand": self._hands_ticked,
+            "one cell": self._picked,
             "reward": self._acted,
             "reply": self._replied,
             "leave": self._left,
             "finish": self._finished,
         }
 
-        def run(*arguments: Any) -> Any:
-            if phase == "tick":
-                return self._ticked(*arguments)
-            result = function(*arguments)
-            if phase in after:
-                after[phase](result, *arguments)
-            return result
+    def watch(self, name: str, part: Callable[..., Any]) -> Callable[..., Any]:
+        """A part of the step, with counting of what it does."""
+        if not isinstance(part, Phase):
+            return part
+
+        def run(rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Events]:
+            after, events = part(rules, state, events)
+            if name in self._after:
+                self._after[name](state, after, events)
+            elif not isinstance(part, BY_ROW):
+                self.hooks.update(part.counts(rules, state, after, events))
+            return after, events
 
         return run
 
@@ -130,7 +145,7 @@ class _Seen:
         stood[np.nonzero(on)[0], state.pos[on]] = True
         starts = dict(zip(symbols.things, cases_of(symbols.starts), strict=True))
         where = np.isin(boards, [symbols.number[thing] for thing in symbols.begins]) & ~stood
-        where[:, np.setdiff1d(np.arange(rules.n_cells), rules.starting)] = False
+        where[:, np.setdiff1d(np.arange(rules.n_cells), rules.start.cells)] = False
         hidden = rules.game.scattered() is not None or rules.game.placed() or rules.open
         if hidden:  # what a letter became at the start is unknown
             self.hooks["start"] += int(where.sum())
@@ -148,14 +163,13 @@ class _Seen:
                 for thing in state.slots[:, k].tolist():
                     self.draws.note("slots", repr(name), rules.slots.starts[k], rules.slots.things[thing])
 
-    def _acted(
-        self, _: Array, rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events
-    ) -> None:
+    def _acted(self, state: EnvState, after: EnvState, events: Events) -> None:
+        rules, before = self.rules, events.before
         symbols, going = rules.spec.symbols, ~before.done
         rows = events.row[going]
-        verbs, block = rules.verb[rows] > 0, rules.n_items * rules.n_things
-        meets = rows >= rules.first_meeting
-        joins = (rows >= rules.first_joint) & ~meets
+        verbs, block = rules.rows.verb[rows] > 0, rules.n_items * rules.n_things
+        meets = rows >= rules.rows.first_meeting
+        joins = (rows >= rules.rows.first_joint) & ~meets
         intents = np.array(symbols.intents)[np.where(meets | joins, 0, rows) // block % len(symbols.intents)]
         for intent in symbols.intents[1:]:
             self.hooks[hook_of(intent)] += int((verbs & ~meets & ~joins & (intents == intent)).sum())
@@ -164,22 +178,23 @@ class _Seen:
         self.hooks["strength"] = self.hooks["join"]
         aims = np.array([rules.game.aim(action.name) != Aim() for action in rules.spec.actions])
         self.hooks["aim"] += int((verbs & ~events.moved[going] & aims[self.actions[going]]).sum())
-        self.hooks["final_verbs"] += int(rules.final[rows].sum())
+        final = rules.clock.final
+        self.hooks["final_verbs"] += 0 if final is None else int(final[rows].sum())
         walks = np.array([a.walks or a.face is not None or a.turn != 0 for a in rules.spec.actions])
         asks = np.array([a.intent != NOTHING for a in rules.spec.actions])
         held, game = before.held[going], rules.game
         for hook, wanted in (("can_move", walks), ("can_act", asks)):
             cannot = ~rules.items(getattr(game, hook), bool)
             self.hooks[hook] += int((cannot[held] & wanted[self.actions[going]]).sum())
-        for row in rows.ravel().tolist() if rules.drawn_outcomes else ():
+        for row in rows.ravel().tolist() if rules.rows.drawn.size else ():
             self._outcome(row)
 
     def _outcome(self, row: int) -> None:
         """Count the branch that was drawn for a row."""
         rules, symbols = self.rules, self.rules.spec.symbols
-        if row >= rules.first_meeting and symbols.meetings is not None:
-            odds, line, hook = symbols.meetings, row - rules.first_meeting, "meet"
-        elif row < rules.first_joint and symbols.outcomes.n_branches > 1:
+        if row >= rules.rows.first_meeting and symbols.meetings is not None:
+            odds, line, hook = symbols.meetings, row - rules.rows.first_meeting, "meet"
+        elif row < rules.rows.first_joint and symbols.outcomes.n_branches > 1:
             odds, line, hook = symbols.outcomes, row, ""
         else:
             return
@@ -196,36 +211,32 @@ class _Seen:
                 hook or hook_of(intent), f"{action}{held!r}, {thing!r}", answer, odds.values[line]
             )
 
-    def _ticked(self, rules: Rules, state: EnvState, events: Events) -> EnvState:
-        """The ticks, one kind of change after the other."""
-        before, symbols = state, rules.spec.symbols
-        hook = "tick" if rules.game.near() is None else "tick_near"
-        if rules.ticking.size:
-            state = state.evolve(cells=rules.backend.lookup_at(rules.ticked, state.cells, rules.ticking))
-        steps = list(changes(rules)) if rules.lively else []
-        if steps and steps[0][0] == "tick":
-            state = steps.pop(0)[1](state, before, events.drawn)
-        self.hooks[hook] += int((state.cells != before.cells).sum())
-        if rules.chancy.size and symbols.ticks.n_branches > 1:
-            self._note_ticks(hook, before.cells, state.cells)
-        ones = enumerate(rules.game.one_cell())
-        for name, change in steps:
-            after = change(state, before, events.drawn)
-            if name == "tick_hand":
-                self.hooks[name] += int((after.pose != state.pose).sum())
-                if symbols.hand_ticks.n_branches > 1:
-                    hands = dict(zip(symbols.items, cases_of(symbols.hand_ticks), strict=True))
-                    for old, new in zip(
-                        state.held.ravel().tolist(), after.held.ravel().tolist(), strict=True
-                    ):
-                        self.draws.note(
-                            name, f"{symbols.items[old]!r}", hands[symbols.items[old]], symbols.items[new]
-                        )
-            else:
-                self.hooks[name] += int((after.cells != state.cells).sum())
-                self._note_one_cell(*next(ones), state, after.cells)
-            state = after
-        return state
+    def _ticked(self, state: EnvState, after: EnvState, events: Events) -> None:
+        phase = self.rules.phase(Ticking)
+        hook = "tick" if self.rules.game.near() is None else "tick_near"
+        self.hooks[hook] += int((after.cells != state.cells).sum())
+        if phase is not None and phase.cases is not None and phase.cases.drawn.size:
+            self._note_ticks(hook, phase.cases.cells, state.cells, after.cells)
+
+    def _hands_ticked(self, state: EnvState, after: EnvState, events: Events) -> None:
+        symbols = self.rules.spec.symbols
+        self.hooks["tick_hand"] += int((after.pose != state.pose).sum())
+        if symbols.hand_ticks.n_branches > 1:
+            hands = dict(zip(symbols.items, cases_of(symbols.hand_ticks), strict=True))
+            for old, new in zip(state.held.ravel().tolist(), after.held.ravel().tolist(), strict=True):
+                held = symbols.items[old]
+                self.draws.note("tick_hand", f"{held!r}", hands[held], symbols.items[new])
+
+    def _picked(self, state: EnvState, after: EnvState, events: Events) -> None:
+        """The changes of single cells, one after the other."""
+        rules, phase = self.rules, self.rules.phase(Picking)
+        assert phase is not None
+        for number, (one, change) in enumerate(zip(rules.game.one_cell(), phase.changes, strict=True)):
+            drawn = rules.draws.of("one cell", events.drawn)[..., 2 * number : 2 * number + 2]
+            changed = state.evolve(cells=change(rules, state, drawn))
+            self.hooks["one_cell"] += int((changed.cells != state.cells).sum())
+            self._note_one_cell(number, one, state, changed.cells)
+            state = changed
 
     def _note_one_cell(self, number: int, one: OneCell, before: EnvState, after: Array) -> None:
         """Count whether a cell changed, where one could, and which; only for visible changes."""
@@ -245,26 +256,27 @@ class _Seen:
                 cells = np.flatnonzero(qualifies[env]).tolist()
                 self.draws.note_choice("one_cell", f"{number}: which", cells, int(changed[0]))
 
-    def _note_ticks(self, hook: str, before: Array, after: Array) -> None:
+    def _note_ticks(self, hook: str, cells: Array, before: Array, after: Array) -> None:
         rules, symbols, near = self.rules, self.rules.spec.symbols, self.rules.game.near()
         counts = np.zeros_like(before) if near is None else _counts(rules, near, before)
         cases = cases_of(symbols.ticks)
-        triples = np.stack([counts, before, after], axis=-1)[:, rules.chancy].reshape(-1, 3)
+        triples = np.stack([counts, before, after], axis=-1)[:, cells].reshape(-1, 3)
         found, often = np.unique(triples, axis=0, return_counts=True)
         for (count, old, new), times in zip(found.tolist(), often.tolist(), strict=True):
             about = f"{symbols.things[old]!r}" + ("" if near is None else f", {count}")
             answer = cases[count * rules.n_things + old]
             self.draws.note(hook, about, answer, symbols.things[new], times)
 
-    def _replied(self, result: Any, rules: Rules, state: EnvState, events: Events) -> None:
+    def _replied(self, state: EnvState, after: EnvState, events: Events) -> None:
+        rules = self.rules
         assert rules.slots is not None
         self.hooks["reply"] += int((rules.slots.kinds[events.row] > 0).sum())
-        self.hooks["tick_slot"] += int((result[0].slots != state.slots).sum())
+        self.hooks["tick_slot"] += int((after.slots != state.slots).sum())
         self.hooks["slots"] += state.slots.size
         if rules.slots.replies.n_branches > 1 or rules.slots.ticks.n_branches > 1:
             for env in range(len(state.slots)):
-                after = self._note_slots(state.slots[env].tolist(), events.row[env], events.drawn[env])
-                assert after == result[0].slots[env].tolist(), "the slots are not what was drawn for them"
+                drawn = self._note_slots(state.slots[env].tolist(), events.row[env], events.drawn[env])
+                assert drawn == after.slots[env].tolist(), "the slots are not what was drawn for them"
 
     def _note_slots(self, held: list[int], rows: Array, drawn: Array) -> list[int]:
         """What the slots of one environment become, event by event; computed differently than in the step."""
@@ -295,23 +307,23 @@ class _Seen:
             held[k] = number[value.thing]
         return held
 
-    def _left(self, result: EnvState, rules: Rules, state: EnvState, events: Events) -> None:
-        self.hooks["away"] += int((result.away & ~state.away).sum())
-        self.hooks["spawn"] += int((~result.away & state.away).sum())
-        places, spawn = parked(rules, state.pose, state.pos), rules.symbols(rules.game.spawn, bool)
-        back = (places >= rules.n_cells) & (result.pos < rules.n_cells)
+    def _left(self, state: EnvState, after: EnvState, events: Events) -> None:
+        rules, phase = self.rules, self.rules.phase(Leaving)
+        assert phase is not None
+        self.hooks["away"] += int((after.away & ~state.away).sum())
+        self.hooks["spawn"] += int((~after.away & state.away).sum())
+        places, spawn = phase.parked(rules, state.pose, state.pos), rules.symbols(rules.game.spawn, bool)
+        back = (places >= rules.n_cells) & (after.pos < rules.n_cells)
         for env in np.flatnonzero(back.any(axis=-1)):
             free = np.setdiff1d(np.flatnonzero(spawn[state.cells[env]]), places[env]).tolist()
             for agent in np.flatnonzero(back[env]):
-                cell = int(result.pos[env, agent])
+                cell = int(after.pos[env, agent])
                 self.draws.note_choice("spawn", "which", free, cell)
                 free.remove(cell)  # an error if it was not free
 
-    def _finished(self, _: Any, rules: Rules, state: EnvState, events: Events) -> None:
-        if rules.conditions:
-            names = [name for name in ("finished", "remaining") if name in written(rules.game)]
-            for name, condition in zip(names, conditions(rules), strict=True):
-                self.hooks[name] += int(condition(state).sum())
+    def _finished(self, state: EnvState, after: EnvState, events: Events) -> None:
+        for condition in self.rules.clock.conditions:
+            self.hooks[condition.name] += int(condition(self.rules, state).sum())
 
 
 def _counts(rules: Rules, near: Near, cells: Array) -> Array:

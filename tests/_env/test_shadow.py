@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import logging
 import pickle
 from typing import Any
@@ -11,11 +12,12 @@ import numpy as np
 import pytest
 
 import cogrid
+from cogrid._core.phases.ticks import Ticking
 from cogrid._core.rules import compile_rules
 from cogrid._core.step import functions
 from cogrid._env.shadow import Shadow, carried, marks_in
 from tests.doors import hall
-from tests.support import BACKENDS, HAS_JAX, NOOP, UP, assert_same, keys
+from tests.support import BACKENDS, HAS_JAX, NOOP, UP, assert_same, keys, plant
 
 ROOM, VARIABLE = "Overcooked-CrampedRoom-V0", "COGRID_SHADOW"
 OPTIONS = {"max_steps": 6, "shaping": 1.0, "random_start": True}
@@ -103,7 +105,7 @@ if HAS_JAX:
         env.set_state(env.replace(env.env_state, pot_contents=[[onion] * 3], pot_timer=[7]))
         rules = compile_rules(env.spec, "numpy")
         with monkeypatch.context() as patch:
-            patch.setattr(rules, "ticked", np.arange(len(rules.ticked)))  # nothing cooks on NumPy
+            plant(patch, rules, Ticking, after=lambda table: np.arange(len(table)))  # nothing cooks on NumPy
             with pytest.warns(
                 RuntimeWarning, match="the backends differ: step 2 .*column 2: cells is"
             ) as told:
@@ -133,7 +135,8 @@ if HAS_JAX:
         env = cogrid.make(ROOM, "jax", shadow=True, infos=True)
         rules = compile_rules(env.spec, "numpy")
         env.reset(seed=0)
-        monkeypatch.setattr(rules, "useful", np.zeros_like(rules.useful))  # which the mask reads
+        nothing = dataclasses.replace(rules.rows, useful=np.zeros_like(rules.rows.useful))
+        monkeypatch.setattr(rules, "rows", nothing)  # which the mask reads
         env.set_state(env.replace(env.env_state, agent_pos=[[1, 1], [1, 3]], agent_dir=[2, 3]))
         with pytest.warns(RuntimeWarning, match="agent 0, number 4: infos action_mask is True on jax and F"):
             env.step({0: NOOP, 1: NOOP})

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import cogrid
+from cogrid._core.phases.movement import Movement
 from cogrid._core.rules import compile_rules
 from cogrid._scale.placement import place
 from cogrid._scale.rollout import compiled
 from cogrid.backend import rng
 from cogrid.testing.conformance import state_fields as fields
 from tests.doors import hall
-from tests.support import HAS_JAX, INTERACT, NOOP
+from tests.support import HAS_JAX, INTERACT, NOOP, plant
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 
@@ -243,7 +244,7 @@ if HAS_JAX:
         assert (watched.shadow.comparisons, watched.shadow.mismatches) == (N * STEPS, 0)
         assert watched.shadow.ratio > 0
         rules = compile_rules(env.spec, "numpy")
-        monkeypatch.setattr(rules, "turn", np.zeros_like(rules.turn))  # NumPy's agents do not turn
+        plant(monkeypatch, rules, Movement, turn=np.zeros_like)  # NumPy's agents do not turn
         with pytest.warns(RuntimeWarning, match="environment [0-2], "):
             cogrid.rollout(watched, None, KEY, N, STEPS, chunk=CHUNK)
         assert watched.shadow.mismatches == N * 3  # each of them once in each of three chunks

@@ -7,7 +7,9 @@ from .planting import Mutant, Topic
 CHANCE_FILE = "cogrid/_core/author/chance.py"
 RESET = "cogrid/_core/state/reset.py"
 TICKS = "cogrid/_core/phases/ticks.py"
-RULES = "cogrid/_core/rules.py"
+HANDS_FILE = "cogrid/_core/phases/hands.py"
+ONE_CELL = "cogrid/_core/phases/one_cell.py"
+MOVEMENT = "cogrid/_core/phases/movement.py"
 ANSWERS = "cogrid/_core/author/answers.py"
 
 CHANCE = Topic(
@@ -35,8 +37,8 @@ CHANCE = Topic(
         Mutant(
             "every episode repeats its chance",
             RESET,
-            "drawn = rules.chance or rules.start_draws.numbers.size > 0 or",
-            "drawn =",
+            "words = children[..., 0, :]",
+            "pass",
         ),
         Mutant("things start under agents as well", RESET, "rules.xp.where(kept, seen, begun)", "begun"),
         Mutant(
@@ -47,34 +49,41 @@ CHANCE = Topic(
         ),
         Mutant(
             "the first cell is never chosen",
-            TICKS,
-            "ranks == one_of(draw, count) + np.uint32(1)",
-            "ranks == one_of(draw, count)",
+            ONE_CELL,
+            "ranks == one_of(which, count) + np.uint32(1)",
+            "ranks == one_of(which, count)",
         ),
         Mutant("the lower half of a draw is dropped", CHANCE_FILE, "+ (low >> np.uint32(12))", ""),
-        Mutant("letters begin as they are", RESET, "if rules.starting.size:", "if False:"),
-        Mutant("one cell changes too early", TICKS, ">= np.int32(one.since)", ">= np.int32(0)"),
+        Mutant("letters begin as they are", RESET, "if rules.start.cells.size:", "if False:"),
+        Mutant("one cell changes too early", ONE_CELL, ">= np.int32(self.since)", ">= np.int32(0)"),
     ),
 )
 
 HANDS = Topic(
     tests=("tests/_core/phases/test_hands.py",),
     mutants=(
-        Mutant("a hand that cannot move turns", RULES, "after = np.where(can_move, after, facing)", "pass"),
+        Mutant(
+            "a hand that cannot move turns", MOVEMENT, "after = np.where(can_move, after, facing)", "pass"
+        ),
         Mutant(
             "a hand that cannot move walks",
-            RULES,
-            "for a in actions])[:, None] & can_move",
-            "for a in actions])[:, None]",
+            MOVEMENT,
+            "for action in actions])[:, None] & can_move",
+            "for action in actions])[:, None]",
         ),
-        Mutant("a hand that cannot act acts", RULES, "np.where(can_act, rows[:, None], 0)", "rows[:, None]"),
+        Mutant(
+            "a hand that cannot act acts",
+            "cogrid/_core/phases/rows.py",
+            "np.where(can_act, first[:, None], 0)",
+            "first[:, None]",
+        ),
         Mutant(
             "hands stay as they are",
-            TICKS,
-            "_hands(rules))] if rules.live_hands else []",
-            "_hands(rules))] if False else []",
+            HANDS_FILE,
+            "return state.evolve(pose=state.pose + rules.lookup(self.swap, case)), events",
+            "return state, events",
         ),
-        Mutant("hands tick without chance", TICKS, "if by_pose.n_branches > 1:", "if False:"),
+        Mutant("hands tick without chance", HANDS_FILE, "if self.drawn.size:", "if False:"),
         Mutant("first hands are not drawn", RESET, "if hands.n_branches > 1:", "if False:"),
         Mutant(
             "all begin with the first agent's hand",
@@ -106,8 +115,8 @@ NEIGHBOURS = Topic(
         Mutant(
             "the count goes over its most",
             TICKS,
-            "rules.xp.minimum(rules.pick(total, rules.chancy),",
-            "rules.xp.maximum(rules.pick(total, rules.chancy),",
+            "rules.xp.minimum(rules.pick(total, self.cells),",
+            "rules.xp.maximum(rules.pick(total, self.cells),",
         ),
     ),
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from .planting import Mutant, Topic
 
 PRICES = "cogrid/_core/phases/prices.py"
-TERMINATION = "cogrid/_core/phases/termination.py"
+CLOCK = "cogrid/_core/phases/clock.py"
 
 ENDS = Topic(
     tests=("tests/_core/phases/test_ends.py",),
     mutants=(
-        Mutant("who has ended pays on", PRICES, "points if before.ended is None else", "points if True else"),
+        Mutant("who has ended pays on", PRICES, "points if ended is None else", "points if True else"),
         Mutant(
             "who has ended is paid by the team",
             "cogrid/_core/phases/rewards.py",
@@ -21,29 +21,34 @@ ENDS = Topic(
         Mutant(
             "tallies count to one", PRICES, "rules.xp.clip(total, 0, term.most)", "rules.xp.clip(total, 0, 1)"
         ),
-        Mutant("a tally looks at the past", PRICES, "(now if term.now else before).cells", "before.cells"),
-        Mutant("one victim may stay behind", TERMINATION, "keepdims=True) == 0", "keepdims=True) <= 1"),
+        Mutant(
+            "a tally looks at the past",
+            PRICES,
+            "(state if term.now else events.before).cells",
+            "events.before.cells",
+        ),
+        Mutant("one victim may stay behind", CLOCK, "keepdims=True) == 0", "keepdims=True) <= 1"),
         Mutant(
             "the end comes while something remains",
-            TERMINATION,
+            CLOCK,
             "return ~any_marked(rules,",
             "return any_marked(rules,",
         ),
-        Mutant("final verbs end nobody", TERMINATION, "if rules.final.any():", "if False:"),
+        Mutant("final verbs end nobody", CLOCK, "if self.final is not None:", "if False:"),
         Mutant(
             "a final verb ends all",
-            TERMINATION,
-            "rules.lookup(rules.final, events.row)",
-            "rules.lookup(rules.final, events.row).any(axis=-1, keepdims=True)",
+            CLOCK,
+            "rules.lookup(self.final, events.row)",
+            "rules.lookup(self.final, events.row).any(axis=-1, keepdims=True)",
         ),
         Mutant(
-            "hands end nobody", TERMINATION, "return rules.lookup(hands, state.pose)", "return state.ended"
+            "hands end nobody", CLOCK, "return rules.lookup(self.poses, state.pose)", "return state.ended"
         ),
         Mutant(
             "a finished hand ends all",
-            TERMINATION,
-            "return rules.lookup(hands, state.pose)",
-            "return rules.lookup(hands, state.pose).any(axis=-1, keepdims=True)",
+            CLOCK,
+            "return rules.lookup(self.poses, state.pose)",
+            "return rules.lookup(self.poses, state.pose).any(axis=-1, keepdims=True)",
         ),
     ),
 )

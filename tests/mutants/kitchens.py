@@ -85,12 +85,12 @@ COOKING = Topic(
         Mutant(
             "nothing cooks",
             "cogrid/_core/phases/ticks.py",
-            "if rules.ticking.size:",
-            "if not rules.ticking.size:",
+            "if self.cells.size:",
+            "if not self.cells.size:",
         ),
         Mutant(
             "the episode is a step longer",
-            "cogrid/_core/phases/termination.py",
+            "cogrid/_core/phases/clock.py",
             "time >= rules.spec.max_steps",
             "time > rules.spec.max_steps",
         ),

@@ -34,8 +34,8 @@ MEETING = Topic(
         Mutant(
             "who is met keeps its hand",
             INTERACTION,
-            "lookup(rules.swap_other, line)",
-            "lookup(rules.swap_other, line) * 0",
+            "lookup(meetings.swap_other, line)",
+            "lookup(meetings.swap_other, line) * 0",
         ),
         Mutant(
             "all act with their first hands",
@@ -55,17 +55,17 @@ JOINING = Topic(
             "cell == cell[..., me], strength[..., me], np.int32(0)",
             "cell == cell[..., me], strength, np.int32(0)",
         ),
-        Mutant("who met works as well", JOINING_FILE, "if rules.joint_meets:", "if False:"),
+        Mutant("who met works as well", JOINING_FILE, "if self.meets:", "if False:"),
         Mutant("who stands by gets a share", JOINING_FILE, "xp.where(works, row, alone)", "row"),
         Mutant(
             "strength has no limit",
             JOINING_FILE,
-            "xp.minimum(total, np.int32(rules.most_strength))",
-            "total % np.int32(rules.most_strength + 1)",
+            "xp.minimum(total, np.int32(self.most))",
+            "total % np.int32(self.most + 1)",
         ),
         Mutant(
             "who cannot act helps",
-            "cogrid/_core/rules.py",
+            JOINING_FILE,
             "game.strength(item) if acts(game, item) else 0",
             "game.strength(item)",
         ),
@@ -75,9 +75,12 @@ JOINING = Topic(
 SLOTS = Topic(
     tests=("tests/_core/phases/test_slots.py",),
     mutants=(
-        Mutant("every slot answers", REPLYING, "found.append(waits & answer)", "found.append(answer)"),
+        Mutant("every slot answers", REPLYING, "chosen.append(waits & answer)", "chosen.append(answer)"),
         Mutant(
-            "the greatest rank answers", REPLYING, "ahead = own[k] < own[j] if", "ahead = own[k] > own[j] if"
+            "the greatest rank answers",
+            REPLYING,
+            "ahead = ranks[k] < ranks[j] if",
+            "ahead = ranks[k] > ranks[j] if",
         ),
         Mutant(
             "replies change no slot", REPLYING, "slots[k] = xp.where(answers, afters[k], slots[k])", "pass"
@@ -91,8 +94,8 @@ SLOTS = Topic(
         Mutant(
             "points go by the slot of the next step",
             "cogrid/_core/phases/prices.py",
-            "before.slots[..., index : index + 1].astype",
-            "now.slots[..., index : index + 1].astype",
+            "events.before.slots[..., index : index + 1].astype",
+            "state.slots[..., index : index + 1].astype",
         ),
         Mutant(
             "a feature tells another slot",
@@ -103,19 +106,19 @@ SLOTS = Topic(
         Mutant(
             "of equal ranks the last answers",
             REPLYING,
-            "own[j] if j < k else own[k] <= own[j]",
-            "own[j] if j > k else own[k] <= own[j]",
+            "ranks[j] if j < k else ranks[k] <= ranks[j]",
+            "ranks[j] if j > k else ranks[k] <= ranks[j]",
         ),
         Mutant(
             "slots tick without chance",
             REPLYING,
-            'case = _drawn(rules, ticks, case, events, "tick slot", k)',
+            "case = self.ticks.case(rules, case, events, k)",
             "pass",
         ),
         Mutant(
             "slots do not tick",
             REPLYING,
-            "slots[k], points = rules.lookup(ticks.after, case), rules",
+            "slots[k], points = rules.lookup(self.ticks.after, case), rules",
             "points = rules",
         ),
     ),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from .planting import Mutant, Topic
 
 MOVEMENT_FILE = "cogrid/_core/phases/movement.py"
+INTERACTION = "cogrid/_core/phases/interaction.py"
 ENTERING_FILE = "cogrid/_core/phases/entering.py"
-STEP = "cogrid/_core/step.py"
+PHASES = "cogrid/_core/phases/phases.py"
 RULES_FILE = "cogrid/_core/rules.py"
 LEAVING_FILE = "cogrid/_core/phases/leaving.py"
 PLANES = "cogrid/_core/see/planes.py"
@@ -40,8 +41,8 @@ MOVEMENT = Topic(
         Mutant(
             "a blocked agent does not turn",
             MOVEMENT_FILE,
-            "pose=state.pose + rules.lookup(rules.turn, choice)",
-            "pose=state.pose + xp.where(want != pos, rules.lookup(rules.turn, choice), 0)",
+            "pose=state.pose + rules.lookup(self.turn, events.choice)",
+            "pose=state.pose + xp.where(want != pos, rules.lookup(self.turn, events.choice), 0)",
         ),
         Mutant(
             "up and down are exchanged",
@@ -55,7 +56,7 @@ MOVEMENT = Topic(
 ENTERING = Topic(
     tests=("tests/_core/phases/test_moving.py",),
     mutants=(
-        Mutant("who stands enters", ENTERING_FILE, "row = xp.where(moved, row, events.row)", "row = row"),
+        Mutant("who stands enters", ENTERING_FILE, "row=xp.where(moved, row, events.row)", "row=row"),
         Mutant(
             "what was entered stays",
             ENTERING_FILE,
@@ -68,17 +69,15 @@ ENTERING = Topic(
             'np.array(self.out_of_range, f"u{size}")',
             'np.array(self.n_actions - 1, f"u{size}")',
         ),
-        Mutant("all move before they act", STEP, "if rules.moves_first else", "if True else"),
+        Mutant("all move before they act", PHASES, "if rules.game.moves_first else", "if True else"),
         Mutant(
             "all can change places",
             MOVEMENT_FILE,
-            "_contend if rules.swaps else _meet",
+            "_contend if self.swaps else _meet",
             "_contend",
         ),
-        Mutant("all act before they move", STEP, "if rules.moves_first else", "if False else"),
-        Mutant(
-            "neighbours never change places", MOVEMENT_FILE, "_contend if rules.swaps else _meet", "_meet"
-        ),
+        Mutant("all act before they move", PHASES, "if rules.game.moves_first else", "if False else"),
+        Mutant("neighbours never change places", MOVEMENT_FILE, "_contend if self.swaps else _meet", "_meet"),
         Mutant(
             "further actions are all the first",
             "cogrid/_core/compile/spec.py",
@@ -93,15 +92,15 @@ DOORS = Topic(
     mutants=(
         Mutant(
             "doors close on agents",
-            "cogrid/_core/phases/interaction.py",
-            "rules.lookup(rules.guard, row), row)",
+            INTERACTION,
+            "rules.lookup(self.guard, row), row)",
             "row, row)",
         ),
         Mutant(
             "nothing is done under an agent",
-            RULES_FILE,
-            "np.where(closes, idle, row)",
-            "np.where(True, idle, row)",
+            INTERACTION,
+            "np.where(closes, row %",
+            "np.where(True, row %",
         ),
     ),
 )
@@ -109,12 +108,12 @@ DOORS = Topic(
 LEAVING = Topic(
     tests=("tests/_core/phases/test_leaving.py",),
     mutants=(
-        Mutant("who is away stays", LEAVING_FILE, "lift(tables.parking, pos.ndim), pos)", "pos, pos)"),
+        Mutant("who is away stays", LEAVING_FILE, "lift(self.places, pos.ndim), pos)", "pos, pos)"),
         Mutant("who left never returns", LEAVING_FILE, "back = (pos >= rules.n_cells)", "back = (pos < 0)"),
         Mutant(
             "a taken point is free",
             LEAVING_FILE,
-            "stood(tables.cells, pos), np.uint32(0), free",
+            "stood(self.cells, pos), np.uint32(0), free",
             "free > 0, free, free",
         ),
         Mutant(
@@ -131,7 +130,7 @@ LEAVING = Topic(
         ),
         Mutant(
             "who is away takes actions",
-            "cogrid/_core/phases/termination.py",
+            "cogrid/_core/phases/clock.py",
             "[*idle, state.away] if rules.leaves else idle",
             "idle",
         ),

@@ -94,7 +94,7 @@ def seeded(env: Any, state: Any) -> Any:
             changed = (cells == known.get(before, -1)) & (draw.random(cells.shape) < 0.5)
             cells[changed] = known.get(after, 0)
         return env.replace(state, cells=cells)
-    if env.rules.conditions:
+    if env.rules.clock.conditions:
         number = int(np.ravel(state.time)[0])
         fresh, _ = env.rules.backend.compiled(env.reset_fn)(keys(number, len(state.time)))
         changes = {"agent_pos": spread(env, fresh, number)} if "rubble" in known else {}

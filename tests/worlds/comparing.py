@@ -94,12 +94,12 @@ def _judge_reset(world: World, rules: Rules, keys: Any, state: EnvState, counts:
     if world.hooks & {"placed", "scattered"} or {"layouts", "any_board"} <= world.hooks:
         return  # or where the state does not tell from which of the boards it comes
     spec, drawn = rules.spec, np.zeros((BATCH, 0), np.uint32)
-    if (numbers := rules.start_draws.numbers).size:
+    if (numbers := rules.start.draws.numbers).size:
         words = rng.split_words(np, keys, 5)[:, 4]  # of things and hands
         drawn = rng.draws(words, np.zeros(BATCH, np.uint32), numbers)
     for k in range(BATCH):
         layout = spec.layout[0 if state.layout is None else int(state.layout[k])]
-        dice = EngineDice(rules, rules.start_draws, drawn[k])
+        dice = EngineDice(rules, rules.start.draws, drawn[k])
         rows = layout.padded(spec.height, spec.width, digits=True)
         expected, found = interpreter.reset(spec.game, rows, spec.num_agents, dice), world_of(rules, state, k)
         counts.resets += 1

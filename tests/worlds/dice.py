@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cogrid._core.author.chance import SCALE, Draws, branches, one_of
+from cogrid._core.phases.ticks import Ticking
 from cogrid._core.rules import Rules
 
 T = TypeVar("T")
@@ -38,6 +39,8 @@ class EngineDice:
     def __init__(self, rules: Rules, draws: Draws, drawn: np.ndarray[Any, Any]) -> None:
         self.rules, self.draws, self.drawn = rules, draws, drawn
         self.thrown = 0  # how often chance decided
+        ticking = rules.phase(Ticking)
+        self._ticking = ticking.cases.drawn if ticking and ticking.cases else np.arange(0)
 
     def choose(self, purpose: str, who: Hashable, answer: Any) -> Any:
         """The value of a `Chance` that the engine draws, or the answer itself if it is not one."""
@@ -68,7 +71,7 @@ class EngineDice:
         slots = () if self.rules.slots is None else self.rules.slots.names
         match purpose:
             case "tick" | "start":
-                cells = self.rules.chancy if purpose == "tick" else self.rules.starting
+                cells = self._ticking if purpose == "tick" else self.rules.start.cells
                 found = np.flatnonzero(cells == who[0] * self.rules.width + who[1])
                 return int(found[0]) if found.size else -1
             case "tick_slot" | "slot":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,14 @@ import pytest
 
 from cogrid._core import step
 from cogrid._core.phases import movement
+from cogrid._core.phases.clock import Clock
+from cogrid._core.phases.interaction import Interaction
+from cogrid._core.phases.leaving import Leaving
+from cogrid._core.phases.movement import Movement
+from cogrid._core.phases.phase import Phase
+from cogrid._core.phases.ticks import Ticking
 from cogrid._core.rules import Rules
-from tests.support import HAS_JAX
+from tests.support import HAS_JAX, plant
 from tests.worlds.comparing import compare
 from tests.worlds.counting import Counts, every_pair
 from tests.worlds.generator import HOOKS, generate
@@ -72,26 +80,55 @@ def found() -> str:
     return counts.examples[0]
 
 
-@pytest.mark.parametrize("table", ["swap", "final", "turn", "moves_first", "swaps"])
-def test_a_wrong_table_is_found(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Rules.__init__
+@pytest.mark.parametrize(
+    ("kind", "table"),
+    [(Interaction, "swap"), (Clock, "final"), (Movement, "turn"), (Movement, "swaps")],
+)
+def test_a_wrong_table_is_found(kind: type[Phase], table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(rules: Rules) -> None:
+        if table == "swap":
+            rules.rows = dataclasses.replace(rules.rows, swap=np.zeros_like(rules.rows.swap))
+        elif rules.phase(kind) is not None:
+            plant(monkeypatch, rules, kind, **{table: _nothing})
 
-    def wrong(rules: Rules, *given: Any) -> None:
-        right(rules, *given)
-        value = getattr(rules, table)
-        setattr(rules, table, not value if isinstance(value, bool) else np.zeros_like(value))
-
-    monkeypatch.setattr(Rules, "__init__", wrong)
+    _compile(wrong, monkeypatch)
     text = found()
     assert text.startswith("world ")
     assert all(part in text for part in ("engine but interpreter", "before:", "1: ", "hooks:"))
 
 
-@pytest.mark.parametrize("phase", ["tick", "leave", "swap", "end"])
-def test_a_wrong_rule_is_found(phase: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    match phase:
-        case "tick" | "leave":
-            monkeypatch.setattr(step, phase, lambda rules, state, events: state)
+def _nothing(table: Any) -> Any:
+    return not table if isinstance(table, bool) else None if table is None else np.zeros_like(table)
+
+
+def _compile(change: Callable[[Rules], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Change all rules that are compiled from now on."""
+    right = Rules.__init__
+
+    def wrong(rules: Rules, *given: Any) -> None:
+        right(rules, *given)
+        change(rules)
+
+    monkeypatch.setattr(Rules, "__init__", wrong)
+
+
+@pytest.mark.parametrize("rule", ["order", "tick", "leave", "swap", "end"])
+def test_a_wrong_rule_is_found(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without(rules: Rules, kind: type[Phase]) -> None:
+        rules.phases = tuple(phase for phase in rules.phases if not isinstance(phase, kind))
+
+    def in_other_order(rules: Rules) -> None:
+        first, second, *others = rules.phases
+        if {type(first), type(second)} == {Movement, Interaction}:
+            rules.phases = (second, first, *others)
+
+    match rule:
+        case "order":
+            _compile(in_other_order, monkeypatch)
+        case "tick":
+            _compile(lambda rules: without(rules, Ticking), monkeypatch)
+        case "leave":
+            monkeypatch.setattr(Leaving, "__call__", lambda phase, rules, state, events: (state, events))
         case "swap":
             monkeypatch.setattr(movement, "_meet", movement._contend)
         case "end":  # all that happens after it

@@ -313,11 +313,11 @@ def _of_use(rules: Rules, action: int) -> bool:
     if rules.table_actions[action].intent not in (INTERACT, TOGGLE):
         return True
     choices = slice(action * rules.n_poses, (action + 1) * rules.n_poses)
-    things, others = np.arange(rules.n_things), np.arange(rules.n_items)
-    acts = bool(rules.useful[rules.hand[choices][:, None] + things].any())
-    if rules.spec.symbols.meetings is None:
+    rows, things, others = rules.rows, np.arange(rules.n_things), np.arange(rules.n_items)
+    acts = bool(rows.useful[rows.of_choice[choices][:, None] + things].any())
+    if rows.meetings is None:
         return acts
-    return acts or bool(rules.meet_useful[rules.meet_hand[choices][:, None] + others].any())
+    return acts or bool(rows.meetings.useful[rows.meetings.of_choice[choices][:, None] + others].any())
 
 
 def _sprites(rules: Rules, views: Iterable[int]) -> dict[int, str]:

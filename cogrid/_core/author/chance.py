@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,6 +98,11 @@ class Draws:
             purpose: slice(end - len(which), end)
             for purpose, which, end in zip(wanted, numbers, ends, strict=True)
         }
+
+    @classmethod
+    def of_all(cls, wanted: Iterable[Mapping[str, np.ndarray[Any, Any]]]) -> Draws:
+        """Those of several phases; two that want the same draws share them."""
+        return cls({purpose: which for each in wanted for purpose, which in each.items()})
 
     def of(self, purpose: str, drawn: Array) -> Array:
         """The draws for one purpose, (*B, draws) -> (*B, k)."""

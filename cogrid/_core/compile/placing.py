@@ -44,7 +44,7 @@ def place_things(rules: Rules, drawn: Array, cells: Array, free: Array, pose: Ar
     xp, game, symbols = rules.xp, rules.spec.game, rules.spec.symbols
     free = free & (cells == symbols.number[game.legend[FLOOR]])  # excludes scattered things
     strength = xp.sort(rules.lookup(rules.items(game.strength, np.int32)[rules.held], pose), axis=-1)
-    mine, number, taken = rules.start_draws.of("placed", drawn), 0, xp.zeros_like(free)
+    mine, number, taken = rules.start.draws.of("placed", drawn), 0, xp.zeros_like(free)
     for placed, (least, cases) in zip(game.placed(), symbols.placed, strict=True):
         things, inside = odds(cases), _inside(rules.height, rules.width, placed.margin)
         after = things.table(symbols.number.__getitem__, rules.cell_dtype)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cogrid._core.rules import Rules
 from cogrid.backend.array import Array
+
+if TYPE_CHECKING:
+    from cogrid._core.rules import Rules
 
 
 def marked(rules: Rules, marks: np.ndarray[Any, Any], cells: Array) -> Array:

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-import functools
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from cogrid._core.author.answers import AnyReward, Item, Price, Replies, Reward, Tally, Thing
-from cogrid._core.compile.checking import naming_author, paying
-from cogrid._core.phases.prices import Pay, by_slot, price, replies, tally
-from cogrid._core.rules import Rules
+from cogrid._core.author.answers import (
+    AnyReward,
+    BySlot,
+    Event,
+    Item,
+    Price,
+    Replies,
+    Reward,
+    Tally,
+    Thing,
+)
+from cogrid._core.compile.checking import paying
+from cogrid._core.phases.phase import Events, Phase, Table
 from cogrid.backend.array import Array, lift
-from cogrid.backend.env_state import EnvState, Events
+from cogrid.backend.env_state import EnvState
 
+if TYPE_CHECKING:
+    from cogrid._core.rules import Rules
+
+#: The state now and the events of the step -> points (*B, n), or (*B, 1) for all.
+Pay = Callable[[EnvState, Events], Array]
 #: Shaping points beyond this would make weight × points inexact (see `exact_weight`).
 MAX_SHAPING = 255
 
@@ -21,28 +36,75 @@ MAX_SHAPING = 255
 class Scarcity(NamedTuple):
     """Tables of a term that is paid while supply < demand."""
 
-    balance: np.ndarray[Any, Any]  # (things,) supply − demand of a thing, before the step
-    in_hand: np.ndarray[Any, Any]  # (poses,) supply of a held item
-    change: np.ndarray[Any, Any]  # (rows,) how an interaction changes the balance for later agents
-    cells: np.ndarray[Any, Any]  # the cells whose balance can differ from 0
+    balance: Table  # (things,) supply − demand of a thing, before the step
+    in_hand: Table  # (poses,) supply of a held item
+    change: Table  # (rows,) how an interaction changes the balance for later agents
+    cells: Table  # the cells whose balance can differ from 0
 
 
 class Term(NamedTuple):
     """A reward term, compiled."""
 
     reward: AnyReward
-    points: np.ndarray[Any, Any]  # float32, of events (rows,)
+    points: Table  # float32, of events (rows,)
     scarcity: Scarcity | None
     pay: Pay | None  # for terms that are not for events
 
 
-@functools.lru_cache(maxsize=256)
-@naming_author
-def terms(rules: Rules) -> tuple[Term, ...]:
-    """The terms that can ever pay; shaping terms only if the spec turns shaping on."""
-    wanted = [r for r in rules.game.rewards() if rules.spec.shaping or not r.shaping]
-    compiled = tuple(term for reward in wanted if (term := _compile(rules, reward)).points.any())
-    shaping = [term for term in compiled if term.reward.shaping]
+@dataclass(frozen=True, eq=False)
+class Rewards(Phase):
+    """The sum of all terms, team terms to all, shaping times its weight; 0 after the end.
+
+    An agent that had ended before the step is paid nothing either, not even by terms for the team.
+    """
+
+    terms: tuple[Term, ...]  # those that can ever pay; shaping terms only if the spec turns shaping on
+    never_paid: tuple[str, ...]  # the names of those that can never pay on these layouts
+    nothing: Table  # (n,) float32 zeros, what all are paid after the end
+    name: ClassVar[str] = "reward"
+
+    @classmethod
+    def compile(cls, rules: Rules) -> Self:
+        """Its terms."""
+        wanted = [reward for reward in rules.game.rewards() if rules.spec.shaping or not reward.shaping]
+        compiled = [_compile(rules, reward) for reward in wanted]
+        terms = tuple(term for term in compiled if term.points.any())
+        never = tuple(term.reward.name for term in compiled if not term.points.any())
+        _check_shaping(rules, terms)
+        return cls(terms, never, np.zeros(rules.n_agents, np.float32))
+
+    def __call__(self, rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Events]:
+        before, plain, shaped = events.before, None, None
+        for term in self.terms:
+            points = _paid(rules, term, state, events)
+            if term.reward.shaping:
+                shaped = points if shaped is None else shaped + points
+            else:
+                plain = points if plain is None else plain + points
+        if shaped is not None:
+            shaped = before.shaping_weight[..., None] * shaped  # exact: a fused multiply-add changes nothing
+        zero = lift(self.nothing, before.pos.ndim)
+        total = [part for part in (plain, shaped) if part is not None] or [zero]
+        paid = sum(total[1:], total[0])
+        if before.ended is not None and any(map(_pays_the_idle, self.terms)):
+            paid = rules.xp.where(before.ended, zero, paid)
+        return state, events.evolve(rewards=rules.backend.either(before.done, zero, paid))
+
+    def components(self, rules: Rules, state: EnvState, events: Events) -> dict[str, Array]:
+        """Every term without the shaping weight, name -> (*B, n); 0 for terms that can never pay."""
+        before, zero = events.before, lift(self.nothing, events.before.pos.ndim)
+        over = before.done[..., None]
+        over = over if before.ended is None else over | before.ended
+        none = (before.pos - before.pos).astype(np.float32) if self.never_paid else zero  # (*B, n)
+        return dict.fromkeys(self.never_paid, none) | {
+            term.reward.name: rules.xp.where(over, zero, _paid(rules, term, state, events))
+            for term in self.terms
+        }
+
+
+def _check_shaping(rules: Rules, terms: tuple[Term, ...]) -> None:
+    """Raise an error if the shaping terms can pay more points in a step than are exact."""
+    shaping = [term for term in terms if term.reward.shaping]
     most = sum(abs(t.points).max() * (rules.n_agents if t.reward.team else 1) for t in shaping)
     if most > MAX_SHAPING:
         names = ", ".join(repr(term.reward.name) for term in shaping)
@@ -50,15 +112,6 @@ def terms(rules: Rules) -> tuple[Term, ...]:
             f"the shaping terms {names} can pay {most:g} points in a step, but only {MAX_SHAPING} are exact: "
             "pay fewer points and raise the weight."
         )
-    return compiled
-
-
-@functools.lru_cache(maxsize=256)
-def never_paid(rules: Rules) -> tuple[str, ...]:
-    """The terms that can never pay on these layouts."""
-    paid = {term.reward.name for term in terms(rules)}
-    wanted = (reward for reward in rules.game.rewards() if rules.spec.shaping or not reward.shaping)
-    return tuple(reward.name for reward in wanted if reward.name not in paid)
 
 
 def _compile(rules: Rules, reward: AnyReward) -> Term:
@@ -66,13 +119,13 @@ def _compile(rules: Rules, reward: AnyReward) -> Term:
     if isinstance(reward, Reward):
         points, scarcity = rules.events(paying(reward), np.float32), _scarcity(rules, reward)
     elif isinstance(reward, Price):
-        points, pay = price(rules, reward)
+        points, pay = _price(rules, reward)
     elif isinstance(reward, Tally):
-        points, pay = tally(rules, reward)
+        points, pay = _tally(rules, reward)
     elif isinstance(reward, Replies):
-        points, pay = replies(rules, reward)
+        points, pay = _replies(rules, reward)
     else:
-        points, pay = by_slot(rules, reward)
+        points, pay = _by_slot(rules, reward)
     if not np.isfinite(points).all():
         raise ValueError(
             f"the term {reward.name!r} pays {points[~np.isfinite(points)][0]}: points must be finite."
@@ -117,27 +170,82 @@ def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
     )
 
 
-def score(rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events) -> Array:
-    """(*B, n) float32: the sum of all terms, team terms to all, shaping times its weight; 0 after the end.
+class _Paid(NamedTuple):
+    """A term that is not for events: all points that it can pay, and the function that pays them."""
 
-    An agent that had ended before the step is paid nothing either, not even by terms for the team.
-    """
-    plain: Array = None
-    shaped: Array = None
-    for term in terms(rules):
-        points = _paid(rules, term, before, state, choice, events)
-        if term.reward.shaping:
-            shaped = points if shaped is None else shaped + points
-        else:
-            plain = points if plain is None else plain + points
-    if shaped is not None:
-        shaped = before.shaping_weight[..., None] * shaped  # exact, so a fused multiply-add changes nothing
-    zero = lift(rules.nothing, before.pos.ndim)
-    total = [part for part in (plain, shaped) if part is not None] or [zero]
-    paid = sum(total[1:], total[0])
-    if before.ended is not None and any(map(_pays_the_idle, terms(rules))):
-        paid = rules.xp.where(before.ended, zero, paid)
-    return rules.backend.either(before.done, zero, paid)
+    points: Table  # float32
+    pay: Pay
+
+
+def _price(rules: Rules, term: Price) -> _Paid:
+    """A table over actions and poses; agents that have ended get nothing."""
+    items, names = rules.spec.symbols.items, [action.name for action in rules.spec.actions]
+    if rules.out_of_range == rules.n_actions:
+        names.append(names[rules.noop])
+    points = paying(term)
+    table = np.array([points(name, items[held]) for name in names for held in rules.held], np.float32)
+
+    def pay(state: EnvState, events: Events) -> Array:
+        points, ended = rules.lookup(table, events.choice), events.before.ended
+        return points if ended is None else rules.xp.where(ended, np.float32(0), points)
+
+    return _Paid(table, pay)
+
+
+def _tally(rules: Rules, term: Tally) -> _Paid:
+    """A sum over the cells that can count, at most `most`, and a table over it: all in integers."""
+    counts = rules.symbols(term.count, np.int32)
+    where = rules.cells_where(lambda thing: term.count(thing) != 0)
+    table = np.array([*map(paying(term), range(term.most + 1))], np.float32)
+
+    def pay(state: EnvState, events: Events) -> Array:
+        cells = rules.pick((state if term.now else events.before).cells, where)  # (*B, k)
+        total = rules.lookup(counts, cells).sum(axis=-1, keepdims=True)
+        return rules.lookup(table, rules.xp.clip(total, 0, term.most))
+
+    return _Paid(table, pay)
+
+
+def _replies(rules: Rules, term: Replies) -> _Paid:
+    """The values of slots' replies; those of ticks are added by `rewards`, once for all agents."""
+    if rules.slots is None:
+        raise ValueError(
+            f"the term {term.name!r} pays replies, but {type(rules.game).__name__} has no slots."
+        )
+    answers = (*rules.slots.replies.values, *rules.slots.ticks.values)
+    values = [reply.value for reply in answers if reply is not None]
+
+    def pay(state: EnvState, events: Events) -> Array:
+        return rules.xp.zeros_like(events.row, np.float32) if events.replies is None else events.replies
+
+    return _Paid(np.array([0.0, *values], np.float32), pay)
+
+
+def _by_slot(rules: Rules, term: BySlot) -> _Paid:
+    """A table over the slot's things and the rows."""
+    if rules.slots is None or term.slot not in rules.slots.names:
+        raise ValueError(
+            f"the term {term.name!r} names the slot {term.slot!r}: {type(rules.game).__name__} has "
+            f"{', '.join(rules.game.slots()) or 'none'}."
+        )
+    symbols, index, can_be = rules.spec.symbols, rules.slots.names.index(term.slot), rules.slots.can_be
+    lines = [(held, thing, outcome.verb, outcome.value) for held, thing, outcome in symbols.lines]
+    points = paying(term)
+    rules.check_table(f"the term {term.name!r}", len(rules.slots.things) * len(lines))
+    table = np.array(
+        [
+            points(Event(verb, held, thing, value), slot) if verb and (term.slot, slot) in can_be else 0
+            for slot in rules.slots.things
+            for held, thing, verb, value in lines
+        ],
+        np.float32,
+    )
+
+    def pay(state: EnvState, events: Events) -> Array:
+        first = events.before.slots[..., index : index + 1].astype(np.int32) * np.int32(len(lines))
+        return rules.lookup(table, first + events.row.astype(np.int32))
+
+    return _Paid(table, pay)
 
 
 def _pays_the_idle(term: Term) -> bool:
@@ -145,36 +253,19 @@ def _pays_the_idle(term: Term) -> bool:
     return term.reward.team or term.reward.shaping or isinstance(term.reward, (Tally, Replies))
 
 
-def components(
-    rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events
-) -> dict[str, Array]:
-    """Every term without the shaping weight, name -> (*B, n); 0 for terms that can never pay."""
-    over, zero = before.done[..., None], lift(rules.nothing, before.pos.ndim)
-    over = over if before.ended is None else over | before.ended
-    never = never_paid(rules)
-    none = (before.pos - before.pos).astype(np.float32) if never else zero  # (*B, n)
-    return dict.fromkeys(never, none) | {
-        term.reward.name: rules.xp.where(over, zero, _paid(rules, term, before, state, choice, events))
-        for term in terms(rules)
-    }
-
-
-def _paid(
-    rules: Rules, term: Term, before: EnvState, state: EnvState, choice: Array, events: Events
-) -> Array:
+def _paid(rules: Rules, term: Term, state: EnvState, events: Events) -> Array:
     """(*B, n) what one term pays to each agent; (*B, 1) if it pays the same to all."""
-    if term.pay is not None:
-        points = term.pay(before, state, choice, events)
-    else:
-        points = rules.lookup(term.points, events.row)
+    pay = term.pay
+    points = rules.lookup(term.points, events.row) if pay is None else pay(state, events)
     if term.scarcity is not None:
-        points = rules.xp.where(_scarce(rules, term.scarcity, before, events.row), points, np.float32(0))
+        scarce = _scarce(rules, term.scarcity, events.before, events.row)
+        points = rules.xp.where(scarce, points, np.float32(0))
     if term.reward.team:
         total = points[..., :1]
         for i in range(1, rules.n_agents):  # one by one: a sum over an axis may add in any order
             total = total + points[..., i : i + 1]
         points = total
-    if isinstance(term.reward, Replies) and rules.replies:
+    if isinstance(term.reward, Replies) and events.expired is not None:
         points = points + events.expired  # paid by ticks
     return points
 

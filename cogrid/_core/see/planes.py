@@ -11,8 +11,8 @@ import numpy as np
 
 from cogrid._core.author.actions import UP
 from cogrid._core.author.answers import Thing, View
-from cogrid._core.phases.cropping import cells_ahead, cells_around, cropped, peopled
 from cogrid._core.rules import Rules
+from cogrid._core.see.cropping import cells_ahead, cells_around, cropped, peopled
 from cogrid._core.see.onehot import painter
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any
 
 import numpy as np
 
-from cogrid._core.phases.aiming import aimer
-from cogrid._core.phases.rewards import components
+from cogrid._core.phases.phase import Events
 from cogrid._core.rules import Rules
 from cogrid.backend.array import Array, lift
-from cogrid.backend.env_state import EnvState, Events
+from cogrid.backend.env_state import EnvState
 
 #: What is counted in every game, in addition to its verbs.
 ALWAYS = ("moves", "contests", "idle steps")
@@ -37,15 +37,16 @@ def _numbers(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return verbs, np.arange(rules.n_actions, dtype=rules.choice_dtype)
 
 
-def report(rules: Rules, before: EnvState, state: EnvState, choice: Array, events: Events) -> dict[str, Any]:
+def report(rules: Rules, state: EnvState, events: Events) -> dict[str, Any]:
     """Events by name, their counts, every reward term, and the mask of the next actions; (*B, n, …)."""
-    lookup, going = rules.lookup, ~before.done[..., None]  # after the end nothing is reported
-    verb = rules.xp.where(going, lookup(rules.verb, events.row), np.int16(0))
+    lookup, going = rules.lookup, ~events.before.done[..., None]  # after the end nothing is reported
+    verb = rules.xp.where(going, lookup(rules.rows.verb, events.row), np.int16(0))
     thing = events.row % rules.n_things
     item = events.row // rules.n_things % rules.n_items
     acted = verb > 0  # on a thing, not on another agent
-    if rules.spec.symbols.meetings is not None:
-        met, line = events.row >= rules.first_meeting, events.row - rules.first_meeting
+    if rules.rows.meetings is not None:
+        first = rules.rows.meetings.first
+        met, line = events.row >= first, events.row - first
         item = rules.xp.where(met, line // rules.n_items % rules.n_items, item)
         acted = acted & ~met
     item = rules.xp.where(verb > 0, item, 0)
@@ -57,28 +58,29 @@ def report(rules: Rules, before: EnvState, state: EnvState, choice: Array, event
         "target": rules.xp.where(acted, lookup(rules.types, thing), 0),  # type id of the thing before
         "moved": events.moved & going,
         "bumped": (events.stride != 0) & ~events.moved & going,
-        "counts": counts(rules, before, state, events, verb),
+        "counts": counts(rules, state, events, verb),
         "action_mask": action_mask(rules, state),
     }
     if rules.leaves:
         infos["away"] = state.away  # off the board, now
-    return infos | {"rewards": components(rules, before, state, choice, events)}
+    return infos | {"rewards": rules.rewards.components(rules, state, events)}
 
 
-def counts(rules: Rules, before: EnvState, state: EnvState, events: Events, verb: Array) -> Array:
+def counts(rules: Rules, state: EnvState, events: Events, verb: Array) -> Array:
     """(*B, n, counters) int32 how often each happened in this step, to be summed over steps; 0 after the end.
 
     A contest is a move to a free cell that another agent prevented. An agent is idle if it did nothing
     visible: no verb, no move, no turn, no contest. An agent that was off the board before the step is away,
     not idle. A timed verb counts the steps before it.
     """
+    before = events.before
     awake = ~before.done[..., None]
     if before.ended is not None:
         awake = awake & ~before.ended
     away = [awake & before.away] if rules.leaves else []
     awake = awake & ~before.away if rules.leaves else awake
     codes = lift(_numbers(rules)[0], verb.ndim + 1)
-    contest = awake & ~events.moved & (events.wish != before.pos)
+    contest = awake & ~events.moved & (events.wanted != before.pos)
     turned = rules.lookup(rules.facing, before.pose) != rules.lookup(rules.facing, state.pose)
     idle = awake & (verb == 0) & ~events.moved & ~turned & ~contest
     always = rules.xp.stack((awake & events.moved, contest, idle, *away), axis=-1)
@@ -91,20 +93,10 @@ def counts(rules: Rules, before: EnvState, state: EnvState, events: Events, verb
 
 def action_mask(rules: Rules, state: EnvState) -> Array:
     """(*B, n, actions) whether the action would change anything if the agent were alone; True for noop."""
-    lookup = rules.lookup
     every = lift(_numbers(rules)[1], state.pos.ndim + 1)
     choice = every * rules.n_poses + state.pose.astype(rules.choice_dtype)[..., None]  # (*B, n, actions)
-    stride = lookup(rules.stride, choice)
-    ahead = (state.pos[..., None] + stride).reshape(*state.pos.shape[:-1], -1)
-    open_ = rules.at(state.cells, rules.on_board(ahead)).reshape(stride.shape) < rules.n_walkable
-    turned = lookup(rules.turn, choice) != 0
-    faced = rules.on_board(state.pos + lookup(rules.front, state.pose))
-    seen = rules.at(state.cells, faced)  # (*B, n)
-    acted = lookup(rules.useful, lookup(rules.hand, choice) + seen.astype(rules.row_dtype)[..., None])
-    if rules.aims:
-        found = [aimer(rules)(state, choice[..., action]).found for action in range(rules.n_actions)]
-        acted = rules.xp.stack(found, axis=-1)
-    useful = turned | acted | ((stride != 0) & open_)
+    shares = (phase.useful(rules, state, choice) for phase in rules.phases)
+    useful = functools.reduce(operator.or_, (share for share in shares if share is not None))
     if state.ended is not None:
         useful = useful & ~state.ended[..., None]
     if rules.leaves:

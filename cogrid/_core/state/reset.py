@@ -11,7 +11,7 @@ from cogrid._core.author.actions import STRIDES, UP
 from cogrid._core.author.chance import odds, realised
 from cogrid._core.author.layout import FLOOR
 from cogrid._core.compile.placing import place_things, placing_cells
-from cogrid._core.phases.leaving import parked, stood
+from cogrid._core.phases.leaving import Leaving, stood
 from cogrid._core.phases.rewards import exact_weight
 from cogrid._core.rules import Rules
 from cogrid._core.state.boards import read, rooms
@@ -36,7 +36,7 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
     facing = xp.full((*batch, rules.n_agents), UP, rules.agent_dtype)
     if is_random(rules) or pool is not None:
         # (*B, 4 or 5, 2) next, layout, starts, scatter, things and hands
-        children = rng.split_words(xp, words, 5 if rules.start_draws.numbers.size else 4)
+        children = rng.split_words(xp, words, 5 if rules.start.draws.numbers.size else 4)
         words = children[..., 0, :]
         if (count := _choices(rules, pool)) > 1:
             index = (rng.bits(children[..., 1, :], 1)[..., 0] % np.uint32(count)).astype(np.int32)
@@ -54,19 +54,19 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
     letters = cells  # what they stand for, before anything is scattered
     if spec.game.scattered() is not None:
         cells = _scatter(rules, children[..., 3, :], cells, pos)
-    if rules.start_draws.numbers.size:
-        drawn = rng.draws(children[..., 4, :], xp.zeros(batch, np.uint32), rules.start_draws.numbers)
-    if rules.starting.size:
+    if rules.start.draws.numbers.size:
+        drawn = rng.draws(children[..., 4, :], xp.zeros(batch, np.uint32), rules.start.draws.numbers)
+    if rules.start.cells.size:
         cells = _begun(rules, drawn, letters, cells, pos)
     pose = facing * rules.n_items
-    if rules.handed:
+    if rules.start.handed:
         pose = pose + _first_hands(rules, drawn, batch)
     if spec.game.placed():
         free = ~stood(np.arange(rules.n_cells, dtype=rules.pos_dtype), pos)
         free = free if rules.open else free & rules.lookup(placing_cells(spec), index)
         cells = place_things(rules, drawn, cells, free, pose)
-    if rules.leaves:
-        pos = parked(rules, pose, pos)
+    if (leaving := rules.phase(Leaving)) is not None:
+        pos = leaving.parked(rules, pose, pos)
     return spec.game.state_type(
         cells=cells,
         pos=pos,
@@ -85,7 +85,7 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
 def is_random(rules: Rules) -> bool:
     """Whether reset draws anything; if not, every episode starts alike and the key is passed on unchanged."""
     spec = rules.spec
-    drawn = rules.chance or rules.start_draws.numbers.size > 0 or spec.game.scattered() is not None
+    drawn = rules.chance or rules.start.draws.numbers.size > 0 or spec.game.scattered() is not None
     return drawn or rules.generates or spec.random_start or len(rules.boards) > 1
 
 
@@ -184,11 +184,11 @@ def _scatter(rules: Rules, words: Array, cells: Array, pos: Array) -> Array:
 
 def _begun(rules: Rules, drawn: Array, letters: Array, cells: Array, pos: Array) -> Array:
     """Every letter's thing becomes what `start` makes of it, except where an agent stands."""
-    begins, where = rules.spec.symbols.starts, rules.starting
+    begins, where = rules.spec.symbols.starts, rules.start.cells
     after = begins.table(rules.spec.symbols.number.__getitem__, rules.cell_dtype)
     seen = rules.pick(cells, where)  # (*B, k)
     case = rules.xp.asarray(seen, rules.backend.index_dtype(len(begins.values)))
-    begun = rules.lookup(after, realised(rules.lookup, begins, case, rules.start_draws.of("start", drawn)))
+    begun = rules.lookup(after, realised(rules.lookup, begins, case, rules.start.draws.of("start", drawn)))
     kept = stood(where.astype(rules.pos_dtype), pos)
     if letters is not cells:  # what was scattered stays
         kept = kept | (seen != rules.pick(letters, where))
@@ -197,12 +197,12 @@ def _begun(rules: Rules, drawn: Array, letters: Array, cells: Array, pos: Array)
 
 def _first_hands(rules: Rules, drawn: Array, batch: tuple[int, ...]) -> Array:
     """(*B, n) the item that every agent starts with."""
-    hands, xp = rules.first_hands, rules.xp
+    hands, xp = rules.start.hands, rules.xp
     items = hands.table(rules.spec.symbols.item_number.__getitem__, rules.agent_dtype)
     agents = np.arange(rules.n_agents, dtype=rules.backend.index_dtype(len(items)))
     case = xp.broadcast_to(xp.asarray(agents), (*batch, rules.n_agents))
     if hands.n_branches > 1:
-        case = realised(rules.lookup, hands, case, rules.start_draws.of("hand", drawn))
+        case = realised(rules.lookup, hands, case, rules.start.draws.of("hand", drawn))
     return rules.lookup(items, case)
 
 
@@ -211,7 +211,7 @@ def _first_slots(rules: Rules, drawn: Array, cells: Array) -> Array:
     assert rules.slots is not None
     starts = odds(rules.slots.starts)
     numbers = starts.table(rules.slots.number.__getitem__, rules.slot_dtype)
-    mine = rules.start_draws.of("slot", drawn)  # (*B, slots)
+    mine = rules.start.draws.of("slot", drawn)  # (*B, slots)
     slots = np.arange(len(rules.slots.names), dtype=rules.backend.index_dtype(len(numbers)))
     case = rules.xp.broadcast_to(rules.xp.asarray(slots), mine.shape)
     firsts = rules.lookup(numbers, realised(rules.lookup, starts, case, mine))

@@ -11,7 +11,6 @@ from cogrid._core.author.layout import FLOOR
 from cogrid._core.compile.spec import MAX_WEIGHT
 from cogrid._core.phases.leaving import parking
 from cogrid._core.phases.rewards import exact_weight
-from cogrid._core.phases.termination import conditions
 from cogrid._core.rules import Rules
 from cogrid._core.state.boards import check_things
 from cogrid.backend.array import Array, brief
@@ -37,7 +36,7 @@ def check(rules: Rules, state: EnvState) -> None:
         _check_slots(rules, state)
     if concrete(state.clock) and concrete(state.ended):
         _check_clock(rules, state)
-        if rules.conditions and concrete(state.cells) and concrete(state.pose):
+        if rules.clock.conditions and concrete(state.cells) and concrete(state.pose):
             _check_ends(rules, state)
 
 
@@ -88,8 +87,8 @@ def _check_clock(rules: Rules, state: EnvState) -> None:
 def _check_ends(rules: Rules, state: EnvState) -> None:
     """Check that agents that meet an end condition have ended; not at time 0, before any step checked it."""
     going = (np.asarray(state.clock)[..., None] > 0) & ~np.asarray(state.ended)
-    for condition in conditions(rules):
-        if (late := going & np.asarray(condition(state))).any():
+    for condition in rules.clock.conditions:
+        if (late := going & np.asarray(condition(rules, state))).any():
             raise ValueError(
                 f"agent {np.argwhere(late)[0][-1]} has reached its end, but ended is False: "
                 "set ended=True for it too, and done=True if all have ended."

@@ -13,7 +13,6 @@ from cogrid._core.author.answers import BySlot, Meeting, Near, OneCell, Outcome,
 from cogrid._core.author.game import Game
 from cogrid._core.compile.checking import check_looks
 from cogrid._core.compile.spec import Spec
-from cogrid._core.phases.rewards import terms
 from cogrid._core.see.features import Agents, Each, Faced, NearestLying, SlotFeature
 from tests._core.worlds import made
 
@@ -331,6 +330,6 @@ def test_the_note_has_the_names_of_the_author_s_arguments() -> None:
             return (Reward("dear", lambda event: {"see": 1.0}[event.verb]),)
 
     with pytest.raises(KeyError, match="look") as caught:
-        terms(made(Spec(Dear(), BOARD, observation="none"), "numpy").rules)
+        made(Spec(Dear(), BOARD, observation="none"), "numpy")
     (note,) = caught.value.__notes__
     assert note.startswith("Dear.rewards.<lambda> was called with event Event(verb='look', held=None, thing=")

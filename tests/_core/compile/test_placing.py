@@ -12,6 +12,7 @@ from cogrid._core.author.answers import BySlot, Counted, Outcome, Placed
 from cogrid._core.author.chance import Chance
 from cogrid._core.author.game import Game
 from cogrid._core.compile.spec import Spec
+from cogrid._core.phases.replying import Replying
 from cogrid.testing.conformance import check_env
 from tests._core.worlds import after, bounds, drawn, fresh, made, parity
 from tests.support import BACKENDS, keys
@@ -131,7 +132,7 @@ def test_what_is_placed_goes_by_the_weakest_and_by_chance() -> None:
 @each_backend
 def test_a_slot_that_only_begins_stays(backend: str) -> None:
     env = made(spec(), backend)
-    assert not env.rules.replies
+    assert env.rules.phase(Replying) is None
     state = fresh(spec(), backend, 3)
     first = np.asarray(state.slots)
     cells = np.array(state.host().cells)

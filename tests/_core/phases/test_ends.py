@@ -12,7 +12,6 @@ import cogrid
 from cogrid._core.author.answers import Outcome, Price, Reward, Tally
 from cogrid._core.author.game import Game
 from cogrid._core.compile.spec import Spec
-from cogrid._core.phases.rewards import terms
 from cogrid.testing.conformance import check_env
 from tests._core.worlds import after, drawn, fresh, made, parity, picture
 from tests.support import BACKENDS, INTERACT, NOOP, TOGGLE
@@ -257,8 +256,8 @@ def test_wrong_terms_are_refused() -> None:
             return (Price("half", lambda action, held: 0.5, shaping=True),)
 
     with pytest.raises(ValueError, match=r"the term 'dear' pays inf"):
-        terms(made(Spec(Dear(), BOARD, observation="none"), "numpy").rules)
+        made(Spec(Dear(), BOARD, observation="none"), "numpy")
     with pytest.raises(ValueError, match="must be whole numbers"):
-        terms(made(Spec(Halves(), BOARD, observation="none", shaping=1.0), "numpy").rules)
+        made(Spec(Halves(), BOARD, observation="none", shaping=1.0), "numpy")
     with pytest.raises(ValueError, match="most of the tally 'none'=0 is out of range"):
         Tally("none", int, float, 0)

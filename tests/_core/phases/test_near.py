@@ -13,7 +13,7 @@ from cogrid._core.author.answers import Near, Outcome
 from cogrid._core.author.chance import Chance, branches
 from cogrid._core.author.game import Game
 from cogrid._core.compile.spec import Spec
-from cogrid._core.phases.ticks import _counter
+from cogrid._core.phases.ticks import Counter, Ticking
 from cogrid.testing.conformance import check_env
 from tests._core.worlds import after, bounds, drawn, fresh, made, parity, picture
 from tests.support import BACKENDS, keys
@@ -187,12 +187,13 @@ def test_counts_as_large_as_they_can_be(backend: str, mark: int, most: int, radi
     rules = made(SPEC, backend).rules
     near = Near(lambda thing: mark * (thing == "apple"), most=most, radius=radius)
     state, apple = fresh(SPEC, backend), rules.spec.symbols.number["apple"]
-    found = np.broadcast_to(np.asarray(_counter(rules, near)(state.cells)), rules.chancy.shape)
+    cells = rules.phase(Ticking).cases.cells
+    counted = np.asarray(Counter.compile(rules, near, cells)(rules, state.cells))
     board = np.pad((np.asarray(state.cells) == apple).reshape(5, 15), 1)
     beside = board[:-2, 1:-1] + 0 + board[2:, 1:-1] + board[1:-1, :-2] + board[1:-1, 2:]
-    counts = beside.reshape(-1)[rules.chancy] if radius else np.full(rules.chancy.shape, board.sum())
+    counts = beside.reshape(-1)[cells] if radius else np.full(cells.shape, board.sum())
     assert counts.max() >= 2
-    np.testing.assert_array_equal(found, np.minimum(counts * mark, most))
+    np.testing.assert_array_equal(np.broadcast_to(counted, cells.shape), np.minimum(counts * mark, most))
 
 
 def test_parity() -> None:

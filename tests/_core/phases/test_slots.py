@@ -15,7 +15,6 @@ from cogrid._core.author.answers import BySlot, Outcome, Replies, Reply
 from cogrid._core.author.chance import Chance
 from cogrid._core.author.game import Game
 from cogrid._core.compile.spec import Spec
-from cogrid._core.phases.rewards import terms
 from cogrid._core.see.features import SlotFeature
 from cogrid.replay import recording as replay
 from cogrid.testing.conformance import check_env
@@ -255,7 +254,7 @@ def test_wrong_slots_are_refused() -> None:
     with pytest.raises(TypeError, match=r"Odd\.reply returned .* for slot 'order 1'"):
         made(Spec(Odd(), BOARD, observation="none"), "numpy")
     with pytest.raises(ValueError, match=r"names the slot 'menu': Lost has order 1, order 2, recipe"):
-        terms(made(Spec(Lost(), BOARD, observation="none"), "numpy").rules)
+        made(Spec(Lost(), BOARD, observation="none"), "numpy")
     plain = cogrid.make("Arena-V0")
     state, _ = plain.reset_fn(keys(0, 1)[0])
     with pytest.raises(ValueError, match="states of this spec have no 'slots'"):

@@ -11,7 +11,7 @@ from bench.measure import phases
 from bench.measure.clock import Sample, Samples
 from bench.measure.phases import Parts, feature_parts, numpy_phases, table
 from bench.measure.plan import Plan
-from cogrid._core.profiling import PHASES, SOME
+from cogrid._core.profiling import COMMON
 from cogrid.benchmarks.case import Case
 from tests._core.phases import test_moving as coins
 from tests.episodes import shared
@@ -45,7 +45,7 @@ def case(backend, batch, id=ROOM, **options) -> Case:
 @pytest.mark.parametrize("batch", [None, 1, 5])
 def test_phases_of_numpy(id, batch) -> None:
     parts = numpy_phases(case("numpy", batch, id, max_steps=2))  # the measured game goes on
-    assert list(parts.seconds) == list(PHASES)
+    assert list(parts.seconds) == list(COMMON)
     assert all(type(seconds) is float and seconds >= 0 for seconds in parts.seconds.values())
     assert parts.total <= 4 * parts.whole  # medians of four steps: only loosely one within the other
     assert "COGRID_PROFILING" not in os.environ
@@ -76,19 +76,14 @@ def test_inputs_are_what_the_step_hands_over() -> None:
     state, _ = env.reset_fn(keys(0, 3))
     inputs = phases._inputs(env.rules, state, np.full((3, 2), NOOP))
     functions = phases._functions(env.rules)
-    assert list(inputs) == [
-        "interact",
-        "move",
-        "tick",
-        "reward",
-        "finish",
-        "observe",
-    ]  # as the step calls them
-    assert functions.keys() == (PHASES | SOME).keys()  # of which a kitchen has the first
+    as_called = ["interact", "move", "tick", "reward", "finish", "observe"]
+    assert list(inputs) == as_called
+    assert functions.keys() == inputs.keys() == {*COMMON}
     expected = env.step_fn(state, np.full((3, 2), NOOP))
-    seen, rewards = functions["observe"](*inputs["observe"]), functions["reward"](*inputs["reward"])
-    np.testing.assert_array_equal(seen, expected[1])
-    np.testing.assert_array_equal(rewards, expected[2])
+    np.testing.assert_array_equal(functions["observe"](*inputs["observe"]), expected[1])
+    state, changed = functions["reward"](*inputs["reward"])
+    np.testing.assert_array_equal(changed["rewards"], expected[2])
+    assert changed.keys() == {"rewards"}
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -98,7 +93,7 @@ def test_phases_that_some_games_have(backend) -> None:
 
     mode = {"numpy": "numpy-batch", "jax": "jax-vmap"}[backend]
     parts = {"numpy": numpy_phases, "jax": phases.jax_phases}[backend](Coins("Coins", mode, 2))
-    assert set(parts.seconds) == {*PHASES, "draw", "enter"}
+    assert set(parts.seconds) == {*COMMON, "enter"}
     assert all(seconds > 0 for seconds in parts.seconds.values())
 
 
@@ -137,7 +132,7 @@ def test_as_many_steps_and_samples_as_asked_for(monkeypatch) -> None:
 def test_one_step_is_enough_for_phases_that_only_some_games_have() -> None:
     orders = Case("Overcooked-CrampedMixedKitchen-V0", "numpy-single", measure="profile")
     parts = numpy_phases(orders, Plan(1, iterations=1))
-    assert len(parts.seconds) > len(PHASES)
+    assert len(parts.seconds) > len(COMMON)
 
 
 def test_means_and_medians_are_of_the_same_steps() -> None:
@@ -153,4 +148,4 @@ if HAS_JAX:
     @pytest.mark.parametrize("batch", [None, 5])
     def test_phases_of_jax(batch) -> None:
         parts = jax_phases(case("jax", batch))
-        assert parts == Parts(dict.fromkeys(PHASES, 0.5), [0.5], dict.fromkeys(PHASES, 0.5))
+        assert parts == Parts(dict.fromkeys(COMMON, 0.5), [0.5], dict.fromkeys(COMMON, 0.5))

@@ -17,10 +17,11 @@ from bench.processes.case_worker import shadowed
 from bench.runner import row_of
 from bench.storage import baselines, machine
 from bench.storage.baselines import Baselines
+from cogrid._core.phases.movement import Movement
 from cogrid._core.rules import compile_rules
 from cogrid.benchmarks.case import Case
 from tests.bench.support import result
-from tests.support import HAS_JAX
+from tests.support import HAS_JAX, plant
 
 VARIABLE = "COGRID_SHADOW"
 ROOM = "Overcooked-CrampedRoom-V0"
@@ -88,7 +89,7 @@ if HAS_JAX:
         assert (fine.shadow.comparisons, fine.shadow.mismatches) == (comparisons, 0)
         assert fine.shadow.ratio > 0
         rules = compile_rules(case.spec, "numpy")
-        monkeypatch.setattr(rules, "turn", np.zeros_like(rules.turn))
+        plant(monkeypatch, rules, Movement, turn=np.zeros_like)
         with pytest.warns(RuntimeWarning, match="the backends differ"):
             wrong = case_worker.measured(case, Plan(), shadow=True)
         assert wrong.status == "mismatch"

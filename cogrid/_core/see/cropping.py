@@ -9,13 +9,13 @@ import numpy as np
 from cogrid._core.author.actions import STRIDES
 from cogrid._core.author.answers import View
 from cogrid._core.rules import Rules
-from cogrid.backend.array import Array
+from cogrid.backend.array import Array, everywhere
 
 
 def peopled(rules: Rules, board: Array, pos: Array, agent: Array, void: np.ndarray[Any, Any]) -> Array:
     """(*B, spots) the board with the agents (*B, n) as symbols; `void` (n,) fills places off the board."""
     if rules.leaves:
-        board = rules.xp.concatenate((board, everywhere(rules, void, board)), axis=-1)
+        board = rules.xp.concatenate((board, everywhere(rules.xp, void, board)), axis=-1)
     return rules.put(board, pos, agent)
 
 
@@ -24,7 +24,7 @@ def cropped(
 ) -> Array:
     """(*B, n, side²) the symbols around every agent; `outside` (1,) is seen outside the map."""
     index = rules.lookup(crop, pos)  # (*B, n, side²)
-    wide = rules.xp.concatenate((board, everywhere(rules, outside[:1], board)), axis=-1)
+    wide = rules.xp.concatenate((board, everywhere(rules.xp, outside[:1], board)), axis=-1)
     flat = rules.at(wide, index.reshape(*pos.shape[:-1], -1))
     return flat.reshape(index.shape)
 
@@ -60,9 +60,3 @@ def _with_parking(rules: Rules, cells: np.ndarray[Any, Any]) -> np.ndarray[Any, 
     """(cells, …) -> (places, …) the cells seen; none from off the board."""
     away = np.full((rules.n_spots - rules.n_cells, *cells.shape[1:]), rules.n_spots)
     return np.concatenate((cells, away))
-
-
-def everywhere(rules: Rules, values: np.ndarray[Any, Any], board: Array) -> Array:
-    """(*B, k) the constants, repeated for every environment of the board."""
-    batch = board.shape[:-1]
-    return rules.xp.full((*batch, len(values)), values[0], board.dtype) if batch else values
