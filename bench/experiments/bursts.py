@@ -10,6 +10,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from cogrid._io.reading import whole_number
+
 SHORTEST, LONGEST = 0.1, 3.0  # seconds of a burst, and of a sleep
 PROGRAM = f"""
 import os, random, sys, time
@@ -47,7 +49,7 @@ def run(command: Sequence[str], times: int) -> Counter[int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, default=20, metavar="N", help="default %(default)s")
+    parser.add_argument("--times", type=whole_number(1), default=20, metavar="N", help="default %(default)s")
     parser.add_argument("--quiet", action="store_true", help="run it alone, without bursts")
     parser.add_argument("command", nargs="+", help="after --, for example: -- nox -s bench")
     options = parser.parse_args()
