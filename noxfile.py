@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
 from collections.abc import Sequence
@@ -65,7 +66,7 @@ NO_JAX = "import sys, importlib.util as u; sys.exit('JAX is installed here' if u
 
 # Tags are how GitHub finds the sessions (ci/matrix.py): `ci` for every change, `nightly` for the sweep at
 # night, `pythons` for those that run on each Python of pyproject.toml, `lowest-pythons` for those that run on
-# the lowest release of each.
+# the lowest release of each, or also do.
 
 
 def backends(runner: str) -> Any:
@@ -168,7 +169,7 @@ def tests_gpu(session: nox.Session, backend: str) -> None:
     pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
 
 
-@nox.session(name="tests-minimums", tags=["nightly", "lowest-pythons"])
+@nox.session(name="tests-minimums", tags=["nightly", "pythons", "lowest-pythons"])
 def tests_minimums(session: nox.Session) -> None:
     """Run the tests with the lowest versions that pyproject.toml allows."""
     row, constraints = MATRIX["jax-cpu"], "build/minimums.txt"
@@ -317,10 +318,19 @@ def bench(session: nox.Session) -> None:
     """Measure all backends and compare with the baselines; -- --quick, --full, --strict, --help."""
     install(session, "bench", extra="train", constraints=COUNTED)
     env = {"JAX_PLATFORMS": "cpu"}  # unlike the tests, it may use every core, and recompiles everything
-    measure(session, env=env)
-    # After a whole suite, also report its reproducibility: trials that differ are a line, not an exit code.
+    try:
+        measure(session, env=env)
+    except SystemExit:
+        with contextlib.suppress(SystemExit):  # the run's exit code comes first
+            reproducibility(session, env)
+        raise
+    reproducibility(session, env)
+
+
+def reproducibility(session: nox.Session, env: dict[str, str]) -> None:
+    """After a whole suite, report whether trials agree; only a wrong result, a crash or a leak fails."""
     if set(session.posargs) <= {"--quick", "--full", "--strict"}:
-        session.run("python", "-m", "cogrid.benchmarks.benchmark_suite", env=env)
+        run_through(session, "python", "-m", "cogrid.benchmarks.benchmark_suite", env=env)
 
 
 @nox.session(name="bench-counters")

@@ -14,7 +14,7 @@ import nox
 ROOT = Path(__file__).parents[1]
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 # The tags whose sessions run. Those tagged `pythons` run on every Python, those tagged `lowest-pythons` on
-# the lowest release of each, the others on the oldest.
+# the lowest release of each, those with both tags on both, the others on the oldest.
 EVENTS = {"pull_request": ("ci",), "push": ("ci",), "nightly": ("ci", "nightly")}
 
 
@@ -36,10 +36,9 @@ def pythons() -> list[str]:
 
 def pythons_of(session: dict[str, Any]) -> list[str]:
     """The Python versions that a session runs on."""
-    if "lowest-pythons" in session["tags"]:
-        lowest: list[str] = PYPROJECT["tool"]["cogrid"]["lowest-pythons"]
-        return lowest
-    return pythons() if "pythons" in session["tags"] else pythons()[:1]
+    newest = pythons() if "pythons" in session["tags"] else []
+    lowest = PYPROJECT["tool"]["cogrid"]["lowest-pythons"] if "lowest-pythons" in session["tags"] else []
+    return [*newest, *lowest] or pythons()[:1]
 
 
 def matrix(sessions: list[dict[str, Any]]) -> dict[str, list[dict[str, str]]]:

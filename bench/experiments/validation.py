@@ -86,20 +86,12 @@ def kinds(spec: Spec) -> list[str]:
 
 def planned(comparisons: int, everything: bool) -> Iterator[Run]:
     """The runs that make up this many comparisons, quick ones first."""
-    found = scenes(everything)
-    stage = list(itertools.product(found, BACKENDS))
+    stage, batches = (taking_turns if everything else beside_each_other)(scenes(everything))
     each = math.ceil(comparisons * STATEFUL / len(stage))
     for (id, kind), backend in stage:
         yield Run("make", f"{id} {kind}", partial(single, id, kind, backend, each))
-    modes = list(AUTORESETS)
-    batches = [
-        (id, kind, backend, mode)
-        for number, (id, kind) in enumerate(found)
-        for backend in BACKENDS
-        for mode in (modes if everything else [modes[number % len(modes)]])
-    ]
     each = math.ceil(comparisons * VECTOR / len(batches))
-    for id, kind, backend, mode in batches:
+    for (id, kind), backend, mode in batches:
         yield Run(f"make_vec {mode}", f"{id} {kind}", partial(vector, id, kind, backend, mode, each))
     each = math.ceil(comparisons * ROLLOUT / len(ROLLED))
     for id, kind in ROLLED:
@@ -107,6 +99,29 @@ def planned(comparisons: int, everything: bool) -> Iterator[Run]:
     each = math.ceil(comparisons * (1 - STATEFUL - VECTOR - ROLLOUT) / len(TRAINED))
     for id, kind in TRAINED:
         yield Run("training", f"{id} {kind}", partial(trained, id, kind, each))
+
+
+Stage = tuple[list[tuple[Scene, str]], list[tuple[Scene, str, str]]]  # backends, and automatic resets
+
+
+def beside_each_other(found: list[Scene]) -> Stage:
+    """Every scene on both backends; the modes of the automatic reset take turns."""
+    modes = itertools.cycle(AUTORESETS)
+    batches = [
+        (scene, backend, mode) for scene, mode in zip(found, modes, strict=False) for backend in BACKENDS
+    ]
+    return list(itertools.product(found, BACKENDS)), batches
+
+
+def taking_turns(found: list[Scene]) -> Stage:
+    """Every scene once through each path, as compiling takes hours otherwise.
+
+    The observations of an id, and the ids of an observation, take turns with both backends and modes.
+    """
+    ids, ways = [*dict.fromkeys(id for id, _ in found)], [*itertools.product(BACKENDS, AUTORESETS)]
+    turns = [(ids.index(id) + OBSERVATIONS.index(kind)) % len(ways) for id, kind in found]
+    batches = [(scene, *ways[turn]) for scene, turn in zip(found, turns, strict=True)]
+    return [(scene, ways[turn - 2][0]) for scene, turn in zip(found, turns, strict=True)], batches
 
 
 def single(id: str, kind: str, backend: str, comparisons: int) -> ShadowReport:

@@ -167,23 +167,31 @@ def _time(row: Row) -> list[str]:
 
 
 def _noted(lines: list[list[str]], columns: Sequence[str], rows: Sequence[Row]) -> str:
-    """A table with a column of notes; those of all rows are said once, below."""
+    """A table with a column of notes; what would repeat in the rows is said once, below."""
     notes = [_notes(row) for row in rows]
     shared = [note for note in notes[0] if all(note in others for others in notes)] if len(rows) > 1 else []
     own = [", ".join(note for note in found if note not in shared) for found in notes]
     if any(own):
         lines, columns = [[*line, note] for line, note in zip(lines, own, strict=True)], [*columns, "note"]
-    below = [f"All rows: {', '.join(shared)}."] if shared else []
-    below += [KEPT] if any(row.noise.get("disturbed") for row in rows) else []
+    said = {"All rows": shared}
+    if disturbed := [row for row in rows if row.is_ok and row.noise.get("disturbed")]:
+        few = f"{len(disturbed)} of {len(rows)} rows" if len(disturbed) < len(rows) else "All rows"
+        which = disturbed[0].name if len(disturbed) == 1 else few
+        said.setdefault(which, []).append(_disturbed(disturbed))
+    below = [f"{which}: {', '.join(found)}." for which, found in said.items() if found]
+    below += [KEPT] if disturbed else []
     return "\n\n".join(filter(None, [_table(lines, columns), "\n".join(below)]))
 
 
 def _notes(row: Row) -> list[str]:
-    if not row.is_ok:
-        return [in_short(row)]
-    disturbed = row.noise.get("disturbed", 0)
-    kept = f"{disturbed:.0f} of {len(row.samples)} samples disturbed" if disturbed else ""
-    return list(filter(None, [environment_share(row), row.doubt, kept]))
+    return list(filter(None, [environment_share(row), row.doubt])) if row.is_ok else [in_short(row)]
+
+
+def _disturbed(rows: Sequence[Row]) -> str:
+    """The range over the rows: '9 of 10 to 10 of 10 samples disturbed'."""
+    by_share = sorted(rows, key=lambda row: row.noise["disturbed"] / len(row.samples))
+    ends = [f"{row.noise['disturbed']:.0f} of {len(row.samples)}" for row in (by_share[0], by_share[-1])]
+    return f"{' to '.join(dict.fromkeys(ends))} samples disturbed"
 
 
 def numpy_single(row: Row, rows: Sequence[Row]) -> float | None:

@@ -218,7 +218,7 @@ def test_benchmark_reproducibility() -> None:
 
 
 def main() -> None:
-    """Print the table; trials that differ are a line of it, not a failure."""
+    """Print the table; trials that differ are a line of it, not a failure, but growing memory is one."""
     parser = argparse.ArgumentParser(description=__doc__)
     text = "number of runs, each in a fresh process; prints the run-to-run difference"
     parser.add_argument("--repeat", type=whole_number(1), default=1, metavar="N", help=text)
@@ -226,13 +226,15 @@ def main() -> None:
     if importlib.util.find_spec("jax") is None:
         sys.exit("the suite compares NumPy with JAX, which is not installed: run pip install '.[jax]' here.")
     try:
-        if times > 1:
-            repeated(times, in_a_fresh_process)
-        else:
-            run_benchmark_suite()
+        runs = repeated(times, in_a_fresh_process) if times > 1 else [run_benchmark_suite()]
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         sys.exit(130)
+    leaks = [
+        f"{name}: {row['reason']}" for run in runs for name, row in run.items() if row["verdict"] == "leaks"
+    ]
+    if leaks:
+        sys.exit("\n".join(leaks))
 
 
 if __name__ == "__main__":

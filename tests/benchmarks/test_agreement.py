@@ -75,6 +75,28 @@ def test_two_reassignments_in_two_thousand_may_reach_what_was_seen() -> None:
     assert [differ(np.tile(slow, (rounds, 1))) for rounds in (1, 4, 6)] == [False, False, True]
 
 
+@pytest.mark.parametrize(("trials", "enough"), [(2, 12), (3, 6)])
+def test_too_few_rounds_are_said_to_be_too_few(trials: int, enough: int) -> None:
+    """No trial can be called different then, however slow it is, so noise need not be the reason."""
+    slow = np.tile(np.arange(1.0, trials + 1), (enough, 1))
+    few, verdict = judge(slow[:-1], THRESHOLD), judge(slow, THRESHOLD)
+    assert (few.outcome, verdict.outcome) == ("too noisy", "differ")
+    assert few.reason.endswith(f"after {enough - 1} passes each, too few to rule out chance.")
+
+
+def test_only_the_last_look_tests_for_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agreement, "differ", None)
+    slow = np.tile([1.0, 1.1, 2.0], (MIN_ROUNDS, 1))
+    assert judge(slow, THRESHOLD, last=False).outcome == "too noisy"
+
+
+def test_a_round_that_is_slow_for_all_trials_changes_nothing() -> None:
+    passes = passes_of(independent, 0.05, np.random.default_rng(0)) * [1, 1, 1.2]
+    slowed = passes * np.random.default_rng(1).lognormal(0, 0.8, (ROUNDS, 1))
+    assert differ(passes)
+    assert differ(slowed)
+
+
 def test_trials_spread_as_their_rates_do() -> None:
     passes = np.exp(independent(0.3, np.random.default_rng(0)))
     verdict = judge(passes, THRESHOLD)

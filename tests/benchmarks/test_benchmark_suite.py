@@ -8,6 +8,7 @@ import sys
 import unittest
 import warnings
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -116,19 +117,35 @@ def test_the_test_passes_with_a_warning_where_it_is_too_noisy(
     assert "JAX vmap:   2.0%  (too noisy to tell: the reason.)" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("found", ["differ", "too noisy", "leaks"])
-def test_the_script_reports_what_the_test_fails_on(
-    outcome: list[Outcome],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    found: Outcome,
-) -> None:
-    """`nox -s bench` runs it, and the times of a busy machine must not fail that."""
-    outcome.append(found)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)  # also without JAX
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if it had been started as `nox -s bench` does, also without JAX."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
     monkeypatch.setattr(sys, "argv", ["benchmark_suite"])
+
+
+@pytest.mark.usefixtures("script")
+@pytest.mark.parametrize("found", ["differ", "too noisy"])
+def test_the_script_reports_times_and_never_fails_on_them(
+    outcome: list[Outcome], capsys: pytest.CaptureFixture[str], found: Outcome
+) -> None:
+    outcome.append(found)
     benchmark_suite.main()
     assert "the reason." in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("script")
+def test_the_script_fails_on_memory_that_grows(outcome: list[Outcome]) -> None:
+    outcome.append("leaks")
+    with pytest.raises(SystemExit, match=r"^jax_vmap_1024: the reason\.$"):
+        benchmark_suite.main()
+
+
+@pytest.mark.usefixtures("script")
+def test_the_script_fails_on_a_wrong_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark_suite, "_measured", Mock(side_effect=Mismatch("rewards differ")))
+    with pytest.raises(Mismatch, match="rewards differ"):
+        benchmark_suite.main()
 
 
 def test_a_batch_slower_than_numpy_fails(outcome: list[Outcome], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,13 +168,25 @@ def test_without_a_browser_one_sentence_names_the_way_out(tmp_path: Path) -> Non
 def test_inner_exit_code_of_a_benchmark_reaches_the_shell(tmp_path: Path, code: int) -> None:
     done = nox("-s", "bench", *HERE, "--", "--full", PATH=stubs(tmp_path / "bin", {"python": code}))
     assert done.returncode == code
-    # The report also tells of what went wrong. The script, unlike the test of its module, passes if its
+    # The reports also tell of what went wrong. The script, unlike the test of its module, passes if its
     # trials differ, so that noise cannot fail the session.
     assert calls(tmp_path / "bin") == [
         "python -m bench run --full",
         "python -m bench report --html bench/results/report.html",
-        *["python -m cogrid.benchmarks.benchmark_suite"] * (code == 0),
+        "python -m cogrid.benchmarks.benchmark_suite",
     ]
+
+
+@pytest.mark.parametrize(("run", "suite", "code"), [(0, 1, 1), (20, 0, 20), (20, 1, 20)])
+def test_the_exit_code_of_the_run_comes_before_that_of_the_shipped_suite(
+    tmp_path: Path, run: int, suite: int, code: int
+) -> None:
+    path = stubs(tmp_path / "bin", {"python": 0})
+    (tmp_path / "bin/python").write_text(
+        f'#!/bin/sh\ncase "$*" in *benchmark_suite) exit {suite};; *"bench run"*) exit {run};; esac\n',
+        encoding="utf-8",
+    )
+    assert nox("-s", "bench", *HERE, PATH=path).returncode == code
 
 
 @pytest.mark.parametrize("code", [0, 22])

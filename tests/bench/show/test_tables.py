@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench.records import Row
 from bench.show import tables
 from tests.bench.support import around, result, row
 
@@ -37,7 +38,7 @@ def test_trouble_is_shown() -> None:
     assert "unstable" in " ".join(line(text, "wild"))
     assert "out of memory: too large." in text
     assert "mismatch: differs." in text
-    assert "2 of 5 samples disturbed" in " ".join(line(text, "noisy"))
+    assert "noisy: 2 of 5 samples disturbed." in text.splitlines()
     assert row(noise=noise).doubt == ""
     assert row(noise={**noise, "disturbed": 3}).doubt == "disturbed"
     assert row(samples=[1.0]).doubt == "too few samples"
@@ -61,9 +62,24 @@ def test_a_note_of_all_rows_is_said_once_below_the_table() -> None:
     assert "All rows: 5 of 5 samples disturbed." in text
     assert [line(text, name)[-1].strip() for name in ("first", "third")] == ["disturbed", "unstable"]
     alone = tables.summary(result(rows=rows[:1]))
-    assert line(alone, "first")[-1].strip() == "disturbed, 5 of 5 samples disturbed"
+    assert line(alone, "first")[-1].strip() == "disturbed"
+    assert f"first: 5 of 5 samples disturbed.\n{kept}\n" in alone
     quiet = tables.summary(result(rows=[row(name="first"), row(name="second")]))
     assert not [word for word in ("note", "All rows", kept) if word in quiet]
+
+
+def test_notes_that_differ_by_a_count_alone_are_said_once_with_their_range() -> None:
+    def noisy(name: str, disturbed: int) -> Row:
+        return row(name=name, noise={"steal": 0.0, "dropped": 5, "disturbed": disturbed})
+
+    every = [noisy("first", 4), noisy("second", 5), noisy("third", 3)]
+    text = tables.summary(result(rows=every))
+    assert "All rows: disturbed, 3 of 5 to 5 of 5 samples disturbed." in text.splitlines()
+    assert "note" not in text
+    text = tables.summary(result(rows=[*every, noisy("fourth", 1), row(name="quiet")]))
+    assert "4 of 5 rows: 1 of 5 to 5 of 5 samples disturbed." in text.splitlines()
+    assert [line(text, name)[-1].strip() for name in ("first", "third")] == ["disturbed"] * 2
+    assert text.count("samples disturbed") == 1
 
 
 def test_seconds_and_parts() -> None:
