@@ -11,8 +11,9 @@ import functools
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from bench import ROOT
@@ -24,10 +25,11 @@ from cogrid.benchmarks.case import Case
 MEASURING = (
     *(f"cogrid/benchmarks/{name}.py" for name in ("case", "clock", "modes", "workloads")),
     *(f"bench/measure/{name}.py" for name in ("clock", "plan", "counters")),
-    "cogrid/_core/profiling.py",
     # The cooks of the cooperative tapes.
     *(f"cogrid/envs/overcooked/{name}.py" for name in ("floor_plan", "planning", "policies")),
 )
+#: What the measures of one module also run.
+ALSO: Mapping[str, str] = MappingProxyType({"phases": "cogrid/_core/profiling.py"})
 
 
 def identity(case: Case, plan: Plan) -> str:
@@ -43,7 +45,8 @@ def _measuring(measure: str) -> list[Path]:
     """The files of a measure. One with a folder of its own uses neither tapes nor the clock."""
     module = Path(str(sys.modules[measures.named(measure).__module__].__file__))
     if module.parent == ROOT / "bench" / "measure":
-        return [*(ROOT / name for name in MEASURING), module]
+        also = [ALSO[module.stem]] if module.stem in ALSO else []
+        return [*(ROOT / name for name in (*MEASURING, *also)), module]
     return [ROOT / "cogrid" / "benchmarks" / "case.py", *sorted(module.parent.glob("*.py"))]
 
 

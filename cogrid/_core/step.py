@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cogrid._core.phases.clock import awake
-from cogrid._core.phases.phase import Events
+from cogrid._core.phases.phase import NOTHING, Events
 from cogrid._core.rules import Rules
 from cogrid._core.see.observation import observe
 from cogrid._core.see.report import first_report, report
@@ -49,8 +49,9 @@ def begin(rules: Rules, state: EnvState, actions: Array) -> Events:
     actions = awake(rules, state, known(rules, state, actions))
     choice = actions * rules.pose_count + rules.xp.asarray(state.pose, rules.choice_dtype)  # (*B, n)
     if not rules.chance:
-        return Events(state, choice)
-    return Events(state, choice, rng.draws(state.words, state.clock.astype(np.uint32), rules.draws.numbers))
+        return NOTHING.evolve(before=state, choice=choice)
+    drawn = rng.draws(state.words, state.clock.astype(np.uint32), rules.draws.numbers)
+    return NOTHING.evolve(before=state, choice=choice, drawn=drawn)
 
 
 def known(rules: Rules, state: EnvState, actions: Array) -> Array:

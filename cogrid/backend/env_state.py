@@ -83,8 +83,8 @@ class EnvState:
 
     def evolve(self, **changes: Any) -> Self:
         """The state with stored fields changed: a faster `dataclasses.replace`."""
-        new = object.__new__(type(self))
-        object.__setattr__(new, "__dict__", self.__dict__ | changes)
+        new = object.__new__(self.__class__)
+        object.__setattr__(new, "__dict__", {**self.__dict__, **changes})
         return new
 
     #: Kinds of things that the family's views list one by one.

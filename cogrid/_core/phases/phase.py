@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ NO_DRAWS: Mapping[str, Table] = MappingProxyType({})
 class Events:
     """What happened so far in one step, per agent; it never outlives the step."""
 
-    before: EnvState  # the state before the step
+    before: EnvState  # before the step
     choice: Array  # (*B, n) action and pose before the step, as the index of tables over choices
     drawn: Array = None  # (*B, draws) uint32 random numbers of 24 bits, if the game has chance
     row: Array = None  # (*B, n) the row of the rule tables that was applied: verb, item, target and value
@@ -37,9 +37,13 @@ class Events:
 
     def evolve(self, **changes: Any) -> Self:
         """The events with fields changed: a faster `dataclasses.replace`."""
-        new = object.__new__(type(self))
-        object.__setattr__(new, "__dict__", self.__dict__ | changes)
+        new = object.__new__(self.__class__)
+        object.__setattr__(new, "__dict__", {**self.__dict__, **changes})
         return new
+
+
+#: The events of a step before any phase.
+NOTHING = Events(before=cast(EnvState, None), choice=None)
 
 
 class Phase:
