@@ -15,6 +15,7 @@ from cogrid._core.author.chance import Branch, Odds, branches, odds
 from cogrid._core.author.game import Game
 from cogrid._core.author.hooks import writes
 from cogrid._core.compile.asking import asked
+from cogrid._core.compile.memory import memory_of
 from cogrid._core.compile.spec import Spec
 from cogrid.backend.array import brief
 
@@ -52,7 +53,7 @@ class Slots:
 @functools.lru_cache(maxsize=256)
 def slots_of(spec: Spec) -> Slots | None:
     """The closure of the game's rules over its slots; None for a game without any."""
-    game = spec.game
+    game = memory_of(spec.game).open
     own = {f"{name} {i}": thing for name, thing in game.own_slots().items() for i in range(spec.num_agents)}
     named = {**game.slots(), **own}
     if not named:

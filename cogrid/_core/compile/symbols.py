@@ -26,6 +26,7 @@ from cogrid._core.compile.asking import (
     starts_of,
     ticks_of,
 )
+from cogrid._core.compile.memory import memory_of
 from cogrid.backend.array import brief, several
 
 MAX_SYMBOLS = 2**15 - 1
@@ -181,6 +182,7 @@ class Symbols:
 @functools.lru_cache(maxsize=256)
 def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     """All that the rules can reach from the letters' things, the agents' first hands and an empty hand."""
+    game = memory_of(game).open
     intents, meets = intents_of(game), writes(game, "meet")
     scattered, begins = game.scattered(), tuple(game.legend[letter] for letter in sorted(letters))
     # A dict keeps the order of discovery.
