@@ -72,19 +72,22 @@ def check_pure(spec: Spec, times: int = 1) -> None:
 def _asked_again(rules: Rules, known: dict[Question, Any]) -> str:
     """The first hook that answers differently than known, of a game without a memory; "" if none does."""
     memory = Memory(rules.spec.game)
-    for question, answer in known.items():  # in the order of asking: a function comes after what holds it
-        if not _same(_ask(memory, question), answer):
-            return hook_of(question)
+    if hook := _differs(memory, known):
+        return hook
     fresh = object.__new__(Rules)
     vars(fresh).update(vars(rules), game=memory.open)
-    fresh.observer = observer_of(fresh)
+    if rules.spec.observation == "features":
+        fresh.observer = observer_of(fresh)
     before, now = _tables(rules), _tables(fresh)
     return next((hook for hook in before if now[hook] != before[hook]), "")
 
 
 @naming_author
-def _ask(memory: Memory, question: Question) -> Any:
-    return memory.ask(question)
+def _differs(memory: Memory, known: dict[Question, Any]) -> str:
+    for question, answer in known.items():  # in the order of asking: a function comes after what holds it
+        if not _same(memory.ask(question), answer):
+            return hook_of(question)
+    return ""
 
 
 def _same(answer: Any, known: Any) -> bool:
@@ -97,8 +100,9 @@ def _same(answer: Any, known: Any) -> bool:
 
 def _tables(rules: Rules) -> dict[str, Any]:
     """What the game makes in arrays: the tables of its features, and a board."""
-    shown = [table.tobytes() for table in _arrays(rules.observer.see, set())]
-    features = {"features": shown} if rules.spec.observation == "features" else {}
+    features: dict[str, Any] = {}
+    if rules.spec.observation == "features":
+        features["features"] = [table.tobytes() for table in _arrays(rules.observer.see, set())]
     generated = {"generate": reset(rules, rng.key(0)).cells.tolist()} if rules.generates else {}
     return features | generated
 

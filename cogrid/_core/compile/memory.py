@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
+import sys
+import time
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, cast
@@ -17,6 +20,8 @@ NOT_ASKED = frozenset({"generate", "default_layouts"})
 LOOKS = frozenset({"look", "look_slot", "look_item", "look_agent", "glyph"})
 #: Hooks whose answers hold functions, which are asked questions in turn.
 PARTS = frozenset({"near", "one_cell", "placed", "slots", "own_slots", "rewards", "features"})
+
+PATIENCE = 2.0  # seconds
 
 #: A hook and its arguments; or such a pair, place and field of a function in its answer, and arguments.
 Question = tuple[Any, tuple[Any, ...]]
@@ -34,9 +39,22 @@ class Memory:
         """The answer to a question, which may be for a function in an earlier answer."""
         path, about = question
         if isinstance(path, str):
-            return getattr(self.open, path)(*about)
+            return getattr(self.game if path not in PARTS else self.open, path)(*about)
         whole, place, field = path
         return getattr(_at(self.ask(whole), place), field)(*about)
+
+
+class Waiting:
+    """Says once, after two seconds, what a long compilation is at."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory, self._until = memory, time.monotonic() + PATIENCE
+
+    def __call__(self) -> None:
+        if time.monotonic() > self._until:
+            self._until = math.inf
+            name, questions = type(self._memory.game).__name__, len(self._memory.answers)
+            print(f"compiling the rules of {name}: {questions:,} questions so far", file=sys.stderr)
 
 
 @functools.lru_cache(maxsize=64)
