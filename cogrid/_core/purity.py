@@ -20,7 +20,7 @@ import numpy as np
 
 from cogrid._core.author.game import Game
 from cogrid._core.compile.checking import naming_author
-from cogrid._core.compile.memory import Memory, Question, hook_of, memory_of
+from cogrid._core.compile.memory import Memory, Question, Waiting, hook_of, memory_of
 from cogrid._core.compile.spec import Spec
 from cogrid._core.digest import text
 from cogrid._core.rules import Rules, compile_rules
@@ -195,7 +195,9 @@ class _Watch:
             module = str(frame.f_globals.get("__name__"))
             if code.co_filename.startswith("<frozen importlib"):  # a module runs once, whoever needs it first
                 return ""
-            if module.split(".")[0] == "logging":  # which notes the time of a message
+            if (
+                module.split(".")[0] == "logging" or code is Waiting.__call__.__code__
+            ):  # which look at the time
                 return ""
             if code in self.hooks:
                 return f"{type(self.game).__name__}.{self.hooks[code]}"

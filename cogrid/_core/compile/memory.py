@@ -16,8 +16,8 @@ from cogrid.backend.array import brief
 
 #: Hooks that draw boards, in arrays, or that only a spec asks for.
 NOT_ASKED = frozenset({"generate", "default_layouts"})
-#: Hooks of pictures, which are asked when one is drawn.
-LOOKS = frozenset({"look", "look_slot", "look_item", "look_agent", "glyph"})
+#: Hooks that pictures ask, when one is drawn.
+LOOKS = frozenset({"shows", "look", "look_slot", "look_item", "look_agent", "glyph"})
 #: Hooks whose answers hold functions, which are asked questions in turn.
 PARTS = frozenset({"near", "one_cell", "placed", "slots", "own_slots", "rewards", "features"})
 
@@ -88,7 +88,15 @@ def _kind(kind: type[Game]) -> type[Game]:
         name: getattr(kind, name) for name in ours.keys() - NOT_ASKED if getattr(kind, name) is not ours[name]
     }
     hooks = {name: _asking(name, hook) for name, hook in written.items() if not name.startswith("_")}
-    return cast(type[Game], type(kind.__name__, (kind,), hooks))
+    own = {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
+    own["__reduce__"] = lambda game: (_again, (game._memory.game, game._is_sealed))
+    return cast(type[Game], type(kind.__name__, (kind,), hooks | own))
+
+
+def _again(game: Game, sealed: bool) -> Game:
+    """A copy or a pickle is the same game: the memory of its rules."""
+    memory = memory_of(game)
+    return memory.sealed if sealed else memory.open
 
 
 def _asking(hook: str, original: Callable[..., Any]) -> Callable[..., Any]:
