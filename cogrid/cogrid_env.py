@@ -16,7 +16,6 @@ from cogrid._core.author.answers import checked_flag
 from cogrid._core.author.layout import Layout
 from cogrid._core.compile.spec import Spec
 from cogrid._core.rules import compile_rules
-from cogrid._core.see.observation import observer
 from cogrid._core.see.report import counters
 from cogrid._core.state import snapshot
 from cogrid._core.state.autoreset import renew
@@ -106,7 +105,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         )
         self._guard = Guard("environment", backend)
         self._infos = infos = checked_flag("infos", infos)
-        self._observer = observer(self.rules)
+        self._observer = self.rules.observer
         self._functions = functions(self.rules, infos)
         self._reset = self.rules.backend.compiled(self._functions.reset)
         self._step = self.rules.backend.compiled(self._functions.step)

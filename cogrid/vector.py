@@ -16,7 +16,6 @@ from cogrid._core import profiling
 from cogrid._core.author.answers import checked_flag
 from cogrid._core.compile.spec import Spec
 from cogrid._core.rules import Rules, compile_rules
-from cogrid._core.see.observation import observer
 from cogrid._core.see.report import counters
 from cogrid._core.state.autoreset import renew
 from cogrid._core.state.pool import checked_pool, starts
@@ -80,7 +79,6 @@ class VectorEnv:
         self.render_mode = render_mode
         self.tile_size = checked_tile(TILE if tile_size is None else tile_size)
         self.rules = compile_rules(spec, backend)
-        observer(self.rules)  # raises an error now, not in the first reset
         self._pool = checked_pool(self.rules, pool)
         self.metadata: dict[str, Any] = {
             "autoreset_mode": self.autoreset_mode,
@@ -114,7 +112,7 @@ class VectorEnv:
     @functools.cached_property
     def single_observation_space(self) -> gymnasium.spaces.Box:
         """The observations of one environment, (n, …)."""
-        see = observer(self.rules)
+        see = self.rules.observer
         shape = (self.spec.num_agents, *see.shape)
         return gymnasium.spaces.Box(see.dtype.type(see.low), see.dtype.type(see.high), shape, see.dtype.type)
 

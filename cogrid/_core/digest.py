@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -40,7 +41,7 @@ def text(value: Any) -> str:
         parts = (getattr(value, field.name) for field in dataclasses.fields(value))
         return f"{type(value).__name__}({', '.join(map(text, parts))})"
     if callable(value) or type(value).__repr__ is _WITH_ADDRESS:
-        return type(value).__name__
+        return type(inspect.unwrap(value) if callable(value) else value).__name__
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 

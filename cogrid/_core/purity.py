@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import dis
 import functools
@@ -20,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from cogrid._core.author.game import Game
-from cogrid._core.compile.checking import plain_answers
+from cogrid._core.compile.checking import naming_author
+from cogrid._core.compile.memory import Memory, Question, Waiting, hook_of, memory_of
 from cogrid._core.compile.spec import Spec
-from cogrid._core.compile.symbols import Symbols, close
-from cogrid._core.phases.rewards import Term
-from cogrid._core.rules import Rules, _compiled, compile_rules
-from cogrid._core.see.observation import Observer, observer
+from cogrid._core.digest import text
+from cogrid._core.rules import Rules, compile_rules
+from cogrid._core.see.observation import observer_of
 from cogrid._core.state.reset import reset
 from cogrid.backend import rng
 
@@ -61,53 +60,54 @@ class ImpureError(ValueError):
 def check_pure(spec: Spec, times: int = 1) -> None:
     """Raise an error that names the first function that reads a clock, draws, or changes its answer.
 
-    Everything is called `times` more times, whatever was compiled before. Functions are compared by what they
-    return, those of `rewards()`, `features()` and `paint` by the tables that they become.
+    Every question that was asked so far, for any spec of the game, is asked `times` more times.
     """
-    watch = _Watch(spec.game)
-    answers = [watch.run(_asked_again, spec) for _ in range(times)]
-    rules = compile_rules(spec, "numpy")
-    used = _answers(rules, rules.rewards.terms, observer(rules))
-    for again in answers:
-        for hook in {**again, **used}:  # a hook such as `slots` is missing where it returned nothing
-            if again.get(hook) != used.get(hook):
-                name = f"{type(spec.game).__name__}.{hook}"
-                raise ImpureError(f"{name} returned two different results for the same arguments: {RULE}")
+    rules, known, watch = compile_rules(spec, "numpy"), memory_of(spec.game).answers, _Watch(spec.game)
+    for _ in range(times):
+        if hook := watch.run(_asked_again, rules, dict(known)):
+            name = f"{type(spec.game).__name__}.{hook}"
+            raise ImpureError(f"{name} returned two different results for the same arguments: {RULE}")
 
 
-class _Again(Spec):
-    """A copy of a spec that equals no other, so that nothing compiled before is used for it."""
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
-
-    @functools.cached_property
-    def symbols(self) -> Symbols:
-        """As those of the spec, but not from the cache, which knows the game."""
-        found: Symbols = close.__wrapped__(self.game, self.letters, self.num_agents)
-        return found
-
-
-def _asked_again(spec: Spec) -> dict[str, Any]:
-    """The answers of a copy, most of which is not cached, so that it is freed."""
-    copy = _Again(**{field.name: getattr(spec, field.name) for field in dataclasses.fields(spec)})
-    rules = _compiled.__wrapped__(copy, "numpy")
-    answers = _answers(rules, rules.rewards.terms, observer.__wrapped__(rules))
-    del copy.symbols
-    return answers
+def _asked_again(rules: Rules, known: dict[Question, Any]) -> str:
+    """The first hook that answers differently than known, of a game without a memory; "" if none does."""
+    memory = Memory(rules.spec.game)
+    if hook := _differs(memory, known):
+        return hook
+    fresh = object.__new__(Rules)
+    vars(fresh).update(vars(rules), game=memory.open)
+    if rules.spec.observation == "features":
+        fresh.observer = observer_of(fresh)
+    before, now = _tables(rules), _tables(fresh)
+    return next((hook for hook in before if now[hook] != before[hook]), "")
 
 
-def _answers(rules: Rules, paid: tuple[Term, ...], seen: Observer) -> dict[str, Any]:
-    """Everything that the game returns, by hook."""
-    spec = rules.spec
-    pays = [(term.reward.name, term.points.tolist()) for term in paid]
-    shown = "features" if spec.observation == "features" else "paint"
-    tables = [table.tobytes() for table in _tables(seen.see, set())]
+@naming_author
+def _differs(memory: Memory, known: dict[Question, Any]) -> str:
+    for question, answer in known.items():  # in the order of asking: a function comes after what holds it
+        if not _same(memory.ask(question), answer):
+            return hook_of(question)
+    return ""
+
+
+def _same(answer: Any, known: Any) -> bool:
+    """Whether two answers are equal; of functions in them only the kind is compared, since they are asked."""
+    try:
+        return bool(answer == known) or text(answer) == text(known)
+    except ValueError:  # arrays
+        return text(answer) == text(known)
+
+
+def _tables(rules: Rules) -> dict[str, Any]:
+    """What the game makes in arrays: the tables of its features, and a board."""
+    features: dict[str, Any] = {}
+    if rules.spec.observation == "features":
+        features["features"] = [table.tobytes() for table in _arrays(rules.observer.see, set())]
     generated = {"generate": reset(rules, rng.key(0)).cells.tolist()} if rules.generates else {}
-    return _rule_answers(rules) | plain_answers(spec) | {"rewards": pays, shown: tables} | generated
+    return features | generated
 
 
-def _tables(part: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
+def _arrays(part: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
     """The arrays that a function has in its closure, or those of the functions in it."""
     if id(part) in seen:
         return
@@ -116,43 +116,10 @@ def _tables(part: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
         yield part
     elif isinstance(part, (tuple, list)):
         for one in part:
-            yield from _tables(one, seen)
+            yield from _arrays(one, seen)
     elif isinstance(part, FunctionType):
         for cell in part.__closure__ or ():
-            yield from _tables(cell.cell_contents, seen)
-
-
-def _rule_answers(rules: Rules) -> dict[str, Any]:
-    symbols, game, slots = rules.spec.symbols, rules.game, rules.slots
-    near, things, ticks = game.near(), symbols.things, symbols.ticks
-    counts = len(ticks.values) // (ticks.n_branches * len(things))
-    found: dict[str, Any] = {
-        "near": (counts, near and [near.mark(thing) for thing in things]),  # before the ticks that it changes
-        "tick" if counts == 1 else "tick_near": _odds(ticks),
-        "interact": _odds(symbols.outcomes),
-        "tick_hand": _odds(symbols.hand_ticks),
-        "start": _odds(symbols.starts),
-        "hand": symbols.hands,
-        "placed": symbols.placed,
-        "meet": symbols.meet_rows,
-        "join": symbols.joint_rows,
-        "walkable": (things, symbols.items),
-        "one_cell": [
-            one.becomes(thing) if one.qualifies(thing) else None
-            for one in game.one_cell()
-            for thing in things
-        ],
-    }
-    if slots is not None:
-        counted = [one.count(thing) for _, one in slots.counted for thing in things]
-        found["slots"] = slots.names, slots.starts, counted
-        found |= {"reply": (_odds(slots.replies), slots.kinds.tolist()), "tick_slot": _odds(slots.ticks)}
-        found["rank"] = None if slots.ranks is None else slots.ranks.tolist()
-    return found
-
-
-def _odds(odds: Any) -> tuple[Any, ...]:
-    return odds.values, [bound.tolist() for bound in odds.bounds]
+            yield from _arrays(cell.cell_contents, seen)
 
 
 class _Watch:
@@ -228,7 +195,9 @@ class _Watch:
             module = str(frame.f_globals.get("__name__"))
             if code.co_filename.startswith("<frozen importlib"):  # a module runs once, whoever needs it first
                 return ""
-            if module.split(".")[0] == "logging":  # which notes the time of a message
+            if (
+                module.split(".")[0] == "logging" or code is Waiting.__call__.__code__
+            ):  # which look at the time
                 return ""
             if code in self.hooks:
                 return f"{type(self.game).__name__}.{self.hooks[code]}"

@@ -15,6 +15,7 @@ from cogrid._core.author.hooks import writes
 from cogrid._core.author.layout import FLOOR, check_border, start_cells
 from cogrid._core.compile.asking import starts_of
 from cogrid._core.compile.checking import check_answers, naming_author
+from cogrid._core.compile.memory import memory_of
 from cogrid._core.compile.places import Places, counted_kinds
 from cogrid._core.compile.placing import placing_cells
 from cogrid._core.compile.slots import slots_of
@@ -26,6 +27,7 @@ from cogrid._core.phases.phase import Phase
 from cogrid._core.phases.phases import phases_of
 from cogrid._core.phases.rewards import Rewards
 from cogrid._core.phases.rows import rows_of
+from cogrid._core.see.observation import observer_of
 from cogrid.backend.array import Array, Backend, brief, get_backend
 
 P = TypeVar("P", bound=Phase)
@@ -39,7 +41,8 @@ class Rules:
     """
 
     def __init__(self, spec: Spec, backend: Backend) -> None:
-        self.spec, self.game = spec, spec.game
+        memory = memory_of(spec.game)
+        self.spec, self.game = spec, memory.open
         self.backend = backend
         self.xp: Any = backend.xp
         self.lookup, self.pick = backend.lookup, backend.pick
@@ -49,7 +52,7 @@ class Rules:
         self.action_set = spec.action_set
         self.n_things, self.n_items = len(spec.symbols.things), len(spec.symbols.items)
         self.n_walkable = spec.symbols.n_walkable
-        self.leaves = any(map(spec.game.away, spec.symbols.items))  # some hand is off the board
+        self.leaves = any(map(self.game.away, spec.symbols.items))  # some hand is off the board
         self.n_spots = self.n_cells + self.leaves * self.n_agents  # where agents can be: cells, and parking
         self.cell_dtype = backend.index_dtype(self.n_things)
         self.pos_dtype = backend.index_dtype(self.n_spots + (self.width if self.leaves else 0))
@@ -78,6 +81,8 @@ class Rules:
         self.draws = Draws.of_all(phase.draws for phase in self.phases)
         self.chance = bool(self.draws.numbers.size)
         self.start = starting_of(self)
+        self.observer = observer_of(self)
+        self.game = memory.sealed  # from here on, a question that was not asked before is an error
 
     def __hash__(self) -> int:
         return self._hash

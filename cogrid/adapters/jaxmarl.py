@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cogrid._core.rules import Rules
-from cogrid._core.see.observation import observe_each, observer
+from cogrid._core.see.observation import observe_each
 from cogrid._core.see.report import action_mask
 from cogrid._core.state.autoreset import restarted
 from cogrid._core.state.reset import reset as first_state
@@ -78,7 +78,7 @@ class JaxMARLEnv:
         if shaped_reward and not env.spec.shaping:
             raise ValueError("shaped_reward=True needs an environment with shaping: make(..., shaping=1.0).")
         spaces = _spaces()
-        see, rules = observer(env.rules), env.rules
+        see, rules = env.rules.observer, env.rules
         self.env = env
         self.name = str(env.metadata["name"])
         self.num_agents = rules.n_agents

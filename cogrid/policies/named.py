@@ -14,7 +14,6 @@ import numpy as np
 from cogrid._core.author.game import Game
 from cogrid._core.compile.spec import differences
 from cogrid._core.rules import Rules, compile_rules
-from cogrid._core.see.observation import observer
 from cogrid._io.reading import as_arguments, in_words
 from cogrid.backend import rng
 from cogrid.backend.array import Array
@@ -159,7 +158,7 @@ class Actor:
         self._memory = np.zeros((0, 0), np.float32)  # (*B, n, size) once the batch size is known
         spec = dataclasses.replace(rules.spec, observation=self._file.observation)
         self._rules = compile_rules(spec, "numpy")
-        layers, sizes = self._file.layers, (math.prod(observer(self._rules).shape), rules.n_actions)
+        layers, sizes = self._file.layers, (math.prod(self._rules.observer.shape), rules.n_actions)
         if (len(layers[0][0]), len(layers[-1][1])) != sizes:
             trained = in_words(self._file.game_options) or "its usual options"
             raise ValueError(
@@ -168,7 +167,7 @@ class Actor:
 
     def actions(self, state: EnvState, seats: Array, draw: np.random.Generator) -> Array:
         """(seats,) actions of the agents that the mask `seats` (*B, n) selects, drawn unless greedy."""
-        seen = observer(self._rules).see(state.evolve(rules=self._rules))[seats]
+        seen = self._rules.observer.see(state.evolve(rules=self._rules))[seats]
         if self._memory.shape[:-1] != seats.shape:
             self._memory = np.zeros((*seats.shape, self._file.size), np.float32)
         self._memory[state.time == 0] = 0  # an episode starts

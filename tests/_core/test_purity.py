@@ -33,7 +33,6 @@ from cogrid._core.compile.spec import Spec
 from cogrid._core.purity import ImpureError, check_pure
 from cogrid._core.rules import Rules, compile_rules
 from cogrid._core.see.features import Faced
-from cogrid._core.see.observation import observer
 from cogrid.envs import registry
 from cogrid.testing import check_env
 from tests._core import test_everything as everything
@@ -175,7 +174,7 @@ def everything_but(hook: str, change: Callable[..., Any]) -> Spec:
     game = type("Changed", (everything.Everything,), {hook: change})
     observation = "features" if hook == "features" else "window"
     spec = dataclasses.replace(everything.SPEC, game=game(), observation=observation)
-    observer(compile_rules(spec, "numpy"))
+    compile_rules(spec, "numpy")
     return spec
 
 

@@ -13,7 +13,6 @@ from lbforaging import register_grid_envs
 
 import cogrid
 from cogrid._core.rules import compile_rules
-from cogrid._core.see.observation import observer
 from cogrid.envs.foraging.game import Foraging
 from cogrid.envs.foraging.specs import named
 from tests.oracles.lbforaging_oracle import Moment, Reference
@@ -45,8 +44,8 @@ def ours(env: Any, state: Any, vectors: Any = None, rewards: Any = None, done: A
     """All that is compared of a single state of ours."""
     window = 2 * (env.spec.game.sight or env.spec.game.field_size) + 1
     rules = compile_rules(env.spec.override(observation="window", window=window), "numpy")
-    grids = observer(rules).see(state.evolve(rules=rules))
-    vectors = observer(env.rules).see(state) if vectors is None else vectors
+    grids = rules.observer.see(state.evolve(rules=rules))
+    vectors = env.rules.observer.see(state) if vectors is None else vectors
     return Moment(state.agent_pos - 1, state.agent_level, state.field, vectors, grids, rewards, done)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from cogrid._core.rules import Rules
-from cogrid._core.see.observation import observer
 from cogrid._core.see.onehot import painter
 from cogrid._core.see.planes import paint_table
 from cogrid.backend.array import Array
@@ -17,7 +16,7 @@ def varying(rules: Rules) -> Array:
     This follows from what each cell can become and where agents can stand. For other observations, and for
     games that paint more than things and agents, everything is True.
     """
-    shape, symbols = observer(rules).shape, rules.spec.symbols
+    shape, symbols = rules.observer.shape, rules.spec.symbols
     if rules.spec.observation != "lossless" or rules.slots is not None or rules.leaves:
         return np.ones(shape, bool)
     game, table = painter(rules.spec.game, symbols), paint_table(rules, 0)

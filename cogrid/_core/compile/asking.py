@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from cogrid._core.author.chance import Branch, branches
 from cogrid._core.author.game import Game
 from cogrid._core.author.hooks import writes
 from cogrid.backend.array import brief
+
+_HOOKS: Mapping[int, str] = MappingProxyType({INTERACT: "interact", TOGGLE: "toggle", ENTER: "enter"})
 
 
 def asked(game: Game, hook: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
@@ -93,7 +96,7 @@ def outcomes_of(game: Game, intent: int, held: Item, thing: Thing) -> tuple[Bran
 
 def hook_of(intent: int) -> str:
     """The hook that says what an intent does with a thing."""
-    return {INTERACT: "interact", TOGGLE: "toggle", ENTER: "enter"}.get(intent, "act")
+    return _HOOKS.get(intent, "act")
 
 
 def becomes_of(game: Game, one: OneCell, thing: Thing) -> Thing:

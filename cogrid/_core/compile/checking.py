@@ -11,11 +11,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cogrid._core.author.answers import Aim, AnyReward, Near, OneCell, Placed, View
+from cogrid._core.author.answers import Aim, AnyReward, Counted, Near, OneCell, Placed, Thing, View
 from cogrid._core.author.game import Game
 from cogrid._core.author.hooks import written
 from cogrid._core.author.look import Shape
 from cogrid._core.compile.asking import question
+from cogrid._core.compile.memory import memory_of
 from cogrid._core.compile.slots import slots_of
 from cogrid._core.compile.spec import Spec
 from cogrid.backend.array import Array, brief, several
@@ -113,7 +114,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, ...], Kind]] = MappingProxyType(
 @functools.lru_cache(maxsize=256)
 def check_answers(spec: Spec) -> None:
     """Raise a TypeError that names the hook, its arguments and what it returned."""
-    game, mine = spec.game, written(spec.game)
+    game, mine = memory_of(spec.game).open, written(spec.game)
     for hook, kind in PARTS.items():
         if hook in mine:
             _check(game, hook, {}, kind)
@@ -126,12 +127,28 @@ def check_answers(spec: Spec) -> None:
                 f"{type(game).__name__}.{hook} paints {brief(min(unknown, key=repr))}, which is not one of "
                 f"its planes: {brief(game.planes)}."
             )
+    _ask_parts(game, spec.symbols.things)
     _check_names(spec)
+
+
+def _ask_parts(game: Game, things: Iterable[Thing]) -> None:
+    """Ask for all things what tables need for some of them: digests and `check_env` read the rest."""
+    legend = game.legend.values()
+    for thing in {*things, *legend}:
+        game.kind(thing), game.walkable(thing)
+    near = game.near()
+    for thing in things:
+        if near is not None:
+            near.mark(thing)
+        for slot in {**game.slots(), **game.own_slots()}.values():
+            if isinstance(slot, Counted):
+                slot.count(thing)
 
 
 def plain_answers(spec: Spec) -> dict[str, list[Any]]:
     """What the hooks in `ANSWERS` return for everything that can occur, if the game writes them."""
-    mine, symbols, slots = set(written(spec.game)), spec.symbols, slots_of(spec)
+    game, mine = memory_of(spec.game).open, set(written(spec.game))
+    symbols, slots = spec.symbols, slots_of(spec)
     if spec.observation not in ("lossless", "window"):
         mine -= {"paint", "paint_agent", "paint_away", "paint_slot", "shows"}
     known: dict[str, Iterable[tuple[Any, ...]]] = {
@@ -149,7 +166,7 @@ def plain_answers(spec: Spec) -> dict[str, list[Any]]:
         names = ("slot", "thing") if about == ("slot",) else about
         cases = itertools.product(*(known[name] for name in about))
         asked = (dict(zip(names, itertools.chain(*values), strict=True)) for values in cases)
-        found[hook] = [_check(spec.game, hook, one, kind) for one in asked]
+        found[hook] = [_check(game, hook, one, kind) for one in asked]
     return found
 
 
@@ -218,7 +235,7 @@ def _numbers(answer: Any) -> Array | None:
 
 def _check_names(spec: Spec) -> None:
     """Check that the verbs the game names occur in its rules, and that reward terms have distinct names."""
-    game = spec.game
+    game = memory_of(spec.game).open
     verbs = {line[2].verb for line in spec.symbols.lines} - {""}
     for hook in ("final_verbs", "timed"):
         named = getattr(game, hook)

@@ -11,6 +11,7 @@ from cogrid._core.author.answers import Near
 from cogrid._core.author.chance import odds, one_of, realised
 from cogrid._core.author.game import Game
 from cogrid._core.author.layout import FLOOR
+from cogrid._core.compile.memory import memory_of
 from cogrid._core.compile.spec import Spec
 from cogrid.backend.array import Array, lift
 
@@ -26,7 +27,7 @@ def placing_draws(game: Game) -> np.ndarray[Any, Any]:
 @functools.lru_cache(maxsize=256)
 def placing_cells(spec: Spec) -> np.ndarray[Any, Any]:
     """(layouts, cells) where things may be placed: bare floor, far enough from the edge for any of them."""
-    edge = min((placed.margin for placed in spec.game.placed()), default=spec.height)
+    edge = min((placed.margin for placed in memory_of(spec.game).open.placed()), default=spec.height)
     floor = [[letter == FLOOR for row in board for letter in row] for board in spec.boards]
     cells: np.ndarray[Any, Any] = _inside(spec.height, spec.width, edge) & np.array(floor)
     return cells
@@ -41,7 +42,7 @@ def _inside(height: int, width: int, margin: int) -> np.ndarray[Any, Any]:
 
 def place_things(rules: Rules, drawn: Array, cells: Array, free: Array, pose: Array) -> Array:
     """Place things on cells that are still `free` (*B, cells): a scaled draw is the rank of a free cell."""
-    xp, game, symbols = rules.xp, rules.spec.game, rules.spec.symbols
+    xp, game, symbols = rules.xp, rules.game, rules.spec.symbols
     free = free & (cells == symbols.number[game.legend[FLOOR]])  # excludes scattered things
     strength = xp.sort(rules.lookup(rules.items(game.strength, np.int32)[rules.held], pose), axis=-1)
     mine, number, taken = rules.start.draws.of("placed", drawn), 0, xp.zeros_like(free)

@@ -15,6 +15,7 @@ from cogrid._core.author.chance import Branch, Odds, branches, odds
 from cogrid._core.author.game import Game
 from cogrid._core.author.hooks import writes
 from cogrid._core.compile.asking import asked
+from cogrid._core.compile.memory import Waiting, memory_of
 from cogrid._core.compile.spec import Spec
 from cogrid.backend.array import brief
 
@@ -52,7 +53,8 @@ class Slots:
 @functools.lru_cache(maxsize=256)
 def slots_of(spec: Spec) -> Slots | None:
     """The closure of the game's rules over its slots; None for a game without any."""
-    game = spec.game
+    memory = memory_of(spec.game)
+    game, wait = memory.open, Waiting(memory)
     own = {f"{name} {i}": thing for name, thing in game.own_slots().items() for i in range(spec.num_agents)}
     named = {**game.slots(), **own}
     if not named:
@@ -68,6 +70,7 @@ def slots_of(spec: Spec) -> Slots | None:
     replies: dict[tuple[str, Thing], dict[int, tuple[Branch, ...]]] = {}  # by the row of the event
     for name, todo in zip(named, firsts, strict=True):  # every slot has things of its own
         for thing in todo:  # grows during the loop
+            wait()
             if (name, thing) in ticks:
                 continue
             ticks[name, thing] = ticks_of(game, name, thing)

@@ -26,6 +26,7 @@ from cogrid._core.compile.asking import (
     starts_of,
     ticks_of,
 )
+from cogrid._core.compile.memory import Waiting, memory_of
 from cogrid.backend.array import brief, several
 
 MAX_SYMBOLS = 2**15 - 1
@@ -181,6 +182,8 @@ class Symbols:
 @functools.lru_cache(maxsize=256)
 def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     """All that the rules can reach from the letters' things, the agents' first hands and an empty hand."""
+    memory = memory_of(game)
+    game, wait = memory.open, Waiting(memory)
     intents, meets = intents_of(game), writes(game, "meet")
     scattered, begins = game.scattered(), tuple(game.legend[letter] for letter in sorted(letters))
     # A dict keeps the order of discovery.
@@ -215,6 +218,7 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     most_items = MAX_ITEMS_MEETING if meets else MAX_ITEMS
     todo = [*((True, item) for item in items), *((False, thing) for thing in things)]
     for is_item, new in todo:  # grows during the loop
+        wait()
         pairs = len(things) * len(items)
         if len(things) > MAX_SYMBOLS or len(items) > most_items or pairs > MAX_ROWS:
             grew = made.get(len(items) > len(things)) or next(iter(made.values()))

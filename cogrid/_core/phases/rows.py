@@ -62,7 +62,8 @@ def rows_of(rules: Rules) -> Rows:
     rows, lines, number = symbols.rows, symbols.lines, symbols.item_number
     verbs = tuple(dict.fromkeys(["", *(outcome.verb for _, _, outcome in lines)]))
     swap = [number[outcome.held] - number[held] for held, _, outcome in lines]
-    verb = np.array([verbs.index(outcome.verb) for _, _, outcome in lines], np.int16)
+    verb_number = {verb: number for number, verb in enumerate(verbs)}
+    verb = np.array([verb_number[outcome.verb] for _, _, outcome in lines], np.int16)
     of_choice = _of_choice(rules)
     meetings = _meetings(rules, verb, of_choice)
     branches = max(symbols.outcomes.n_branches, meetings.odds.n_branches if meetings else 1)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cogrid._core.author.actions import STRIDES
 from cogrid._core.author.answers import View
-from cogrid._core.rules import Rules
 from cogrid.backend.array import Array, everywhere
+
+if TYPE_CHECKING:
+    from cogrid._core.rules import Rules
 
 
 def peopled(rules: Rules, board: Array, pos: Array, agent: Array, void: np.ndarray[Any, Any]) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from cogrid._core.author.actions import FACINGS, STRIDES
 from cogrid._core.author.answers import Item, Thing
 from cogrid._core.author.game import Game
 from cogrid._core.compile.checking import labelled
-from cogrid._core.rules import Rules
 from cogrid._core.see.offsets import Offsets, closest, distance, offset_to, scaled
 from cogrid.backend.array import Array, brief, lift
 from cogrid.backend.env_state import EnvState
+
+if TYPE_CHECKING:
+    from cogrid._core.rules import Rules
 
 Numbers = Sequence[float]
 
@@ -49,6 +51,7 @@ class Agents:
 
     labels: tuple[str, ...]
     of_item: Callable[[Item], Numbers]
+    asks: ClassVar[tuple[str, ...]] = ("of_item",)
 
     def names(self, rules: Rules) -> list[str]:
         """Own first."""
@@ -84,6 +87,7 @@ class Faced:
 
     labels: tuple[str, ...]
     of_thing: Callable[[Thing], Numbers]
+    asks: ClassVar[tuple[str, ...]] = ("of_thing",)
 
     def names(self, rules: Rules) -> list[str]:
         """As labelled."""
@@ -212,6 +216,7 @@ class Each:
     kind: str
     labels: tuple[str, ...]
     of_thing: Callable[[Thing], Numbers]
+    asks: ClassVar[tuple[str, ...]] = ("of_thing",)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -255,6 +260,7 @@ class NearestLying:
 
     labels: tuple[str, ...]
     of_item: Callable[[Item], int]  # the number of its label, −1 none
+    asks: ClassVar[tuple[str, ...]] = ("of_item",)
 
     def names(self, rules: Rules) -> list[str]:
         """One block for each label."""
@@ -311,6 +317,7 @@ class SlotFeature:
     slot: str
     labels: tuple[str, ...]
     of_thing: Callable[[Thing], Numbers]
+    asks: ClassVar[tuple[str, ...]] = ("of_thing",)
 
     def names(self, rules: Rules) -> list[str]:
         """As labelled."""

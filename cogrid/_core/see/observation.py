@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cogrid._core.compile.checking import naming_author
-from cogrid._core.rules import Rules
 from cogrid._core.see.features import Bounded
 from cogrid._core.see.onehot import painter
 from cogrid._core.see.planes import EVERYBODY, compile_planes
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
+
+if TYPE_CHECKING:
+    from cogrid._core.rules import Rules
 
 
 class Observer(NamedTuple):
@@ -28,9 +28,7 @@ class Observer(NamedTuple):
     see: Callable[..., Array]  # of a state and, for some of the agents, the slice `who`
 
 
-@functools.lru_cache(maxsize=256)
-@naming_author
-def observer(rules: Rules) -> Observer:
+def observer_of(rules: Rules) -> Observer:
     """The observation that the spec asks for."""
     kind = rules.spec.observation
     if kind == "features":
@@ -44,12 +42,12 @@ def observer(rules: Rules) -> Observer:
 
 def observe(rules: Rules, state: EnvState) -> Array:
     """(*B, n, …) the observations of all agents."""
-    return observer(rules).see(state)
+    return rules.observer.see(state)
 
 
 def observe_each(rules: Rules, state: EnvState) -> list[Array]:
     """The observation of each agent, (*B, …): on a CPU much faster than slicing that of all agents."""
-    see = observer(rules).see
+    see = rules.observer.see
     axis = state.pos.ndim - 1
     return [see(state, slice(k, k + 1)).squeeze(axis) for k in range(rules.n_agents)]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cogrid._core.rules import Rules
 from cogrid.backend.array import Array
+
+if TYPE_CHECKING:
+    from cogrid._core.rules import Rules
 
 
 class Offsets:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cogrid._core.author.actions import UP
 from cogrid._core.author.answers import Thing, View
-from cogrid._core.rules import Rules
 from cogrid._core.see.cropping import cells_ahead, cells_around, cropped, peopled
 from cogrid._core.see.onehot import painter
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
+
+if TYPE_CHECKING:
+    from cogrid._core.rules import Rules
 
 #: Up to this many combinations of the slots' things get rows of their own in the table.
 MAX_SHOWN = 2**10

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cogrid._core.phases.phase import Events
-from cogrid._core.rules import Rules
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
+
+if TYPE_CHECKING:
+    from cogrid._core.rules import Rules
 
 #: What is counted in every game, in addition to its verbs.
 ALWAYS = ("moves", "contests", "idle steps")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cogrid._core.author.layout import DIGITS, FLOOR, WALL, Layout
+from cogrid._core.compile.memory import memory_of
 from cogrid._core.compile.spec import Spec, layouts_of
 from cogrid._core.rules import Rules
 from cogrid.backend.array import Array, Backend, as_array, brief, get_backend, lift
@@ -41,7 +42,7 @@ class Board(NamedTuple):
 def letters_of(rules: Rules) -> Letters:
     """The tables of a spec."""
     spec, number = rules.spec, rules.spec.symbols.number
-    game, legend = spec.game, spec.game.legend
+    game, legend = rules.game, spec.game.legend
     letters = (*legend, *DIGITS)
     under = [letter if letter in legend else FLOOR for letter in letters]
     symbol = [number.get(legend[letter], 0) for letter in under]
@@ -118,7 +119,7 @@ def _edge(rules: Rules) -> np.ndarray[Any, Any]:
 
 def encode(spec: Spec, given: str | Layout | list[str | Layout]) -> np.ndarray[Any, Any]:
     """(H, W) codes of a board, or (k, H, W) of several: ASCII text or names, padded with walls."""
-    game, several = spec.game, not isinstance(given, (str, Layout))
+    game, several = memory_of(spec.game).open, not isinstance(given, (str, Layout))
     letters = (*game.legend, *DIGITS)
     walkable = {letter for letter, thing in game.legend.items() if game.walkable(thing)}
     boards = []

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cogrid._core.rules import Rules
-from cogrid._core.see.observation import observer
 from cogrid.backend.env_state import EnvState
 
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -119,7 +118,7 @@ def _place(rules: Rules, field: str, index: tuple[int, ...]) -> tuple[str, ...]:
     if len(rest) == 3:
         place += [f"row {rest[0]}", f"column {rest[1]}"]
     if rest and "obs" in field:
-        place.append(repr(observer(rules).names[rest[-1]]))
+        place.append(repr(rules.observer.names[rest[-1]]))
     elif rest:
         place.append(f"number {rest[-1]}")
     return tuple(place)

@@ -52,7 +52,7 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
         free = rooms(rules, cells, pos) if rules.open else rules.lookup(_rooms(rules), index)
         pos, facing = _random_starts(rules, children[..., 2, :], free)
     letters = cells  # what they stand for, before anything is scattered
-    if spec.game.scattered() is not None:
+    if rules.game.scattered() is not None:
         cells = _scatter(rules, children[..., 3, :], cells, pos)
     if rules.start.draws.numbers.size:
         drawn = rng.draws(children[..., 4, :], xp.zeros(batch, np.uint32), rules.start.draws.numbers)
@@ -61,7 +61,7 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
     pose = facing * rules.n_items
     if rules.start.handed:
         pose = pose + _first_hands(rules, drawn, batch)
-    if spec.game.placed():
+    if rules.game.placed():
         free = ~stood(np.arange(rules.n_cells, dtype=rules.pos_dtype), pos)
         free = free if rules.open else free & rules.lookup(placing_cells(spec), index)
         cells = place_things(rules, drawn, cells, free, pose)
@@ -85,7 +85,7 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
 def is_random(rules: Rules) -> bool:
     """Whether reset draws anything; if not, every episode starts alike and the key is passed on unchanged."""
     spec = rules.spec
-    drawn = rules.chance or rules.start.draws.numbers.size > 0 or spec.game.scattered() is not None
+    drawn = rules.chance or rules.start.draws.numbers.size > 0 or rules.game.scattered() is not None
     return drawn or rules.generates or spec.random_start or len(rules.boards) > 1
 
 
