@@ -51,6 +51,9 @@ GIVEN = MappingProxyType({"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1,
 #: Garbage collection is on or off for all threads, so one check runs at a time. No state: it keeps nothing.
 ALONE = threading.Lock()
 
+#: Our own code that looks at a clock, also inside of a function of a game that checks another game.
+TIMED = (Waiting.__init__.__code__, Waiting.__call__.__code__)
+
 
 class ImpureError(ValueError):
     """A function of a game that depends on more than its arguments."""
@@ -195,9 +198,7 @@ class _Watch:
             module = str(frame.f_globals.get("__name__"))
             if code.co_filename.startswith("<frozen importlib"):  # a module runs once, whoever needs it first
                 return ""
-            if (
-                module.split(".")[0] == "logging" or code is Waiting.__call__.__code__
-            ):  # which look at the time
+            if module.split(".")[0] == "logging" or code in TIMED:  # which look at the time
                 return ""
             if code in self.hooks:
                 return f"{type(self.game).__name__}.{self.hooks[code]}"
