@@ -56,6 +56,12 @@ JOINING = Topic(
             "cell == cell[..., me], strength, np.int32(0)",
         ),
         Mutant("who met works as well", JOINING_FILE, "if self.meets:", "if False:"),
+        Mutant(
+            "the meetings of joint actions are overlooked",
+            JOINING_FILE,
+            "useful[intent * pairs : (intent + 1) * pairs].any()",
+            "useful[:pairs].any()",
+        ),
         Mutant("who stands by gets a share", JOINING_FILE, "xp.where(works, row, alone)", "row"),
         Mutant(
             "strength has no limit",
