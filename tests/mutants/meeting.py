@@ -99,7 +99,7 @@ SLOTS = Topic(
         ),
         Mutant(
             "points go by the slot of the next step",
-            "cogrid/_core/phases/prices.py",
+            "cogrid/_core/phases/rewards.py",
             "events.before.slots[..., index : index + 1].astype",
             "state.slots[..., index : index + 1].astype",
         ),
