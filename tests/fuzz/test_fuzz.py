@@ -180,12 +180,17 @@ def test_mismatches_refusals_and_rare_pairs_of_hooks_are_counted(capsys: pytest.
     assert "world 1 on numpy" in command.report([both])
     assert command.is_bad(Counts("numpy", worlds=2, refused=1))
     often = dict.fromkeys(every_pair(), 20)
-    many = Counts("numpy", worlds=10_000, met=dict.fromkeys(HOOKS, 1), pairs=often)  # type: ignore[arg-type]
+    many = Counts("jax", worlds=300, met=dict.fromkeys(HOOKS, 1), pairs=often)  # type: ignore[arg-type]
     assert not command.is_bad(many)
     many.pairs["aim, meet"] = 19
     assert command.is_bad(many)
     many.pairs["aim, meet"], many.met["join"] = 20, 0
     assert command.is_bad(many)
+    many.met["join"] = 1
+    for number in range(1_000):
+        many.throw("act: value 1 of 2", 0.5, number % 10 < 7)
+    assert command.is_bad(many)
+    assert "jax: act: value 1 of 2 in 700 of 1,000 draws, 500.0 expected" in command.report([many])
 
 
 def test_a_worker_of_worlds_that_dies_is_counted() -> None:

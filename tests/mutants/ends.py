@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .planting import Mutant, Topic
 
-PRICES = "cogrid/_core/phases/prices.py"
+PRICES = "cogrid/_core/phases/rewards.py"
 CLOCK = "cogrid/_core/phases/clock.py"
 
 ENDS = Topic(

@@ -56,6 +56,12 @@ JOINING = Topic(
             "cell == cell[..., me], strength, np.int32(0)",
         ),
         Mutant("who met works as well", JOINING_FILE, "if self.meets:", "if False:"),
+        Mutant(
+            "the meetings of joint actions are overlooked",
+            JOINING_FILE,
+            "useful[intent * pairs : (intent + 1) * pairs].any()",
+            "useful[:pairs].any()",
+        ),
         Mutant("who stands by gets a share", JOINING_FILE, "xp.where(works, row, alone)", "row"),
         Mutant(
             "strength has no limit",
@@ -93,7 +99,7 @@ SLOTS = Topic(
         ),
         Mutant(
             "points go by the slot of the next step",
-            "cogrid/_core/phases/prices.py",
+            "cogrid/_core/phases/rewards.py",
             "events.before.slots[..., index : index + 1].astype",
             "state.slots[..., index : index + 1].astype",
         ),

@@ -102,6 +102,12 @@ DOORS = Topic(
             "np.where(closes, row %",
             "np.where(True, row %",
         ),
+        Mutant(
+            "who acts on an agent in vain cannot turn",
+            INTERACTION,
+            "events.evolve(row=xp.concatenate(applied, axis=-1))",
+            "events.evolve(row=xp.concatenate(applied, axis=-1), choice=choice)",
+        ),
     ),
 )
 

@@ -41,7 +41,7 @@ VIEWS = Topic(
         ),
         Mutant(
             "windows are mirrored",
-            "cogrid/_core/phases/cropping.py",
+            "cogrid/_core/see/cropping.py",
             "STRIDES[(facing + 1) % 4]",
             "STRIDES[(facing - 1) % 4]",
         ),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -10,23 +11,19 @@ from typing import Any
 import numpy as np
 
 from cogrid._core.rules import Rules, compile_rules
+from cogrid._core.state.boards import encode
 from cogrid._core.step import functions
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
 from tests.worlds import interpreter
 from tests.worlds.counting import Counts, note
-from tests.worlds.dice import EngineDice
+from tests.worlds.dice import EngineDice, ResetDice
 from tests.worlds.generator import World, generate
 from tests.worlds.states import BATCH, alone, mixed, moved_to, random_actions, stacked, world_of
 
 STEPS = 8  # of each environment; states are mixed anew in every second one
 #: What the infos tell of an event.
 TOLD = ("verb", "item", "target", "moved")
-#: Hooks that always apply, so that every step of a world that has them counts.
-FLAGS = frozenset(
-    {"near", "moves_first", "walkable", "hand", "slots", "own_slots", "start"}
-    | {"placed", "scattered", "layouts", "any_board"}
-)
 
 
 def compare(
@@ -70,9 +67,14 @@ def _play(world: World, rules: Rules, step: Any, counts: Counts) -> None:
     plain = compile_rules(world.spec, "numpy")  # states are made and changed on NumPy, whatever the backend
     generator, random = np.random.default_rng(world.seed), Random(world.seed)
     keys = rng.split(rng.key(world.seed), BATCH)
-    state = first = functions(plain).reset(keys)[0]
-    _judge_reset(world, plain, keys, state, counts)
     one_by_one = world.seed % 4 == 0  # where NumPy takes other paths
+    reset = resetter(rules if world.seed % 4 == 2 else plain, one_by_one)  # JAX compiles few of them
+    state = first = moved_to(plain, reset(keys))
+    _judge_reset(world, plain, keys, state, None, counts)
+    if world.given is not None:
+        state = first = moved_to(plain, reset(keys, encode(world.spec, "\n".join(world.given))))
+        _judge_reset(world, plain, keys, state, world.given, counts)
+    used: dict[bytes, set[int]] = defaultdict(set)  # numbers drawn, by their key
     for number in range(STEPS):
         if number % 2 == 0:
             state = mixed(plain, state, first, random)
@@ -85,26 +87,44 @@ def _play(world: World, rules: Rules, step: Any, counts: Counts) -> None:
         else:
             after, paid, done, infos = step(moved_to(rules, state), actions)
             after = moved_to(plain, after)
-        _judge(world, plain, state, actions, after, paid, done, infos, counts)
+        _judge(world, plain, state, actions, after, paid, done, infos, used, counts)
         state = after
 
 
-def _judge_reset(world: World, rules: Rules, keys: Any, state: EnvState, counts: Counts) -> None:
-    """Compare the first states, except in worlds where reset places or scatters things."""
-    if world.hooks & {"placed", "scattered"} or {"layouts", "any_board"} <= world.hooks:
-        return  # or where the state does not tell from which of the boards it comes
-    spec, drawn = rules.spec, np.zeros((BATCH, 0), np.uint32)
-    if (numbers := rules.start.draws.numbers).size:
-        words = rng.split_words(np, keys, 5)[:, 4]  # of things and hands
-        drawn = rng.draws(words, np.zeros(BATCH, np.uint32), numbers)
+def resetter(rules: Rules, one_by_one: bool) -> Callable[..., EnvState]:
+    """Reset of a batch, to a board if one is given."""
+    reset_fn = rules.backend.compiled(lambda keys, board=None: functions(rules).reset(keys, board)[0])
+    if one_by_one and rules.backend.name == "numpy":
+        return lambda keys, board=None: stacked([reset_fn(key, board) for key in keys])
+    return reset_fn
+
+
+def _judge_reset(
+    world: World, rules: Rules, keys: Any, state: EnvState, given: tuple[str, ...] | None, counts: Counts
+) -> None:
+    """Compare first states."""
+    spec = rules.spec
+    layouts = [layout.padded(spec.height, spec.width, digits=True) for layout in spec.layout]
     for k in range(BATCH):
-        layout = spec.layout[0 if state.layout is None else int(state.layout[k])]
-        dice = EngineDice(rules, rules.start.draws, drawn[k])
-        rows = layout.padded(spec.height, spec.width, digits=True)
-        expected, found = interpreter.reset(spec.game, rows, spec.num_agents, dice), world_of(rules, state, k)
         counts.resets += 1
-        if found != expected:
-            note(world, counts, expected, [], found, expected, ["the first state"])
+        dice, found = ResetDice(rules, keys[k], counts), world_of(rules, state, k)
+        try:
+            expected = interpreter.reset(
+                spec.game, layouts, spec.num_agents, dice, random_start=spec.random_start, given=given
+            )
+        except LookupError as error:
+            note(world, counts, found, [], found, None, ["the first state", str(error)])
+            continue
+        wrong = [] if found == expected.world else ["the first state"]
+        wrong += [] if bool(state.repaired[k]) is expected.repaired else ["what was repaired"]
+        _count_met(world, counts, {**expected.met, "Chance": dice.thrown})
+        if wrong:
+            note(world, counts, expected.world, [], found, expected.world, wrong)
+
+
+def _count_met(world: World, counts: Counts, met: Mapping[str, int]) -> None:
+    """Count what came into play, of the hooks that the world writes."""
+    counts.met.update({hook: often for hook, often in met.items() if hook in world.hooks})
 
 
 def _judge(
@@ -116,11 +136,11 @@ def _judge(
     rewards: Any,
     done: Any,
     infos: Any,
+    used: dict[bytes, set[int]],
     counts: Counts,
 ) -> None:
     """Compare one step of a batch, environment by environment."""
     spec = rules.spec
-    drawn = rng.draws(before.words, before.clock.astype(np.uint32), rules.draws.numbers)
     names = [action.name for action in spec.actions]
     over, paid, ends = before.done.tolist(), np.asarray(rewards).tolist(), np.asarray(done).tolist()
     told = {name: np.asarray(infos[name]).tolist() for name in TOLD}
@@ -134,7 +154,8 @@ def _judge(
             continue
         given = world_of(rules, before, k)
         chosen = [names[a] if 0 <= a < len(names) else "noop" for a in actions[k].tolist()]
-        dice = EngineDice(rules, rules.draws, drawn[k])
+        words, time = before.words[k], int(before.clock[k])
+        dice = EngineDice(rules, rules.draws, words, time, counts, used[words.tobytes()])
         try:
             expected = interpreter.step(
                 spec.game,
@@ -150,8 +171,7 @@ def _judge(
         found = world_of(rules, after, k)
         told_here = {name: value[k] for name, value in told.items()}
         wrong = differences(rules, found, paid[k], ends[k], told_here, expected)
-        counts.met.update(expected.met)
-        counts.met.update({"Chance": dice.thrown, **dict.fromkeys(FLAGS & world.hooks, 1)})
+        _count_met(world, counts, {**expected.met, "Chance": dice.thrown})
         if wrong:
             note(world, counts, given, chosen, found, expected.world, wrong)
 

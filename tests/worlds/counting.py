@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import Counter
 from itertools import combinations
 from typing import Any
@@ -12,8 +13,10 @@ from cogrid._core.author.chance import Chance
 from tests.worlds import interpreter
 from tests.worlds.generator import HOOKS, World
 
+COUNTERS = ("hooks", "met", "pairs", "thrown", "drawn", "expected")
 KEPT = 5  # worlds whose first mismatch is shown
 LONGEST = 400  # characters of a table that are shown
+UNLIKELY = 1e-9  # chance that never does this
 
 
 @dataclasses.dataclass
@@ -28,25 +31,51 @@ class Counts:
     hooks: Counter[str] = dataclasses.field(default_factory=Counter)  # worlds that have each of them
     met: Counter[str] = dataclasses.field(default_factory=Counter)  # how often each came into play
     pairs: Counter[str] = dataclasses.field(default_factory=Counter)  # "one, other" -> worlds with both
+    thrown: Counter[str] = dataclasses.field(default_factory=Counter)  # how often each kind of draw was made
+    drawn: Counter[str] = dataclasses.field(default_factory=Counter)  # how often it was a hit
+    expected: Counter[str] = dataclasses.field(default_factory=Counter)  # sum of the probabilities p
     mismatches: int = 0
     examples: list[str] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Counters again, if they come from JSON."""
-        for name in ("hooks", "met", "pairs"):
+        for name in COUNTERS:
             setattr(self, name, Counter(getattr(self, name)))
 
     def add(self, other: Counts) -> None:
         """Count what another process compared, too."""
         for name in ("worlds", "refused", "steps", "resets", "mismatches"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("hooks", "met", "pairs"):
+        for name in COUNTERS:
             getattr(self, name).update(getattr(other, name))
         self.examples = (self.examples + other.examples)[:KEPT]
+
+    def throw(self, kind: str, probability: float, hit: bool) -> None:
+        """Count a draw that hits with a known probability."""
+        self.thrown[kind] += 1
+        self.drawn[kind] += hit
+        self.expected[kind] += probability  # type: ignore[assignment]
+
+    def unlikely(self) -> list[str]:
+        """The kinds of draws that hit more or less often than chance does."""
+        return [
+            f"{kind} in {self.drawn[kind]:,} of {often:,} draws, {self.expected[kind]:,.1f} expected"
+            for kind, often in sorted(self.thrown.items())
+            if tail(self.drawn[kind], often, self.expected[kind]) < UNLIKELY
+        ]
 
     def rarest(self) -> tuple[str, int]:
         """The pair of hooks that the fewest worlds have, and how many do."""
         return min(((pair, self.pairs[pair]) for pair in every_pair()), key=lambda found: found[1])
+
+
+def tail(hits: int, tries: int, expected: float) -> float:
+    """A bound on the probability of so many hits, or of as few (Hoeffding 1956)."""
+    found, mean = hits / tries, expected / tries
+    terms = [(found, mean), (1 - found, 1 - mean)]
+    if any(mine > 0 and others <= 0 for mine, others in terms):
+        return 0.0
+    return 2 * math.exp(-tries * sum(mine * math.log(mine / others) for mine, others in terms if mine))
 
 
 def every_pair() -> list[str]:

@@ -33,6 +33,7 @@ from cogrid._core.compile.spec import Spec
 VERBS = ("take", "make", "swap", "drop")
 ITEMS = (None, "x", "y", "z")
 LETTERS = "abcd"
+CHANGES = ("pick", "draws", "repeat", "beside", "shifted", "settle", "below", "full", "start")
 OWN_ACTIONS = ("pull", "push")
 JOINT = "heave"
 
@@ -74,6 +75,8 @@ HOOKS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
         "scattered": ((), ()),
         "layouts": ((), ()),  # several boards
         "any_board": ((), ()),  # boards are data
+        "generate": ((), ()),
+        "random_start": ((), ()),
         "Chance": ((), ()),
         "Reward": ((), ()),
         "team": (("Reward",), ()),
@@ -94,6 +97,7 @@ class World(NamedTuple):
     spec: Spec
     hooks: frozenset[str]  # those that are switched on
     tables: dict[str, Any]  # what the rules answer, for reports
+    given: tuple[str, ...] | None  # a board to reset to, padded, where boards are data
 
 
 def generate(seed: int) -> World:
@@ -103,7 +107,7 @@ def generate(seed: int) -> World:
 
 def chosen(random: Random) -> frozenset[str]:
     """Some of the hooks, with those that they need."""
-    often = random.choice((0.12, 0.3, 0.5))
+    often = random.choice((0.12, 0.4, 0.65))  # any two hooks are in 20 of 300 worlds, or more
     found = {hook for hook in HOOKS if random.random() < often}
     if not found & {"interact", "toggle", "act", "join", "meet", "enter"}:
         found.add("interact")
@@ -144,6 +148,8 @@ class _Writer:
             elif self.random.random() < 0.3:
                 self.edge.add(letter)
         self.things = ("floor", "wall", *extra)
+        self.has_dots = self.random.random() < 0.2  # another letter for floor
+        self.least = 5 if self.is_on("placed") else 4  # cells a side
         self.tables: dict[str, Any] = {}
         self.members: dict[str, Any] = {}
 
@@ -156,7 +162,9 @@ class _Writer:
         self._slots()
         self._ends()
         self._rewards()
+        self._generate()
         legend = {" ": "floor", "#": "wall"} | {letter: letter for letter in self.things[2:]}
+        legend |= {".": "floor"} if self.has_dots else {}
         self.members |= {"legend": legend, "__module__": __name__, "__doc__": f"Random world {self.seed}."}
         game: Any = type("RandomGame", (Game,), self.members)
         spec = Spec(
@@ -168,6 +176,7 @@ class _Writer:
             observation="none",
             any_board=self.is_on("any_board"),
             shaping=random.choice((0.0, 0.5, 1.0, -0.75)) if "shaping" in self.hooks else 0.0,
+            random_start=self.is_on("random_start"),
         )
         if self.is_on("final_verbs"):  # of those that some rule returns
             verbs = sorted({outcome.verb for *_, outcome in spec.symbols.lines} - {""})
@@ -180,7 +189,8 @@ class _Writer:
                     thing for letter in "".join(board) for thing in spec.symbols.reachable(legend[letter])
                 }
                 self.tables["spawn"] |= set() if things & self.tables["spawn"] else {"floor"}
-        return World(self.seed, spec, self.hooks, self.tables)
+        given = self._given(spec) if self.is_on("any_board") else None
+        return World(self.seed, spec, self.hooks, self.tables, given)
 
     # Draws
 
@@ -335,9 +345,18 @@ class _Writer:
             self.members["start"] = lambda game, thing: starts.get((thing,), thing)
         if self.is_on("placed"):
             kinds = {total: self.perhaps(lambda: random.choice(self.things)) for total in range(9)}
-            placed = Placed(random.randint(1, 3), kinds.__getitem__, weakest=random.randint(0, 2))
-            self.tables["placed"] = kinds
-            self.members["placed"] = lambda game: (placed,)
+            placed = tuple(
+                Placed(
+                    random.randint(1, 3),
+                    kinds.__getitem__,
+                    weakest=random.randint(0, 2),
+                    apart=random.choice((1, 1, 2, 3)),
+                    margin=random.choice((1, 1, 2)),
+                )
+                for _ in range(random.randint(1, 2))
+            )
+            self.tables["placed"] = kinds, placed
+            self.members["placed"] = lambda game: placed
         if self.is_on("scattered"):
             scattered = random.choice(self.things), random.choice((0.2, 0.5))
             self.tables["scattered"] = scattered
@@ -501,9 +520,36 @@ class _Writer:
 
     # The board
 
-    def _board(self) -> str:
+    def _generate(self) -> None:
+        """Draw a plan of changes to the first layout, which are made with all the tools of a sketch."""
+        if not self.is_on("generate"):
+            return
+        random, letters = self.random, [" ", "#", *self.things[2:]]
+        plan = [
+            (random.choice(CHANGES), random.choice(letters), random.choice(letters), random.randint(1, 3))
+            for _ in range(random.randint(1, 4))
+        ]
+        self.tables["generate"] = plan
+
+        def generate(game: Game, sketch: Any) -> Any:
+            board = sketch.layout()
+            for change, old, new, number in plan:
+                board = changed(sketch, board, change, old, new, number)
+            return board
+
+        self.members["generate"] = generate
+
+    def _given(self, spec: Spec) -> tuple[str, ...]:
+        """A board of another size, with letters that the layouts have."""
+        height, width = (self.random.randint(self.least, most) for most in (spec.height, spec.width))
+        rows = self._board(height, width).split("\n")
+        known = {*spec.letters, *"123456789"}
+        rows = ["".join(letter if letter in known else "#" for letter in row) for row in rows]
+        return Layout("given", "\n".join(rows)).padded(spec.height, spec.width, digits=True)
+
+    def _board(self, height: int = 0, width: int = 0) -> str:
         random = self.random
-        height, width = random.randint(4, 6), random.randint(4, 6)
+        height, width = height or random.randint(self.least, 6), width or random.randint(self.least, 6)
         inside = [(r, c) for r in range(1, height - 1) for c in range(1, width - 1)]
         edge, others = sorted(self.edge - {"wall"}), [one for one in self.things if one != "floor"]
         board = {
@@ -514,10 +560,48 @@ class _Writer:
         full = random.choice((0.1, 0.3, 0.6))
         for cell in inside:
             thing = random.choice(others) if random.random() < full else "floor"
-            board[cell] = {"floor": " ", "wall": "#"}.get(thing, thing)
+            floor = random.choice(" .") if self.has_dots else " "
+            board[cell] = {"floor": floor, "wall": "#"}.get(thing, thing)
+        if self.is_on("placed"):  # somewhere there must be room
+            board[2, 2] = " "
+            inside.remove((2, 2))
         for agent, cell in enumerate(random.sample(inside, self.n_agents)):
-            board[cell] = str(agent + 1) if random.random() < 0.9 else " "
+            is_marked = self.is_on("generate") or random.random() < 0.9
+            board[cell] = str(agent + 1) if is_marked else " "
         return "\n".join("".join(board[r, c] for c in range(width)) for r in range(height))
+
+
+def changed(sketch: Any, board: Any, change: str, old: str, new: str, number: int) -> Any:
+    """A board after one change of a plan; starts only move, and the edge stays."""
+    xp, before, after = sketch.xp, sketch.code(old), sketch.code(new)
+    inside = (sketch.rows > 0) & (sketch.rows < sketch.height - 1)
+    inside = inside & (sketch.columns > 0) & (sketch.columns < sketch.width - 1)
+    free = inside & (board == before)
+
+    def more(_: Any, drawn: Any, board: Any) -> Any:
+        return xp.where(sketch.pick(inside & (board == before), drawn), after, board)
+
+    match change:
+        case "pick":
+            return more(0, None, board)
+        case "draws":
+            return more(0, sketch.draws(1), board)
+        case "repeat":
+            return sketch.repeat(number, more, board)
+        case "beside":
+            return xp.where(free & sketch.beside(board == after), after, board)
+        case "shifted":
+            return xp.where(free & sketch.shifted(board == after, number - 2, number), after, board)
+        case "settle":
+            reached = sketch.settle(lambda mask: mask | (free & sketch.beside(mask)), board == after)
+            return xp.where(free & reached, after, board)
+        case "below":
+            return xp.where(free & (sketch.columns == sketch.below(sketch.width)), after, board)
+        case "full":
+            return xp.where(inside, board, sketch.full("#"))
+    spot, start = sketch.pick(board == sketch.code(" ")), board == sketch.code("1")
+    board = xp.where(start & spot.any(axis=-1, keepdims=True), sketch.code(" "), board)
+    return xp.where(spot, sketch.code("1"), board)
 
 
 def _two(table: Mapping[Any, Any]) -> Any:

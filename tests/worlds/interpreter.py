@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
 from cogrid._core.author.answers import (
@@ -24,6 +25,7 @@ from cogrid._core.author.answers import (
 )
 from cogrid._core.author.chance import Chance
 from cogrid._core.author.game import Game
+from tests.worlds.sketch import BoardDice, PlainSketch
 
 T = TypeVar("T")
 Cell = tuple[int, int]  # row, column
@@ -57,16 +59,16 @@ class World:
     time: int = 0
 
 
-class Dice(Protocol):
-    """All randomness of a step."""
+class Dice(BoardDice, Protocol):
+    """All randomness of a step or a reset."""
 
     def choose(self, purpose: str, who: Hashable, answer: Any) -> Any:
         """A value of a `Chance`, or the answer itself if it is not one."""
 
-    def happens(self, purpose: str, who: Hashable, weight: int, out_of: int) -> bool:
+    def happens(self, purpose: str, who: Any, probability: Fraction | float) -> bool:
         """Whether something of this probability happens."""
 
-    def pick(self, purpose: str, who: Hashable, options: Sequence[T]) -> T:
+    def pick(self, purpose: str, who: Any, options: Sequence[T]) -> T:
         """One of the options, which are in reading order."""
 
 
@@ -103,6 +105,7 @@ class Scene:
     replies: list[tuple[str, Reply] | None]
     slot_ticks: dict[str, Reply] = field(default_factory=dict)
     changes: dict[int, Change] = field(default_factory=dict)  # made by each agent's event
+    stirred: set[Cell] = field(default_factory=set)  # which agents have left or entered before anyone acts
     met: Counter[str] = field(default_factory=Counter)
 
 
@@ -149,7 +152,7 @@ def act(scene: Scene) -> None:
     for number, cell in targets.items():
         if can_act(scene, number):
             act_on(scene, number, scene.choices[number], cell)
-        else:
+        elif not scene.game.can_act(scene.world.agents[number].held):
             scene.met["can_act"] += 1
     if scene.game.joint:
         act_jointly(scene)
@@ -189,7 +192,13 @@ def act_on(scene: Scene, number: int, action: str, cell: Cell) -> None:
         answer = rule_of(scene.game, action, agent.held, scene.world.cells[cell])
         hook = "act" if action in scene.game.actions else action
         apply(scene, number, cell, scene.dice.choose("act", number, answer), hook)
-    scene.met["aim"] += scene.events[number] is not None and cell != cell_ahead(agent)
+    if scene.events[number] is not None:
+        acted_on(scene, agent, cell)
+
+
+def acted_on(scene: Scene, agent: Agent, cell: Cell) -> None:
+    scene.met["aim"] += cell != cell_ahead(agent)
+    scene.met["moves_first"] += cell in scene.stirred
 
 
 def rule_of(game: Any, action: str, held: Item, thing: Thing) -> Any:
@@ -293,14 +302,14 @@ def join(scene: Scene, cell: Cell, team: list[int]) -> None:
     game, thing = scene.game, scene.world.cells[cell]
     workers = [scene.world.agents[number] for number in team]
     total = min(sum(game.strength(agent.held) for agent in workers), game.most_strength)
-    scene.met["strength"] += len(team) > 1
+    scene.met["strength"] += total != len(team)
     for number, agent in zip(team, workers, strict=True):
         outcome = game.join(agent.held, total, thing)
         if outcome is not None:
             happened(scene, number, "join", Event(outcome.verb, agent.held, thing, outcome.value))
             scene.changes[number] = Change([], [(agent.held, outcome.held)])  # its thing counts from then on
             agent.held, scene.world.cells[cell] = outcome.held, outcome.thing  # the same thing for all
-            scene.met["aim"] += cell != cell_ahead(agent)
+            acted_on(scene, agent, cell)
 
 
 # Move: all at once.
@@ -310,7 +319,12 @@ def move(scene: Scene) -> list[int]:
     """Turn and move the agents that can; returns the numbers of those that have moved."""
     going = settle(scene, turn(scene))
     for number, cell in going.items():
-        scene.world.agents[number].cell = cell
+        agent = scene.world.agents[number]
+        assert agent.cell is not None
+        if scene.game.moves_first:
+            scene.stirred |= {agent.cell, cell}
+        scene.met["walkable"] += scene.world.cells[cell] != "floor"
+        agent.cell = cell
     return sorted(going)
 
 
@@ -379,6 +393,8 @@ def reply(scene: Scene) -> None:
             reply_to(scene, number, event)
     for slot, thing in scene.world.slots.items():
         tick_slot(scene, slot, thing)
+        changed = scene.world.slots[slot] != scene.before.slots[slot]
+        scene.met["slots" if slot in scene.game.slots() else "own_slots"] += changed
 
 
 def reply_to(scene: Scene, number: int, event: Event) -> None:
@@ -427,8 +443,10 @@ def tick_cells(scene: Scene) -> None:
             answer = game.tick(old[cell])
         else:
             answer = game.tick_near(old[cell], count_near(near, old, cell))
+            scene.met["near"] += answer != game.tick_near(old[cell], 0)
         thing = scene.dice.choose("tick", cell, answer)
-        scene.met["tick" if near is None else "tick_near"] += thing != old[cell]
+        hook = "tick" if near is None or type(game).tick_near is Game.tick_near else "tick_near"
+        scene.met[hook] += thing != old[cell]
         scene.world.cells[cell] = thing
 
 
@@ -453,7 +471,7 @@ def change_one_cell(scene: Scene, index: int, change: Any) -> None:
     options = [cell for cell in sorted(cells) if change.qualifies(cells[cell])]
     if scene.before.time < change.since or not options:
         return
-    if scene.dice.happens("one_cell", index, change.weight, change.out_of):
+    if scene.dice.happens("one_cell", index, Fraction(change.weight, change.out_of)):
         cell = scene.dice.pick("one_cell", index, options)
         cells[cell] = change.becomes(cells[cell])
         scene.met["one_cell"] += 1
@@ -562,26 +580,139 @@ def finish(scene: Scene) -> None:
         agent.ended = agent.ended or final or finished or done
 
 
-# Reset: `start`, `hand` and `slots`, in this order; `generate`, `scattered` and `placed` are left out.
+# Reset: `generate`, `scattered`, `start`, `hand`, `placed` and `slots`, in this order.
 
 
-def reset(game: Any, rows: Sequence[str], num_agents: int, dice: Dice) -> World:
-    letters = {(row, column): letter for row, line in enumerate(rows) for column, letter in enumerate(line)}
-    starts = {letter: cell for cell, letter in letters.items() if letter.isdigit()}
-    cells = [starts[digit] for digit in sorted(starts)]
-    cells += [cell for cell in sorted(letters) if letters[cell] == " "]  # for agents without a digit
-    agents = [Agent(cell, MOVES["up"], None) for cell in cells[:num_agents]]
+@dataclass(frozen=True)
+class Start:
+    world: World
+    repaired: bool  # cells of the board were invalid
+    met: Counter[str]
+
+
+def reset(
+    game: Any,
+    layouts: Sequence[Sequence[str]],
+    num_agents: int,
+    dice: Dice,
+    *,
+    random_start: bool = False,
+    given: Sequence[str] | None = None,
+) -> Start:
+    """The first state; layouts, and a board that is given, are padded to one size."""
+    met: Counter[str] = Counter()
+    drawn = letters_of(given or board_of(game, layouts, num_agents, dice, met))
+    met["any_board"] += given is not None
+    known = {*"".join(map("".join, layouts)), *" #123456789"}
+    letters = {cell: letter if letter in known else "#" for cell, letter in drawn.items()}
+    agents = [Agent(cell, MOVES["up"], None) for cell in starts_of(letters, num_agents)]
+    if random_start:
+        start_anywhere(game, letters, agents, dice, met)
     world = World({cell: thing_of(game, letter) for cell, letter in letters.items()}, agents, {})
+    scattered = scatter(game, world, dice)
     for cell, thing in world.cells.items():
-        if agent_at(world, cell) is None:
+        if agent_at(world, cell) is None and cell not in scattered:
             world.cells[cell] = dice.choose("start", cell, game.start(thing))
+            met["start"] += world.cells[cell] != thing
     for number, agent in enumerate(agents):
         agent.held = dice.choose("hand", number, game.hand(number))
+    placed = place(game, world, floor_of(game, letters), dice)
+    for agent in agents:
         agent.cell = None if game.away(agent.held) else agent.cell
     own = {f"{name} {n}": thing for name, thing in game.own_slots().items() for n in range(num_agents)}
     for slot, thing in {**game.slots(), **own}.items():
         world.slots[slot] = first_of_slot(world, dice, slot, thing)
-    return world
+    met.update(scattered=len(scattered), placed=placed, hand=sum(agent.held is not None for agent in agents))
+    return Start(world, letters != drawn, met)
+
+
+def letters_of(rows: Sequence[str]) -> dict[Cell, str]:
+    return {(row, column): letter for row, line in enumerate(rows) for column, letter in enumerate(line)}
+
+
+def board_of(
+    game: Any, layouts: Sequence[Sequence[str]], num_agents: int, dice: Dice, met: Counter[str]
+) -> Sequence[str]:
+    """The board that the game generates, or one of the layouts."""
+    if type(game).generate is not Game.generate:
+        sketch = PlainSketch(game.legend, layouts[0], num_agents, dice)
+        codes = game.generate(sketch).reshape(sketch.height, sketch.width).tolist()
+        rows = ["".join(sketch.letters[code] for code in line) for line in codes]
+        met["generate"] += rows != list(layouts[0])
+        return rows
+    index = dice.pick("layout", 0, range(len(layouts))) if len(layouts) > 1 else 0
+    met["layouts"] += index
+    return layouts[index]
+
+
+def starts_of(letters: Mapping[Cell, str], num_agents: int) -> list[Cell]:
+    """Where agents start: at the digits, then on blank cells in reading order."""
+    starts = {letter: cell for cell, letter in letters.items() if letter.isdigit()}
+    blank = [cell for cell in sorted(letters) if letters[cell] == " "]
+    return [*(starts[digit] for digit in sorted(starts)), *blank][:num_agents]
+
+
+def start_anywhere(
+    game: Any, letters: Mapping[Cell, str], agents: Sequence[Agent], dice: Dice, met: Counter[str]
+) -> None:
+    """Let every agent start on a floor cell that it can walk to on the board, facing anywhere."""
+    floor, taken = floor_of(game, letters), set[Cell | None]()
+    for number, agent in enumerate(agents):
+        options = [cell for cell in sorted(room_of(floor, agent.cell)) if cell not in taken]
+        cell = dice.pick("start cell", number, options)
+        met["random_start"] += cell != agent.cell
+        agent.cell, agent.facing = cell, dice.pick("facing", number, range(4))
+        taken.add(cell)
+
+
+def room_of(floor: set[Cell], start: Cell | None) -> set[Cell]:
+    """The floor cells that can be reached from one of them."""
+    room, todo = set(), [start]
+    while todo:
+        cell = todo.pop()
+        if cell in floor and cell not in room:
+            room.add(cell)
+            todo += [(cell[0] + down, cell[1] + right) for down, right in AHEAD.values()]
+    return room
+
+
+def scatter(game: Any, world: World, dice: Dice) -> set[Cell]:
+    """Turn floor cells without an agent into the scattered thing; returns which."""
+    if game.scattered() is None:
+        return set()
+    thing, density = game.scattered()
+    bare = [cell for cell, old in world.cells.items() if old == "floor" and agent_at(world, cell) is None]
+    scattered = {cell for cell in bare if dice.happens("scattered", cell, density)}
+    world.cells.update(dict.fromkeys(scattered, thing))
+    return scattered
+
+
+def place(game: Any, world: World, floor: set[Cell], dice: Dice) -> int:
+    """Put things on the board's floor, where it still is floor, one after another; returns how many."""
+    height, width = (1 + max(cell[axis] for cell in world.cells) for axis in (0, 1))
+    things = [one for one in game.placed() for _ in range(one.count)]
+    taken: list[Cell] = []
+    for number, one in enumerate(things):
+        strengths = sorted(game.strength(agent.held) for agent in world.agents)
+        answer = one.thing(sum(strengths[: one.weakest]))
+        options = [
+            (row, column)
+            for row, column in sorted(floor)
+            if world.cells[row, column] == "floor"
+            and agent_at(world, (row, column)) is None
+            and min(row, column, height - 1 - row, width - 1 - column) >= one.margin
+            and all(abs(row - r) + abs(column - c) >= one.apart for r, c in taken)
+            and (row, column) not in taken
+        ]
+        if options:
+            cell = dice.pick("placed", number, options)
+            world.cells[cell] = dice.choose("placed", number, answer)
+            taken.append(cell)
+    return len(taken)
+
+
+def floor_of(game: Any, letters: Mapping[Cell, str]) -> set[Cell]:
+    return {cell for cell, letter in letters.items() if thing_of(game, letter) == "floor"}
 
 
 def thing_of(game: Any, letter: str) -> Thing:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cogrid._core.author.actions import STRIDES
+from cogrid._core.compile.placing import placing_cells
 from cogrid._core.rules import Rules
 from cogrid.backend.env_state import EnvState
 from tests.worlds import interpreter
@@ -50,17 +51,20 @@ def random_actions(world: World, rules: Rules, generator: np.random.Generator) -
 def mixed(rules: Rules, state: EnvState, first: EnvState, random: Random) -> EnvState:
     """A batch of states: first ones again where episodes are over; in the second half, anything possible.
 
-    That is, whatever cells, hands and slots can be, in any combination.
+    That is, whatever cells, hands and slots can be, in any combination. Both get new keys.
     """
     symbols, game, n = rules.spec.symbols, rules.spec.game, rules.n_agents
     stored = {name: np.array(value) for name, value in state.stored().items()}
     for name, value in first.stored().items():
         stored[name][state.done] = value[state.done]
+    anew = [one for one in range(BATCH) if state.done[one] or one >= BATCH // 2]
+    stored["words"][anew] = [[random.getrandbits(32), random.getrandbits(32)] for _ in anew]
     at_home = [k for k, item in enumerate(symbols.items) if not game.away(item)]
     possible = _possible(rules)
     for one in range(BATCH // 2, BATCH):
         board = rules.boards[0 if state.layout is None else state.layout[one]]
-        cells = [random.choice(possible[symbol]) for symbol in board.tolist()]
+        placed = placing_cells(rules.spec)[0 if state.layout is None else state.layout[one]].tolist()
+        cells = [random.choice(possible[case]) for case in zip(board.tolist(), placed, strict=True)]
         on_board = [k for k in range(n) if at_home and not (rules.leaves and random.random() < 0.15)]
         places = _places(rules, cells, random)
         if len(places) < len(on_board):
@@ -82,13 +86,17 @@ def mixed(rules: Rules, state: EnvState, first: EnvState, random: Random) -> Env
     return state.evolve(**stored)
 
 
-def _possible(rules: Rules) -> dict[int, list[int]]:
-    """What a cell can ever hold, by what it holds in the layout; walkable things twice, for more room."""
-    symbols, floor, found = rules.spec.symbols, rules.spec.game.legend[" "], {}
+def _possible(rules: Rules) -> dict[tuple[int, bool], list[int]]:
+    """What a cell can ever hold, by what it holds in the layout and whether reset may place things there.
+
+    Walkable things are in it twice, for more room.
+    """
+    symbols, found = rules.spec.symbols, {}
     for symbol in np.unique(rules.boards).tolist():
-        placed = symbols.placed_things if symbols.things[symbol] == floor else frozenset()
-        numbers = sorted(symbols.number[thing] for thing in rules.reachable(symbol) | placed)
-        found[symbol] = numbers + [number for number in numbers if number < rules.n_walkable]
+        for is_placed in (False, True):
+            things = rules.reachable(symbol) | (symbols.placed_things if is_placed else frozenset())
+            numbers = sorted(symbols.number[thing] for thing in things)
+            found[symbol, is_placed] = numbers + [one for one in numbers if one < rules.n_walkable]
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -19,9 +20,10 @@ from cogrid._core.phases.movement import Movement
 from cogrid._core.phases.phase import Phase
 from cogrid._core.phases.ticks import Ticking
 from cogrid._core.rules import Rules
+from cogrid.backend import rng
 from tests.support import HAS_JAX, plant
 from tests.worlds.comparing import compare
-from tests.worlds.counting import Counts, every_pair
+from tests.worlds.counting import UNLIKELY, Counts, every_pair, tail
 from tests.worlds.generator import HOOKS, generate
 
 NUMPY, JAX, PARTS = 200, 20, 4
@@ -44,11 +46,13 @@ def test_jax_does_what_the_interpreter_does(number: int) -> None:
 
 def agrees(counts: Counts, worlds: int) -> None:
     assert (counts.worlds, counts.refused, counts.mismatches) == (worlds, 0, 0), "\n".join(counts.examples)
+    assert counts.unlikely() == []
 
 
-def test_every_pair_of_hooks_occurs() -> None:
+@pytest.mark.parametrize("first", [0, 10**6, 5 * 10**6])
+def test_every_pair_of_hooks_occurs(first: int) -> None:
     met = dict.fromkeys(every_pair(), 0)
-    for seed in range(1_000):
+    for seed in range(first, first + 300):
         hooks = generate(seed).hooks
         for pair in met:
             one, other = pair.split(", ")
@@ -56,7 +60,7 @@ def test_every_pair_of_hooks_occurs() -> None:
     assert min(met.values()) >= 20, min(met, key=met.__getitem__)
 
 
-def test_every_hook_is_met() -> None:
+def test_every_hook_makes_a_difference() -> None:
     counts = compare(range(150), "numpy")
     assert {hook for hook in HOOKS if not counts.met[hook]} == set()
     assert counts.resets > 0
@@ -134,3 +138,40 @@ def test_a_wrong_rule_is_found(rule: str, monkeypatch: pytest.MonkeyPatch) -> No
         case "end":  # all that happens after it
             monkeypatch.setattr(step, "awake", lambda rules, state, actions: actions)
     found()
+
+
+# Chance
+
+
+def test_a_tail_bounds_what_is_rarer() -> None:
+    exact = 2 * sum(math.comb(100, k) for k in range(76, 101)) / 2**100
+    assert exact < tail(76, 100, 50.0) < 10 * exact
+    assert tail(24, 100, 50.0) == pytest.approx(tail(76, 100, 50.0))
+    assert tail(5, 10**6, 0.02) < UNLIKELY < tail(3, 10**6, 0.02)
+    assert tail(0, 10, 0.0) == tail(10, 10, 10.0) == 2
+    assert tail(1, 10, 0.0) == tail(9, 10, 10.0) == 0
+
+
+def test_an_unfair_generator_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = rng.draws
+    monkeypatch.setattr(rng, "draws", lambda *given: right(*given) // np.uint32(4) * np.uint32(3))
+    counts = compare(range(60), "numpy")
+    assert counts.mismatches == 0
+    assert any(text.startswith("tick: value 1 of 3 in ") for text in counts.unlikely())
+
+
+@pytest.mark.parametrize("by", ["agents and cells", "steps"])
+def test_draws_that_are_shared_are_found(by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = rng.draws
+
+    def shared(words: Any, time: Any, numbers: Any) -> Any:
+        return (
+            right(words, time * np.uint32(0), numbers)
+            if by == "steps"
+            else right(words, time, numbers // 2 * 2)
+        )
+
+    monkeypatch.setattr(rng, "draws", shared)
+    counts = compare(range(30), "numpy")
+    assert counts.mismatches == 0
+    assert any(text.startswith("any number: drawn before") for text in counts.unlikely())

@@ -28,7 +28,8 @@ def placing_draws(game: Game) -> np.ndarray[Any, Any]:
 def placing_cells(spec: Spec) -> np.ndarray[Any, Any]:
     """(layouts, cells) where things may be placed: bare floor, far enough from the edge for any of them."""
     edge = min((placed.margin for placed in memory_of(spec.game).open.placed()), default=spec.height)
-    floor = [[letter == FLOOR for row in board for letter in row] for board in spec.boards]
+    legend = spec.game.legend
+    floor = [[legend[letter] == legend[FLOOR] for row in board for letter in row] for board in spec.boards]
     cells: np.ndarray[Any, Any] = _inside(spec.height, spec.width, edge) & np.array(floor)
     return cells
 

@@ -51,19 +51,20 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
     if spec.random_start:
         free = rooms(rules, cells, pos) if rules.open else rules.lookup(_rooms(rules), index)
         pos, facing = _random_starts(rules, children[..., 2, :], free)
-    letters = cells  # what they stand for, before anything is scattered
+    letters, scattered = cells, None  # what the letters stand for
     if rules.game.scattered() is not None:
-        cells = _scatter(rules, children[..., 3, :], cells, pos)
+        cells, scattered = _scatter(rules, children[..., 3, :], cells, pos)
     if rules.start.draws.numbers.size:
         drawn = rng.draws(children[..., 4, :], xp.zeros(batch, np.uint32), rules.start.draws.numbers)
     if rules.start.cells.size:
-        cells = _begun(rules, drawn, letters, cells, pos)
+        cells = _begun(rules, drawn, scattered, cells, pos)
     pose = facing * rules.n_items
     if rules.start.handed:
         pose = pose + _first_hands(rules, drawn, batch)
     if rules.game.placed():
         free = ~stood(np.arange(rules.n_cells, dtype=rules.pos_dtype), pos)
-        free = free if rules.open else free & rules.lookup(placing_cells(spec), index)
+        floor = np.asarray(spec.symbols.number[spec.game.legend[FLOOR]], rules.cell_dtype)
+        free = free & (letters == floor if rules.open else rules.lookup(placing_cells(spec), index))
         cells = place_things(rules, drawn, cells, free, pose)
     if (leaving := rules.phase(Leaving)) is not None:
         pos = leaving.parked(rules, pose, pos)
@@ -152,37 +153,40 @@ def _random_starts(rules: Rules, words: Array, free: Array) -> tuple[Array, Arra
 def _rooms(rules: Rules) -> np.ndarray[Any, Any]:
     """(layouts, n, cells) the floor cells that each agent can walk to from its start."""
     rooms = np.zeros((len(rules.boards), rules.n_agents, rules.n_cells), bool)
-    for layout, board in enumerate(rules.spec.boards):
-        letters = "".join(board)
+    for layout, board in enumerate(rules.boards):
+        floor = board == rules.spec.symbols.number[rules.game.legend[FLOOR]]
         for agent, start in enumerate(rules.starts[layout].tolist()):
             shared = np.flatnonzero(rooms[layout, :agent, start])  # an earlier agent of the same room
-            rooms[layout, agent] = rooms[layout, shared[0]] if len(shared) else _room(rules, letters, start)
+            rooms[layout, agent] = rooms[layout, shared[0]] if len(shared) else _room(rules, floor, start)
     return rooms
 
 
-def _room(rules: Rules, letters: str, start: int) -> np.ndarray[Any, Any]:
+def _room(rules: Rules, floor: np.ndarray[Any, Any], start: int) -> np.ndarray[Any, Any]:
     """(cells,) the floor cells that can be reached."""
     room, todo = np.zeros(rules.n_cells, bool), [start]
     while todo:
         cell = todo.pop()
-        if letters[cell] == FLOOR and not room[cell]:
+        if floor[cell] and not room[cell]:
             room[cell] = True
             todo += [cell + r * rules.width + c for r, c in STRIDES]
     return room
 
 
-def _scatter(rules: Rules, words: Array, cells: Array, pos: Array) -> Array:
-    """Every floor cell that no agent stands on becomes the scattered thing with the given probability."""
+def _scatter(rules: Rules, words: Array, cells: Array, pos: Array) -> tuple[Array, Array]:
+    """Every floor cell that no agent stands on becomes the scattered thing with the given probability.
+
+    Returns the cells, and which of them were hit, (*B, cells) bool.
+    """
     thing, density = rules.game.scattered() or (None, 0.0)
     symbols, legend = rules.spec.symbols.number, rules.game.legend
     draws = rng.bits(words, rules.n_cells) >> np.uint32(8)  # 24 bits
     hit = draws < np.uint32(round(density * 2**24))
     every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
     hit = hit & (cells == symbols[legend[FLOOR]]) & ~stood(every, pos)
-    return rules.xp.where(hit, np.asarray(symbols[thing], rules.cell_dtype), cells)
+    return rules.xp.where(hit, np.asarray(symbols[thing], rules.cell_dtype), cells), hit
 
 
-def _begun(rules: Rules, drawn: Array, letters: Array, cells: Array, pos: Array) -> Array:
+def _begun(rules: Rules, drawn: Array, scattered: Array | None, cells: Array, pos: Array) -> Array:
     """Every letter's thing becomes what `start` makes of it, except where an agent stands."""
     begins, where = rules.spec.symbols.starts, rules.start.cells
     after = begins.table(rules.spec.symbols.number.__getitem__, rules.cell_dtype)
@@ -190,8 +194,8 @@ def _begun(rules: Rules, drawn: Array, letters: Array, cells: Array, pos: Array)
     case = rules.xp.asarray(seen, rules.backend.index_dtype(len(begins.values)))
     begun = rules.lookup(after, realised(rules.lookup, begins, case, rules.start.draws.of("start", drawn)))
     kept = stood(where.astype(rules.pos_dtype), pos)
-    if letters is not cells:  # what was scattered stays
-        kept = kept | (seen != rules.pick(letters, where))
+    if scattered is not None:  # it stays
+        kept = kept | rules.pick(scattered, where)
     return rules.backend.place(cells, where, rules.xp.where(kept, seen, begun))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cogrid._core.author.layout import FLOOR
+from cogrid._core.compile.placing import placing_cells
 from cogrid._core.compile.spec import MAX_WEIGHT
 from cogrid._core.phases.leaving import parking
 from cogrid._core.phases.rewards import exact_weight
@@ -108,11 +108,12 @@ def _check_slots(rules: Rules, state: EnvState) -> None:
 @functools.lru_cache(maxsize=256)
 def _possible(rules: Rules) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """(layouts, cells) the row of each cell in a table (rows, things) of what such cells can ever hold."""
-    symbols, floor = rules.spec.symbols, rules.game.legend[FLOOR]
-    begins, which = np.unique(rules.boards, return_inverse=True)
+    symbols = rules.spec.symbols
+    cases = 2 * rules.boards.astype(int) + placing_cells(rules.spec)
+    begins, which = np.unique(cases, return_inverse=True)
     reach = np.zeros((len(begins), rules.n_things), bool)
-    for row, began in enumerate(begins):
-        placed = symbols.placed_things if symbols.things[began] == floor else frozenset()
+    for row, (began, is_placed) in enumerate(zip(*np.divmod(begins, 2), strict=True)):
+        placed = symbols.placed_things if is_placed else frozenset()
         reach[row, [symbols.number[thing] for thing in rules.reachable(began) | placed]] = True
     return which.reshape(rules.boards.shape), reach
 

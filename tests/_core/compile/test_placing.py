@@ -176,6 +176,84 @@ def test_what_is_scattered_does_not_begin_as_a_letters_thing(backend: str) -> No
     assert [things[k] for k in np.asarray(state.cells)[4:8]] == ["ruin", "floor", "rock", "ruin"]
 
 
+@dataclass(frozen=True)
+class Clearing(Game):
+    """Eggs lie on floor, which a dot is too, but not where a site has become floor."""
+
+    count: int = 9
+    margin: int = 1
+    density: float = 0.0
+
+    legend: ClassVar[Any] = {" ": "floor", ".": "floor", "#": "wall", "s": "site"}
+
+    def start(self, thing: Any) -> Any:
+        return {"site": "floor", "floor": "grass" if self.density else "floor"}.get(thing, thing)
+
+    def scattered(self) -> Any:
+        return ("floor", self.density) if self.density else None
+
+    def placed(self) -> Any:
+        return (Placed(self.count, lambda strength: "egg", margin=self.margin),) if self.count else ()
+
+    def tick(self, thing: Any) -> Any:
+        return Chance(("chick", 1), ("bird", 1)) if thing == "egg" else thing
+
+
+SITES = """
+######
+#1. s#
+#ss 2#
+######
+"""
+each_kind = pytest.mark.parametrize("any_board", [False, True])
+
+
+@each_kind
+@each_backend
+def test_things_lie_on_floor_of_the_board_however_it_is_given(backend: str, any_board: bool) -> None:
+    """
+    # # # # # #      w w w w w w
+    # 1 .   s #  ->  w f e e f w     e an egg
+    # s s   2 #      w f f e f w
+    # # # # # #      w w w w w w
+    """
+    spec = Spec(Clearing(), SITES, observation="none", any_board=any_board)
+    state = fresh(spec, backend)
+    letters = "".join(spec.symbols.things[k][0] for k in np.asarray(state.cells))
+    assert letters == "wwwwwwwfeefwwffefwwwwwww"
+
+
+@each_kind
+@each_backend
+def test_rooms_are_floor_of_the_board_however_it_is_given(backend: str, any_board: bool) -> None:
+    spec = Spec(Clearing(count=0), SITES, observation="none", any_board=any_board, random_start=True)
+    env = made(spec, backend)
+    state, _ = env.rules.backend.compiled(env.reset_fn)(keys(0, 100))
+    assert {*np.asarray(state.pos).ravel().tolist()} == {7, 8, 9, 15, 16}
+
+
+@each_kind
+@each_backend
+def test_scattered_floor_does_not_begin_as_the_letters_floor(backend: str, any_board: bool) -> None:
+    spec = Spec(Clearing(count=0, density=1.0), SITES, observation="none", any_board=any_board)
+    things = [spec.symbols.things[k] for k in np.asarray(fresh(spec, backend).cells)]
+    assert "grass" not in things
+    assert things.count("floor") == 8
+
+
+def test_nothing_placed_is_possible_outside_the_margin() -> None:
+    field = "######\n#1   #\n#    #\n#    #\n#   2#\n######"
+    env = made(Spec(Clearing(1, margin=2), field, observation="none"), "numpy")
+    state, _ = env.reset_fn(keys(0, 1)[0])
+    (egg,) = np.flatnonzero(state.cells == env.spec.symbols.number["egg"])
+    cells = state.cells.copy()
+    cells[[egg, 14]] = cells[[14, egg]]
+    assert env.replace(state, cells=cells).cells[14] == cells[14]
+    cells[[14, 9]] = cells[[9, 14]]
+    with pytest.raises(ValueError, match="row 1, column 3 starts as 'floor' and can never become 'egg'"):
+        env.replace(state, cells=cells)
+
+
 def test_moves() -> None:
     env = made(spec(), "numpy")
     assert env.action_names == ("up", "down", "left", "right", "noop")

@@ -122,7 +122,7 @@ def test_a_failed_load_has_its_price_and_rewards_may_be_plain(backend: str) -> N
     ],
 )
 def test_moving(backend: str, joint: Any, row: str, columns: Any) -> None:
-    state = placed(SMALL, backend, "..........\n..........\n..a1a2..a3\n..........\n......f2..")
+    state = placed(SMALL, backend, "..........\n..........\n..a1a2..a3\n......f2..\n..........")
     state, *_ = after(SMALL, backend, state, *joint)
     assert (np.asarray(state.agent_pos)[:, 1] - 1).tolist() == columns
     assert drawn(SMALL, backend, state).split("\n")[2] == row
