@@ -97,6 +97,7 @@ class Counter:
     """Counts the marks near each of the cells that need them, at most `near.most`."""
 
     near: Near
+    offsets: tuple[tuple[int, int], ...]  # rows and columns from a cell to those near it
     marks: Table  # (things,) in the narrowest type that the sum fits
     cells: Table  # (k,)
 
@@ -112,7 +113,7 @@ class Counter:
         marks = np.minimum(marks, near.most)  # the sum is cut off there anyway, and this fits its type
         largest = max(int(marks.max()) * max(1, len(near.offsets)), near.most)
         dtype = next(t for t in (np.int8, np.int16, np.int32) if largest <= np.iinfo(t).max)
-        return cls(near, marks.astype(dtype), cells)
+        return cls(near, near.offsets, marks.astype(dtype), cells)
 
     def __call__(self, rules: Rules, cells: Array) -> Array:
         """(*B, k), or (*B, 1) where the whole board is near."""
@@ -120,7 +121,7 @@ class Counter:
         if self.near.radius is None:
             return rules.xp.minimum(board.sum(axis=-1, keepdims=True, dtype=np.int32), np.int32(most))
         board = board.reshape(*cells.shape[:-1], rules.height, rules.width)
-        total = rules.backend.around(board, self.near.offsets).reshape(cells.shape)  # (*B, cells)
+        total = rules.backend.around(board, self.offsets).reshape(cells.shape)  # (*B, cells)
         return rules.xp.minimum(rules.pick(total, self.cells), self.marks.dtype.type(most))
 
     def _marks(self, rules: Rules, cells: Array) -> Array:
