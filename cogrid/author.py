@@ -55,6 +55,7 @@ from cogrid._core.author.look import (
     token,
     turned,
 )
+from cogrid._core.author.options import added
 from cogrid._core.compile.spec import Spec
 from cogrid._core.see.features import Agents, Each, Faced, Feature, NearestLying, Place, SlotFeature
 from cogrid._core.state.sketch import Sketch
@@ -105,6 +106,7 @@ __all__ = (
     "Tally",
     "Thing",
     "View",
+    "added",
     "arc",
     "bare_floor",
     "box",

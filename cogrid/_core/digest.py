@@ -22,7 +22,8 @@ _WITH_ADDRESS: Any = object.__repr__
 def digest(rules: Rules) -> str:
     """Hex digits that change with any rule or reward; the same on every backend and in every process."""
     total = hashlib.sha256()
-    for part in (*_things(rules), *_rows(rules), *_agents(rules), *_slots(rules), *_rewards(rules)):
+    facts = [(phase.name, phase.facts) for phase in rules.phases if phase.facts]
+    for part in (*_things(rules), *_rows(rules), *_agents(rules), *_slots(rules), *_rewards(rules), *facts):
         total.update(text(part).encode("utf-8", "surrogatepass") + b"\n")
     return total.hexdigest()
 

@@ -37,7 +37,7 @@ class Spec:
     window: int = 5  # side of the window observation, odd
     shaping: float = 0.0  # weight of the shaping terms at reset; 0 leaves them out
     random_start: bool = False  # any floor cell of the agent's own room, any facing
-    # Not in the repr, and so not in the fingerprint, of existing specs.
+    # Older than `added`, by which new options are declared: fingerprints name it at their end.
     any_board: bool = dataclasses.field(default=False, repr=False)  # reset takes boards; layouts bound them
 
     def __post_init__(self) -> None:

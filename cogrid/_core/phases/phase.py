@@ -66,6 +66,11 @@ class Phase:
         """The random draws that it needs in a step: the numbers of agents, cells … by purpose."""
         return NO_DRAWS
 
+    @property
+    def facts(self) -> tuple[Any, ...]:
+        """What identifies its rule in digests, beside what `digest.py` reads of all games."""
+        return ()
+
     def __call__(self, rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Events]:
         """Run it."""
         raise NotImplementedError

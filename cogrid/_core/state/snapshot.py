@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cogrid._core.author.options import identity
 from cogrid._core.digest import digest
 from cogrid._core.rules import Rules
 from cogrid._core.state.validity import check, check_range
@@ -22,7 +23,7 @@ def fingerprint(rules: Rules) -> str:
 
     It covers the rules and rewards of games that are not part of cogrid; those that are have versioned ids.
     """
-    text = repr(rules.spec) + (" of any board" if rules.spec.any_board else "")
+    text = identity(rules.spec) + (" of any board" if rules.spec.any_board else "")
     if type(rules.game).__module__.partition(".")[0] != "cogrid":
         text += digest(rules)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

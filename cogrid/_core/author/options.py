@@ -1,0 +1,48 @@
+"""Options: the fields of specs and games, and the text by which they identify an environment."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+_ADDED = "added"
+
+
+def added(default: Any) -> Any:
+    """A field that is added to a spec, a game or a part after files that name it were saved.
+
+    While it has its default, the environment is the one that it was without the field: snapshots, replays,
+    policies and checkpoints from before stay valid.
+    """
+    return dataclasses.field(default=default, metadata={_ADDED: True})
+
+
+def is_added(field: dataclasses.Field[Any]) -> bool:
+    """Whether a field was declared by `added`."""
+    return _ADDED in field.metadata
+
+
+def identity(value: Any) -> str:
+    """The value's repr, but without `added` fields that have their defaults."""
+    if type(value) in (tuple, list):
+        inner = ", ".join(map(identity, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
+    fields = _shown(type(value))
+    if fields is None:
+        return repr(value)
+    told = (
+        f"{field.name}={identity(found)}"
+        for field in fields
+        if (found := getattr(value, field.name)) != field.default or not is_added(field)
+    )
+    return f"{type(value).__qualname__}({', '.join(told)})"
+
+
+def _shown(kind: type) -> list[dataclasses.Field[Any]] | None:
+    """The fields in the repr of a dataclass; None for classes with another repr."""
+    owner = next(one for one in kind.__mro__ if "__repr__" in vars(one))
+    fields: dict[str, dataclasses.Field[Any]] | None = vars(owner).get("__dataclass_fields__")
+    if fields is None or not hasattr(owner.__repr__, "__wrapped__"):  # written by the author
+        return None
+    is_field = {field.name for field in dataclasses.fields(owner)}  # no class variables
+    return [field for name, field in fields.items() if name in is_field and field.repr]
