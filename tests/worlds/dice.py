@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from math import floor
+from random import Random
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -54,6 +55,7 @@ class EngineDice:
     ) -> None:
         self.rules, self.draws, self.counts, self.used = rules, draws, counts, used
         self.drawn = rng.draws(words, np.uint32(time), draws.numbers)  # (draws,)
+        self._own = Random(int(words[0]))
         self.thrown = 0  # how often a `Chance` decided
         ticking = rules.phase(Ticking)
         self._ticking = ticking.cases.drawn if ticking and ticking.cases else np.arange(0)
@@ -93,7 +95,10 @@ class EngineDice:
         return self._draw(purpose, number) * len(options) // SCALE
 
     def _draw(self, purpose: str, number: int) -> int:
-        drawn = self.draws.of(PURPOSES[purpose], self.drawn)
+        try:
+            drawn = self.draws.of(PURPOSES[purpose], self.drawn)
+        except KeyError:  # the engine draws nothing where nothing can change: any number must do
+            return self._own.randrange(SCALE)
         if not 0 <= number < len(drawn):
             raise LookupError(f"the engine has no draw number {number} for {purpose!r}")
         return self._noted(int(drawn[number]))
