@@ -11,7 +11,7 @@ import pytest
 import cogrid
 from cogrid._core.author.options import added, identity, is_added
 from cogrid.author import Game, Outcome
-from tests.golden.identities import defaults, fingerprints, options, recorded
+from tests.identities import defaults, fingerprints, options, recorded
 
 CHANGED = (
     "give the id a new version for a changed default, and declare a new option by `added`; CONTRIBUTING.md"

@@ -81,11 +81,11 @@ class Rewards(Phase):
                 shaped = points if shaped is None else shaped + points
             else:
                 plain = points if plain is None else plain + points
+        zero = lift(self.nothing, before.pos.ndim)
+        paid = zero if plain is None else plain
         if shaped is not None:
             shaped = before.shaping_weight[..., None] * shaped  # exact: a fused multiply-add changes nothing
-        zero = lift(self.nothing, before.pos.ndim)
-        total = [part for part in (plain, shaped) if part is not None] or [zero]
-        paid = sum(total[1:], total[0])
+            paid = shaped if plain is None else plain + shaped
         if before.ended is not None and any(map(_pays_the_idle, self.terms)):
             paid = rules.xp.where(before.ended, zero, paid)
         return state, events.evolve(rewards=rules.backend.either(before.done, zero, paid))

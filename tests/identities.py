@@ -1,4 +1,4 @@
-"""Fingerprints of all ids and defaults of all options; `python -m tests.golden.identities` records them."""
+"""Fingerprints of all ids and defaults of all options; `python -m tests.identities` records them."""
 
 from __future__ import annotations
 
