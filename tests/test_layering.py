@@ -53,7 +53,7 @@ SHARED_BY_PHASES = ("phase", "rows", "aiming", "marks")
 LIST_OF_PHASES = "phases"  # which imports them all
 # Families do not import each other. OvercookedV2 is the same kitchen with other rules.
 BUILT_ON = {("overcooked_v2", "overcooked")}
-SHARED_BY_FAMILIES = ("cogrid.envs.features", "cogrid.envs.scripted")
+SHARED_BY_FAMILIES = ("cogrid.envs.family", "cogrid.envs.features", "cogrid.envs.scripted")
 
 # Modules that import JAX at module level. Everything else imports JAX, or one of these, inside a function.
 JAX_MODULES = ("cogrid.backend._jax", "cogrid.backend._kernel", "cogrid.backend._scalars")

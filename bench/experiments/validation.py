@@ -30,8 +30,7 @@ from cogrid._core.compile.spec import OBSERVATIONS, Spec
 from cogrid._env.shadow import Shadow, ShadowReport, marks_in
 from cogrid.backend.array import BACKENDS
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.envs.registry import spec_of
-from cogrid.policies.named import script_for
+from cogrid.envs.registry import script_for, spec_of
 from cogrid.vector import AUTORESETS, VectorEnv
 
 SIZES = {"smoke": 20_000, "soak": 250_000}  # comparisons, at least

@@ -13,7 +13,7 @@ from cogrid._core.compile.spec import Spec
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.policies.named import script_for
+from cogrid.envs.registry import script_for
 
 WORKLOADS = ("noop", "random", "cooperative")
 LANES = 8  # different tapes of a batch; environment i plays tape i modulo LANES

@@ -16,25 +16,22 @@ from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any
 
+from cogrid._core.author.game import Game
 from cogrid._core.author.hooks import writes
 from cogrid._core.compile.spec import Spec, differences, override
 from cogrid._core.purity import check_pure
 from cogrid._core.rules import compile_rules
 from cogrid.backend.array import brief
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.envs.arena import specs as arena
-from cogrid.envs.commons import specs as commons
-from cogrid.envs.foraging import specs as foraging
-from cogrid.envs.goals import specs as goals
-from cogrid.envs.overcooked import specs as overcooked
-from cogrid.envs.overcooked_v2 import specs as overcooked_v2
-from cogrid.envs.search_rescue import specs as search_rescue
+from cogrid.envs import arena, commons, foraging, goals, overcooked, overcooked_v2, search_rescue
+from cogrid.envs.family import Script
 from cogrid.vector import VectorEnv
 
 __all__ = ("make", "make_vec", "options", "register", "registered")
 
-_FAMILIES = (overcooked, overcooked_v2, arena, commons, foraging, goals, search_rescue)
-_SPECS: dict[str, Spec] = {id: spec for family in _FAMILIES for id, spec in family.SPECS.items()}
+_PACKAGES = (overcooked, overcooked_v2, arena, commons, foraging, goals, search_rescue)
+_FAMILIES = tuple(package.FAMILY for package in _PACKAGES)
+_SPECS: dict[str, Spec] = {id: spec for family in _FAMILIES for id, spec in family.specs.items()}
 _BUILT_IN = frozenset(_SPECS)
 
 
@@ -65,11 +62,16 @@ def family_of(id: str) -> str:
     return place[2] if place[:2] == ["cogrid", "envs"] else id.split("-")[0]
 
 
+def script_for(game: Game) -> Callable[..., Script] | None:
+    """The script that plays a game, called with `(rules, agents, seed=, noise=)`; None without one."""
+    return next((family.script for family in _FAMILIES if isinstance(game, family.game)), None)
+
+
 def spec_of(id: str, overrides: dict[str, Any], adapter: tuple[str, ...] = ()) -> Spec:
     """The spec of an id with overrides; `adapter` are the caller's own keywords."""
     if not isinstance(id, str):
         raise TypeError(f"an environment id is text, not {brief(id)}.")
-    spec = _SPECS.get(id) or foraging.named(id)
+    spec = _SPECS.get(id) or next(filter(None, (family.named(id) for family in _FAMILIES)), None)
     if spec is None:
         begun = [one for one in registered() if id and one.lower().startswith(id.lower())]
         close = begun[:3] or difflib.get_close_matches(id, _SPECS, 3, 0.5)

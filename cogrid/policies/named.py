@@ -6,27 +6,17 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from cogrid._core.author.game import Game
 from cogrid._core.compile.spec import differences
 from cogrid._core.rules import Rules, compile_rules
 from cogrid._io.reading import as_arguments, in_words
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
-from cogrid.envs.commons.policies import ScriptedPlayers
-from cogrid.envs.foraging.policies import ScriptedForagers
-from cogrid.envs.goals.policies import ScriptedWalkers
-from cogrid.envs.overcooked.game import Kitchen
-from cogrid.envs.overcooked.policies import ScriptedCooks
-from cogrid.envs.overcooked_v2.game import KitchenV2
-from cogrid.envs.registry import spec_of, world_name
-from cogrid.envs.scripted import Scripted
-from cogrid.envs.search_rescue.policies import ScriptedRescuers
+from cogrid.envs.registry import script_for, spec_of, world_name
 from cogrid.policies import policy_file, zoo
 from cogrid.policies.policy_file import TRAINING_ONLY, PolicyFile
 
@@ -39,16 +29,6 @@ NAMED = (
     f"{', '.join(POLICIES)}, a name from `zoo`, a policy-SEED.npz from `train`, or its folder for the best "
     f"seed; {GREEDY} before the last three takes the most likely action"
 )
-AnyScript = ScriptedCooks | Scripted
-_SCRIPTS: Mapping[type[Game], type[AnyScript]] = MappingProxyType(
-    {Kitchen: ScriptedCooks, KitchenV2: ScriptedCooks}
-    | {s.game: s for s in (ScriptedPlayers, ScriptedForagers, ScriptedWalkers, ScriptedRescuers)}
-)
-
-
-def script_for(game: Game) -> type[AnyScript] | None:
-    """The script that plays a game, called with `(rules, agents, seed=, noise=)`; None without one."""
-    return next((script for played, script in _SCRIPTS.items() if isinstance(game, played)), None)
 
 
 def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed: int = 0) -> Policy:
