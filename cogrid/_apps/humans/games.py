@@ -39,7 +39,7 @@ FIELDS = ("cells", "pos", "pose")  # everything in a state that a step can chang
 MAX_TEXT = 10_000  # characters of a state
 
 
-class Game(NamedTuple):
+class HumanGame(NamedTuple):
     """One episode of two people: T joint actions, and the states before and after each."""
 
     kitchen: str  # our name for the layout
@@ -77,7 +77,7 @@ class Check(NamedTuple):
     first: str | None  # what differs first
 
 
-def read_games(path: Path) -> list[Game]:
+def read_games(path: Path) -> list[HumanGame]:
     """All games of a recording; raises a ValueError of one sentence for anything else."""
     columns = read_table(path)
     try:
@@ -92,7 +92,7 @@ def read_games(path: Path) -> list[Game]:
         raise ValueError(f"{path} holds a table, but not of overcooked_ai's human games: {reason}.") from None
 
 
-def _games(columns: dict[str, list[Any]]) -> Iterator[Game]:
+def _games(columns: dict[str, list[Any]]) -> Iterator[HumanGame]:
     fields = ("workerid_num", "run", "layout_name", "cur_gameloop")
     groups: dict[tuple[Any, ...], list[int]] = {}
     for row, key in enumerate(zip(*(columns[name] for name in fields[:3]), strict=True)):
@@ -102,7 +102,7 @@ def _games(columns: dict[str, list[Any]]) -> Iterator[Game]:
         rows.sort(key=lambda row: columns["cur_gameloop"][row])
         layout = parse(columns["layout"][rows[0]])
         joint = [parse(columns["joint_action"][row]) for row in rows]
-        yield Game(
+        yield HumanGame(
             kitchen=KITCHENS[name],
             rows=tuple(layout),
             pair=int(pair),
@@ -125,7 +125,7 @@ def _action(recorded: Any) -> int:
     return ACTIONS[recorded if isinstance(recorded, str) else tuple(recorded)]
 
 
-def check(game: Game) -> Check:
+def check(game: HumanGame) -> Check:
     """Put every recorded state into the engine, take the recorded actions, and compare the next states.
 
     All transitions are one batch. Positions, facings, hands, counters, pots and points are compared.
@@ -184,7 +184,7 @@ def _item(thing: dict[str, Any]) -> str:
     return SOUP if thing["name"] == "soup" else str(thing["name"])
 
 
-def replay_of(game: Game) -> Replay:
+def replay_of(game: HumanGame) -> Replay:
     """The game as a replay from its first recorded state."""
     env = game.env()
     usual, _ = env.reset_fn(rng.key(0))

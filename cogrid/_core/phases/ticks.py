@@ -62,7 +62,7 @@ class Cases:
     cells: Table  # (k,)
     after: Table  # (branches · cases,) symbol
     odds: Odds  # by the count near the cell and the thing
-    near: Counter | None
+    near: NearCount | None
     dtype: np.dtype[np.signedinteger]  # of a case
 
     @classmethod
@@ -74,7 +74,7 @@ class Cases:
             return None
         after = symbols.ticks.table(symbols.number.__getitem__, rules.cell_dtype)
         near, dtype = game.near(), rules.backend.index_dtype(len(symbols.ticks.values))
-        count = None if near is None else Counter.compile(rules, near, cells)
+        count = None if near is None else NearCount.compile(rules, near, cells)
         return cls(cells, after, symbols.ticks, count, dtype)
 
     @property
@@ -93,7 +93,7 @@ class Cases:
 
 
 @dataclass(frozen=True, eq=False)
-class Counter:
+class NearCount:
     """Counts the marks near each of the cells that need them, at most `near.most`."""
 
     near: Near

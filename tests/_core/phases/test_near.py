@@ -13,7 +13,7 @@ from cogrid._core.author.answers import Near, Outcome
 from cogrid._core.author.chance import Chance, branches
 from cogrid._core.author.game import Game
 from cogrid._core.compile.spec import Spec
-from cogrid._core.phases.ticks import Counter, Ticking
+from cogrid._core.phases.ticks import NearCount, Ticking
 from cogrid.testing.conformance import check_env
 from tests._core.worlds import after, bounds, drawn, fresh, made, parity, picture
 from tests.support import BACKENDS, keys
@@ -188,7 +188,7 @@ def test_counts_as_large_as_they_can_be(backend: str, mark: int, most: int, radi
     near = Near(lambda thing: mark * (thing == "apple"), most=most, radius=radius)
     state, apple = fresh(SPEC, backend), rules.spec.symbols.number["apple"]
     cells = rules.phase(Ticking).cases.cells
-    counted = np.asarray(Counter.compile(rules, near, cells)(rules, state.cells))
+    counted = np.asarray(NearCount.compile(rules, near, cells)(rules, state.cells))
     board = np.pad((np.asarray(state.cells) == apple).reshape(5, 15), 1)
     beside = board[:-2, 1:-1] + 0 + board[2:, 1:-1] + board[1:-1, :-2] + board[1:-1, 2:]
     counts = beside.reshape(-1)[cells] if radius else np.full(cells.shape, board.sum())
