@@ -74,6 +74,7 @@ def test_added_options_are_left_out_while_they_have_their_defaults() -> None:
         "parts=(Part(size=1), Part(size=2, colour='blue')))"
     )
     assert identity(Mine(parts=(Part(),))).endswith("parts=(Part(size=1),))")
+    assert identity({"a": [Part()]}) == "{'a': [Part(size=1)]}"
     assert identity(Written(lamp=True)) == "written by its author"
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from cogrid._core.author.game import Game
 from cogrid._core.compile.checking import naming_author
-from cogrid._core.compile.memory import Memory, Question, Waiting, hook_of, memory_of
+from cogrid._core.compile.memory import Memory, Question, Waiting, hook_of
 from cogrid._core.compile.spec import Spec
 from cogrid._core.digest import text
 from cogrid._core.rules import Rules, compile_rules
@@ -65,7 +65,7 @@ def check_pure(spec: Spec, times: int = 1) -> None:
 
     Every question that was asked so far, for any spec of the game, is asked `times` more times.
     """
-    rules, known, watch = compile_rules(spec, "numpy"), memory_of(spec.game).answers, _Watch(spec.game)
+    rules, known, watch = compile_rules(spec, "numpy"), spec.symbols.memory.answers, _Watch(spec.game)
     for _ in range(times):
         if hook := watch.run(_asked_again, rules, dict(known)):
             name = f"{type(spec.game).__name__}.{hook}"

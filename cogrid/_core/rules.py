@@ -15,7 +15,6 @@ from cogrid._core.author.hooks import writes
 from cogrid._core.author.layout import FLOOR, check_border, start_cells
 from cogrid._core.compile.asking import starts_of
 from cogrid._core.compile.checking import check_answers, naming_author
-from cogrid._core.compile.memory import memory_of
 from cogrid._core.compile.places import Places, counted_kinds
 from cogrid._core.compile.placing import placing_cells
 from cogrid._core.compile.slots import slots_of
@@ -41,7 +40,7 @@ class Rules:
     """
 
     def __init__(self, spec: Spec, backend: Backend) -> None:
-        memory = memory_of(spec.game)
+        memory = spec.symbols.memory
         self.spec, self.game = spec, memory.open
         self.backend = backend
         self.xp: Any = backend.xp
@@ -71,9 +70,9 @@ class Rules:
         #: Where actions look for targets; None if all are for the thing in the cell ahead.
         self.aiming = Aiming.compile(self)
         self.phases = phases_of(self)
-        rewards, clock = self.phases[-2:]
-        assert isinstance(rewards, Rewards)
-        assert isinstance(clock, Clock)
+        rewards, clock = self.phase(Rewards), self.phase(Clock)
+        assert rewards is not None
+        assert clock is not None
         self.rewards, self.clock = rewards, clock
         #: Agents can end one by one.
         self.ends = bool(self.game.final_verbs or clock.conditions)

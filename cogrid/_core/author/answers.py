@@ -74,7 +74,7 @@ class Reward:
     hands_at_start: bool = False
     demand_at_start: bool = True
     #: The fields with functions, which are asked once for each question, like hooks; here and below.
-    asks: ClassVar[tuple[str, ...]] = ("points", "supply", "demand")
+    _asks: ClassVar[tuple[str, ...]] = ("points", "supply", "demand")
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Price:
     points: Callable[[str, Item], float]
     team: bool = False
     shaping: bool = False
-    asks: ClassVar[tuple[str, ...]] = ("points",)
+    _asks: ClassVar[tuple[str, ...]] = ("points",)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Tally:
     now: bool = True
     shaping: bool = False
     team: ClassVar[bool] = False  # all are paid the same, once
-    asks: ClassVar[tuple[str, ...]] = ("count", "points")
+    _asks: ClassVar[tuple[str, ...]] = ("count", "points")
 
     def __post_init__(self) -> None:
         """Check the number."""
@@ -127,7 +127,7 @@ class BySlot:
     points: Callable[[Event, Thing], float]
     team: bool = False
     shaping: bool = False
-    asks: ClassVar[tuple[str, ...]] = ("points",)
+    _asks: ClassVar[tuple[str, ...]] = ("points",)
 
 
 AnyReward = Reward | Price | Tally | Replies | BySlot
@@ -145,7 +145,7 @@ class OneCell:
     weight: int = 1
     out_of: int = 1
     since: int = 0
-    asks: ClassVar[tuple[str, ...]] = ("qualifies", "becomes")
+    _asks: ClassVar[tuple[str, ...]] = ("qualifies", "becomes")
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -160,7 +160,7 @@ class Counted:
 
     count: Callable[[Thing], int]
     most: int
-    asks: ClassVar[tuple[str, ...]] = ("count",)
+    _asks: ClassVar[tuple[str, ...]] = ("count",)
 
     def __post_init__(self) -> None:
         """Check the number."""
@@ -181,7 +181,7 @@ class Placed:
     weakest: int = 0
     apart: int = 1
     margin: int = 1
-    asks: ClassVar[tuple[str, ...]] = ("thing",)
+    _asks: ClassVar[tuple[str, ...]] = ("thing",)
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -275,7 +275,7 @@ class Near:
     most: int
     radius: float | None = 1
     shape: str = "circle"
-    asks: ClassVar[tuple[str, ...]] = ("mark",)
+    _asks: ClassVar[tuple[str, ...]] = ("mark",)
 
     def __post_init__(self) -> None:
         """Check the function and the numbers."""

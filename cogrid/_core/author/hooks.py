@@ -42,7 +42,7 @@ def written(game: Game) -> tuple[str, ...]:
 
 def writes(game: Game, hook: str) -> bool:
     """Whether a game writes this hook itself."""
-    return getattr(type(game), hook) is not getattr(Game, hook)
+    return getattr(game.__class__, hook) is not getattr(Game, hook)  # the class that it stands for
 
 
 def check_hooks(game: Game) -> None:

@@ -23,19 +23,28 @@ def is_added(field: dataclasses.Field[Any]) -> bool:
 
 
 def identity(value: Any) -> str:
-    """The value's repr, but without `added` fields that have their defaults."""
+    """The value's repr, but without `added` fields that have their defaults, in it or in what it contains.
+
+    Sets and classes with a repr of their own are as they are.
+    """
     if type(value) in (tuple, list):
         inner = ", ".join(map(identity, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
+    if type(value) is dict:
+        return f"{{{', '.join(f'{identity(key)}: {identity(one)}' for key, one in value.items())}}}"
     fields = _shown(type(value))
     if fields is None:
         return repr(value)
     told = (
-        f"{field.name}={identity(found)}"
+        f"{field.name}={identity(getattr(value, field.name))}"
         for field in fields
-        if (found := getattr(value, field.name)) != field.default or not is_added(field)
+        if not (is_added(field) and _equal(getattr(value, field.name), field.default))
     )
     return f"{type(value).__qualname__}({', '.join(told)})"
+
+
+def _equal(value: Any, default: Any) -> bool:
+    return value is default or bool(value == default)
 
 
 def _shown(kind: type) -> list[dataclasses.Field[Any]] | None:

@@ -115,7 +115,7 @@ ANSWERS: Mapping[str, tuple[tuple[str, ...], Kind]] = MappingProxyType(
 def check_answers(spec: Spec) -> None:
     """Raise a TypeError that names the hook, its arguments and what it returned."""
     game, mine = memory_of(spec.game).open, written(spec.game)
-    for hook, kind in PARTS.items():
+    for hook, kind in PARTS.items():  # before the symbols are looked for, which takes longest
         if hook in mine:
             _check(game, hook, {}, kind)
     for hook, answers in plain_answers(spec).items():
@@ -147,7 +147,7 @@ def _ask_parts(game: Game, things: Iterable[Thing]) -> None:
 
 def plain_answers(spec: Spec) -> dict[str, list[Any]]:
     """What the hooks in `ANSWERS` return for everything that can occur, if the game writes them."""
-    game, mine = memory_of(spec.game).open, set(written(spec.game))
+    game, mine = spec.symbols.game, set(written(spec.game))
     symbols, slots = spec.symbols, slots_of(spec)
     if spec.observation not in ("lossless", "window"):
         mine -= {"paint", "paint_agent", "paint_away", "paint_slot", "shows"}
@@ -235,7 +235,7 @@ def _numbers(answer: Any) -> Array | None:
 
 def _check_names(spec: Spec) -> None:
     """Check that the verbs the game names occur in its rules, and that reward terms have distinct names."""
-    game = memory_of(spec.game).open
+    game = spec.symbols.game
     verbs = {line[2].verb for line in spec.symbols.lines} - {""}
     for hook in ("final_verbs", "timed"):
         named = getattr(game, hook)

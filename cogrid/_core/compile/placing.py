@@ -11,7 +11,6 @@ from cogrid._core.author.answers import Near
 from cogrid._core.author.chance import odds, one_of, realised
 from cogrid._core.author.game import Game
 from cogrid._core.author.layout import FLOOR
-from cogrid._core.compile.memory import memory_of
 from cogrid._core.compile.spec import Spec
 from cogrid.backend.array import Array, lift
 
@@ -27,7 +26,7 @@ def placing_draws(game: Game) -> np.ndarray[Any, Any]:
 @functools.lru_cache(maxsize=256)
 def placing_cells(spec: Spec) -> np.ndarray[Any, Any]:
     """(layouts, cells) where things may be placed: bare floor, far enough from the edge for any of them."""
-    edge = min((placed.margin for placed in memory_of(spec.game).open.placed()), default=spec.height)
+    edge = min((placed.margin for placed in spec.symbols.game.placed()), default=spec.height)
     legend = spec.game.legend
     floor = [[legend[letter] == legend[FLOOR] for row in board for letter in row] for board in spec.boards]
     cells: np.ndarray[Any, Any] = _inside(spec.height, spec.width, edge) & np.array(floor)

@@ -15,7 +15,7 @@ from cogrid._core.author.chance import Branch, Odds, branches, odds
 from cogrid._core.author.game import Game
 from cogrid._core.author.hooks import writes
 from cogrid._core.compile.asking import asked
-from cogrid._core.compile.memory import Waiting, memory_of
+from cogrid._core.compile.memory import Waiting
 from cogrid._core.compile.spec import Spec
 from cogrid.backend.array import brief
 
@@ -53,7 +53,7 @@ class Slots:
 @functools.lru_cache(maxsize=256)
 def slots_of(spec: Spec) -> Slots | None:
     """The closure of the game's rules over its slots; None for a game without any."""
-    memory = memory_of(spec.game)
+    memory = spec.symbols.memory
     game, wait = memory.open, Waiting(memory)
     own = {f"{name} {i}": thing for name, thing in game.own_slots().items() for i in range(spec.num_agents)}
     named = {**game.slots(), **own}

@@ -26,7 +26,7 @@ from cogrid._core.compile.asking import (
     starts_of,
     ticks_of,
 )
-from cogrid._core.compile.memory import Waiting, memory_of
+from cogrid._core.compile.memory import Memory, Waiting, memory_of
 from cogrid.backend.array import brief, several
 
 MAX_SYMBOLS = 2**15 - 1
@@ -38,7 +38,7 @@ MAX_ITEMS, MAX_ITEMS_MEETING = 2**13 - 1, 2**9  # where agents meet, every pair 
 class Symbols:
     """Numbers for everything that can occur. Walkable things come first; item 0 is the empty hand."""
 
-    game: Game
+    memory: Memory  # of the game
     begins: tuple[Thing, ...]  # the letters' things
     things: tuple[Thing, ...]
     items: tuple[Item, ...]
@@ -46,6 +46,11 @@ class Symbols:
     placed: tuple[tuple[int, list[tuple[Branch, ...]]], ...]  # what reset places: see `placed_of`
     intents: tuple[int, ...]  # the intents that can do something, NOTHING first
     n_walkable: int
+
+    @property
+    def game(self) -> Game:
+        """The game, which is asked what is not known yet."""
+        return self.memory.open
 
     @functools.cached_property
     def number(self) -> dict[Thing, int]:
@@ -247,7 +252,7 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     ordered = sorted(things, key=lambda thing: not game.walkable(thing))  # stable: walkable first
     _check_ticks(game, ordered)
     n_walkable = sum(bool(game.walkable(thing)) for thing in ordered)
-    return Symbols(game, begins, tuple(ordered), tuple(items), hands, placed, intents, n_walkable)
+    return Symbols(memory, begins, tuple(ordered), tuple(items), hands, placed, intents, n_walkable)
 
 
 def _too_large(

@@ -51,7 +51,7 @@ class Agents:
 
     labels: tuple[str, ...]
     of_item: Callable[[Item], Numbers]
-    asks: ClassVar[tuple[str, ...]] = ("of_item",)
+    _asks: ClassVar[tuple[str, ...]] = ("of_item",)
 
     def names(self, rules: Rules) -> list[str]:
         """Own first."""
@@ -87,7 +87,7 @@ class Faced:
 
     labels: tuple[str, ...]
     of_thing: Callable[[Thing], Numbers]
-    asks: ClassVar[tuple[str, ...]] = ("of_thing",)
+    _asks: ClassVar[tuple[str, ...]] = ("of_thing",)
 
     def names(self, rules: Rules) -> list[str]:
         """As labelled."""
@@ -216,7 +216,7 @@ class Each:
     kind: str
     labels: tuple[str, ...]
     of_thing: Callable[[Thing], Numbers]
-    asks: ClassVar[tuple[str, ...]] = ("of_thing",)
+    _asks: ClassVar[tuple[str, ...]] = ("of_thing",)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -260,7 +260,7 @@ class NearestLying:
 
     labels: tuple[str, ...]
     of_item: Callable[[Item], int]  # the number of its label, −1 none
-    asks: ClassVar[tuple[str, ...]] = ("of_item",)
+    _asks: ClassVar[tuple[str, ...]] = ("of_item",)
 
     def names(self, rules: Rules) -> list[str]:
         """One block for each label."""
@@ -317,7 +317,7 @@ class SlotFeature:
     slot: str
     labels: tuple[str, ...]
     of_thing: Callable[[Thing], Numbers]
-    asks: ClassVar[tuple[str, ...]] = ("of_thing",)
+    _asks: ClassVar[tuple[str, ...]] = ("of_thing",)
 
     def names(self, rules: Rules) -> list[str]:
         """As labelled."""

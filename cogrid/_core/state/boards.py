@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cogrid._core.author.layout import DIGITS, FLOOR, WALL, Layout
-from cogrid._core.compile.memory import memory_of
 from cogrid._core.compile.spec import Spec, layouts_of
 from cogrid._core.rules import Rules
 from cogrid.backend.array import Array, Backend, as_array, brief, get_backend, lift
@@ -119,7 +118,7 @@ def _edge(rules: Rules) -> np.ndarray[Any, Any]:
 
 def encode(spec: Spec, given: str | Layout | list[str | Layout]) -> np.ndarray[Any, Any]:
     """(H, W) codes of a board, or (k, H, W) of several: ASCII text or names, padded with walls."""
-    game, several = memory_of(spec.game).open, not isinstance(given, (str, Layout))
+    game, several = spec.symbols.game, not isinstance(given, (str, Layout))
     letters = (*game.legend, *DIGITS)
     walkable = {letter for letter, thing in game.legend.items() if game.walkable(thing)}
     boards = []

@@ -24,7 +24,7 @@ def fingerprint(rules: Rules) -> str:
     It covers the rules and rewards of games that are not part of cogrid; those that are have versioned ids.
     """
     text = identity(rules.spec) + (" of any board" if rules.spec.any_board else "")
-    if type(rules.game).__module__.partition(".")[0] != "cogrid":
+    if type(rules.spec.game).__module__.partition(".")[0] != "cogrid":
         text += digest(rules)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 from collections import Counter
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from cogrid._core.digest import digest
 from cogrid._core.purity import check_pure
 from cogrid._core.rules import compile_rules
 from cogrid._core.step import functions
+from cogrid.author import Game, Outcome, Reward
 from cogrid.backend import rng
 from cogrid.testing.exercise import exercise
 from tests._core import test_everything as everything
@@ -31,13 +34,18 @@ Asked = Counter[Any]
 @pytest.fixture(params=[everything.SPEC, leaving.SPEC, slots.SPEC], ids=["everything", "leaving", "slots"])
 def watched(request: pytest.FixtureRequest) -> tuple[cogrid.Spec, Asked]:
     """A spec, and how often each of its hooks was called with which arguments."""
-    spec, asked = request.param, Asked()
+    spec, asked, inside = request.param, Asked(), []
 
     def counted(hook: str, function: Any) -> Any:
         @functools.wraps(function)
         def call(self: Any, *about: Any) -> Any:
-            asked[hook, about] += 1
-            return function(self, *about)
+            if not inside:  # what hooks ask each other is their own affair
+                asked[hook, about] += 1
+            inside.append(hook)
+            try:
+                return function(self, *about)
+            finally:
+                inside.pop()
 
         return call
 
@@ -120,3 +128,62 @@ def test_long_compilations_say_so(
     monkeypatch.undo()
     compile_rules(dataclasses.replace(spec, max_steps=77), "numpy")
     assert capsys.readouterr().err == ""
+
+
+def test_the_authors_code_does_not_meet_the_memory() -> None:
+    """Hooks of any kind work, and what they change in each other's answers is their own."""
+
+    @dataclass(frozen=True, slots=True)
+    class Odd(Game):
+        legend: ClassVar = {" ": "floor", "#": "wall", "g": "gold"}
+        value: float = 2.0
+        reach: int = field(init=False, default=1)
+
+        @staticmethod
+        def walkable(thing: Any) -> bool:
+            return thing == "floor"
+
+        @classmethod
+        def kind(cls, thing: Any) -> str:
+            return str(thing)
+
+        def interact(self, held: Any, thing: Any) -> Any:
+            if type(self) is not Odd or thing != "gold":
+                return None
+            return Outcome(held, "floor", "dig", dataclasses.replace(self, value=self.value * 2).value)
+
+        planes: ClassVar = ("floor", "agent")
+
+        def paint(self, thing: Any) -> Any:
+            return {"floor": int(thing == "floor")}
+
+        def paint_agent(self, own: bool, facing: int, held: Any) -> Any:
+            painted = self.paint(thing="floor")
+            painted["agent"] = 1 + own
+            return painted
+
+    spec = cogrid.Spec(Odd(), "#####\n#1 g#\n#2  #\n#####")
+    env = cogrid.CoGridEnv(spec)
+    obs, _ = env.reset(seed=0)
+    assert obs[0][..., 1].sum() == 3  # two cells with agents, one of them its own
+    check_pure(spec)
+    env.step({0: 3, 1: 6})
+    env.step({0: 3, 1: 6})
+    assert env.step({0: 4, 1: 6})[1] == {0: 4.0, 1: 4.0}
+    assert copy.deepcopy(env.rules.game) == env.rules.game == spec.game
+    assert isinstance(env.rules.game, Odd)
+
+
+def test_parts_are_not_made_again() -> None:
+    @dataclass(frozen=True)
+    class Doubled(Reward):
+        def __post_init__(self) -> None:
+            points = self.points
+            object.__setattr__(self, "points", lambda event: 2 * points(event))
+
+    class Paid(type(everything.SPEC.game)):
+        def rewards(self) -> Any:
+            return (Doubled("double", lambda event: 1.0),)
+
+    (term,) = memory_of(Paid()).open.rewards()
+    assert term.points(None) == 2.0
