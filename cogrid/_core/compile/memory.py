@@ -42,7 +42,7 @@ class Memory:
         """The answer to a question, which may be for a function in an earlier answer."""
         path, about = question
         if isinstance(path, str):
-            return getattr(self.open, path)(*about)
+            return getattr(self.open if path in PARTS else self.game, path)(*about)
         whole, place, field = path
         answer = self.ask(whole)
         return getattr(answer if place is None else answer[place], field)(*about)
