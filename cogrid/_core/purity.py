@@ -65,7 +65,8 @@ def check_pure(spec: Spec, times: int = 1) -> None:
 
     Every question that was asked so far, for any spec of the game, is asked `times` more times.
     """
-    rules, known, watch = compile_rules(spec, "numpy"), spec.symbols.memory.answers, _Watch(spec.game)
+    rules, watch = compile_rules(spec, "numpy"), _Watch(spec.game)
+    known = rules.spec.symbols.memory.answers  # of an equal spec, which was compiled
     for _ in range(times):
         if hook := watch.run(_asked_again, rules, dict(known)):
             name = f"{type(spec.game).__name__}.{hook}"

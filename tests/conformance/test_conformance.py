@@ -10,14 +10,14 @@ import pytest
 
 import cogrid
 from cogrid._core.author.actions import RIGHT
-from cogrid._core.author.answers import Outcome
 from cogrid._core.author.game import Game
 from cogrid._core.author.layout import Layout
 from cogrid._core.compile.spec import Spec
+from cogrid._core.phases.movement import Movement
+from cogrid._core.rules import compile_rules
 from cogrid._core.see.features import Agents
-from cogrid.testing import conformance as testing
 from cogrid.testing.conformance import check_env
-from tests.support import BACKENDS, EVERY_ID, marks
+from tests.support import BACKENDS, EVERY_ID, marks, plant
 
 ROOM = "Overcooked-CrampedRoom-V0"
 VARIANTS = [pytest.param(id, {}, marks=marks(id), id=id) for id in EVERY_ID]
@@ -58,19 +58,6 @@ class Blinding(Flawed):
         return (Agents(("much",), lambda item: (7.0,)),)
 
 
-@dataclasses.dataclass(frozen=True)
-class Restless(Flawed):
-    """Rules that depend on how often they were asked, so that no two compilations agree."""
-
-    asked: tuple[int, ...] = ()
-
-    def features(self) -> Any:
-        return (Agents(("luck",), lambda item: (np.random.default_rng().random(),)),)
-
-    def interact(self, held: Any, thing: Any) -> Outcome | None:
-        return None
-
-
 BOARD = Layout("board", "####\n#12#\n####")
 
 
@@ -82,9 +69,10 @@ def test_a_number_out_of_its_space_is_noticed() -> None:
 if len(BACKENDS) > 1:
 
     def test_backends_that_differ_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(testing, "check_pure", lambda spec, times: None)  # which comes first
-        with pytest.raises(AssertionError, match="numpy and jax differ at step 0"):
-            check_env(Spec(Restless(), (BOARD,)), BACKENDS)
+        spec = cogrid.make("Overcooked-CrampedRoom-V0").spec
+        plant(monkeypatch, compile_rules(spec, "numpy"), Movement, turn=np.zeros_like)
+        with pytest.raises(AssertionError, match="numpy and jax differ at step"):
+            check_env(spec, BACKENDS)
 
 
 def test_facing_is_named() -> None:

@@ -111,7 +111,6 @@ ANSWERS: Mapping[str, tuple[tuple[str, ...], Kind]] = MappingProxyType(
 )
 
 
-@functools.lru_cache(maxsize=256)
 def check_answers(spec: Spec) -> None:
     """Raise a TypeError that names the hook, its arguments and what it returned."""
     game, mine = memory_of(spec.game).open, written(spec.game)

@@ -20,7 +20,9 @@ NOT_ASKED = frozenset({"generate", "default_layouts"})
 LOOKS = frozenset({"shows", "look", "look_slot", "look_item", "look_agent", "glyph"})
 #: Hooks whose answers hold functions, which are asked questions in turn.
 PARTS = frozenset({"near", "one_cell", "placed", "slots", "own_slots", "rewards", "features"})
-HOOKS = {name for name, hook in vars(Game).items() if isinstance(hook, FunctionType) and name[0] != "_"}
+HOOKS = frozenset(
+    name for name, hook in vars(Game).items() if isinstance(hook, FunctionType) and name[0] != "_"
+)
 PATIENCE = 2.0  # seconds
 
 #: A hook and its arguments; or such a pair, place and field of a function in its answer, and arguments.
@@ -37,6 +39,10 @@ class Memory:
         names = {name: getattr(type(game), name) for name in ("__module__", "__qualname__", "__doc__")}
         stand_in: Any = type(type(game).__name__, (_Asked,), names)
         self.open, self.sealed = cast(Game, stand_in(self, False)), cast(Game, stand_in(self, True))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle has the game; its functions may be lambdas, which no pickle can have."""
+        return memory_of, (self.game,)
 
     def ask(self, question: Question) -> Any:
         """The answer to a question, which may be for a function in an earlier answer."""
@@ -61,7 +67,7 @@ class Waiting:
             print(f"compiling the rules of {name}: {questions:,} questions so far", file=sys.stderr)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=64)
 def memory_of(game: Game) -> Memory:
     """What is known of a game; equal games share it. Compiled symbols and rules hold their own reference."""
     return Memory(game)
@@ -93,7 +99,7 @@ class _Asked:
     def __hash__(self) -> int:
         return hash(self.__memory.game)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """A copy or a pickle is the same game."""
         return _again, (self.__memory.game, self.__is_sealed)
 

@@ -17,6 +17,7 @@ from cogrid._core.author.hooks import writes
 from cogrid._core.compile.asking import asked
 from cogrid._core.compile.memory import Waiting
 from cogrid._core.compile.spec import Spec
+from cogrid._core.compile.symbols import Symbols
 from cogrid.backend.array import brief
 
 MAX_SLOT_THINGS = 2**12
@@ -50,18 +51,22 @@ class Slots:
         return bool(self.kinds.any()) or any(reply != Reply(thing) for reply, thing in pairs)
 
 
-@functools.lru_cache(maxsize=256)
 def slots_of(spec: Spec) -> Slots | None:
     """The closure of the game's rules over its slots; None for a game without any."""
-    memory = spec.symbols.memory
+    return _close(spec.symbols)
+
+
+@functools.lru_cache(maxsize=256)
+def _close(symbols: Symbols) -> Slots | None:
+    memory, n_agents = symbols.memory, len(symbols.hands)
     game, wait = memory.open, Waiting(memory)
-    own = {f"{name} {i}": thing for name, thing in game.own_slots().items() for i in range(spec.num_agents)}
+    own = {f"{name} {i}": thing for name, thing in game.own_slots().items() for i in range(n_agents)}
     named = {**game.slots(), **own}
     if not named:
         return None
     counted = tuple((k, slot) for k, slot in enumerate(named.values()) if isinstance(slot, Counted))
     starts = tuple(branches(0 if isinstance(slot, Counted) else slot) for slot in named.values())
-    events = _events(spec) if writes(game, "reply") else {}
+    events = _events(symbols) if writes(game, "reply") else {}
     firsts = [[thing for thing, _ in start] for start in starts]
     for k, slot in counted:
         firsts[k] = list(range(slot.most + 1))
@@ -90,7 +95,7 @@ def slots_of(spec: Spec) -> Slots | None:
     things = dict.fromkeys(thing for _, thing in ticks)
     nothing, pairs = branches(None), [(name, thing) for name in named for thing in things]
     kinds: dict[tuple[Any, ...], int] = {(nothing,) * len(pairs): 0}
-    numbers = np.zeros(len(spec.symbols.lines), np.int32)
+    numbers = np.zeros(len(symbols.lines), np.int32)
     for row in events:
         answers = tuple(replies[pair][row] if pair in replies else nothing for pair in pairs)
         numbers[row] = kinds.setdefault(answers, len(kinds))
@@ -122,9 +127,9 @@ def _rank_of(game: Game, slot: str, thing: Thing) -> int:
     return rank
 
 
-def _events(spec: Spec) -> dict[int, Event]:
+def _events(symbols: Symbols) -> dict[int, Event]:
     """The events of the rows of the rule tables in which something happens."""
-    lines = enumerate(spec.symbols.lines)
+    lines = enumerate(symbols.lines)
     return {row: Event(o.verb, held, thing, o.value) for row, (held, thing, o) in lines if o.verb}
 
 
