@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ LANES = 8  # environments of each id: half of them play at random, half by a scr
 
 
 def main() -> int:
-    """Exit code 0 if all ids agree, 1 if any does not."""
+    """Exit code 0 if all ids of that revision agree, 1 if any does not."""
     parser = argparse.ArgumentParser("python -m tests.revisions", description=__doc__)
     parser.add_argument("revision", help="the revision to compare with, for example HEAD~1")
     parser.add_argument("--backend", choices=("numpy", "jax"), default="numpy")
@@ -30,15 +30,16 @@ def main() -> int:
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        there = Path(folder) / "before"
         git = ("git", "-C", str(PROJECT), "archive", options.revision)
-        with subprocess.Popen(git, stdout=subprocess.PIPE) as archive:
-            there.mkdir()
-            subprocess.run(["tar", "-x", "-C", str(there)], stdin=archive.stdout, check=True)
+        archive = subprocess.run(git, capture_output=True, check=False)
         if archive.returncode:
-            return archive.returncode
-        runs = [_play(checkout, options) for checkout in (PROJECT, there)]
-        return _compare(runs[0], runs[1])
+            parser.error(archive.stderr.decode().strip())
+        there = Path(folder) / "before"
+        there.mkdir()
+        subprocess.run(["tar", "-x", "-C", str(there)], input=archive.stdout, check=True)
+        here, before = (_play(checkout, options) for checkout in (PROJECT, there))
+        differ = compare(_lines(here), _lines(before))
+        return 1 if here.wait() or before.wait() or differ else 0
 
 
 def _play(checkout: Path, options: argparse.Namespace) -> subprocess.Popen[str]:
@@ -47,17 +48,21 @@ def _play(checkout: Path, options: argparse.Namespace) -> subprocess.Popen[str]:
     return subprocess.Popen(program, cwd=checkout, env=environment, stdout=subprocess.PIPE, text=True)
 
 
-def _compare(here: subprocess.Popen[str], before: subprocess.Popen[str]) -> int:
-    """Print what differs, id by id."""
+def compare(here: Iterable[dict[str, Any]], before: Iterable[dict[str, Any]]) -> bool:
+    """Print what differs, id by id; whether anything does, or nothing was compared. New ids are left out."""
     ids, differ, paid = 0, 0, 0
-    for mine, other in zip(_lines(here), _lines(before), strict=True):
-        ids, paid = ids + 1, paid + bool(mine["rewarded"])
-        names = sorted(name for name in {**mine, **other} if mine.get(name) != other.get(name))
-        differ += bool(names)
-        print(f"{mine['id']:44} {'differs: ' + ', '.join(names) if names else 'equal'}", flush=True)
-    failed = here.wait() or before.wait()
+    mine: dict[str, dict[str, Any]] = {}
+    found = iter(here)
+    for other in before:
+        id = other["id"]
+        while id not in mine and (line := next(found, None)) is not None:
+            mine[line["id"]] = line
+        now = mine.get(id, {})
+        names = sorted(name for name in {**now, **other} if now.get(name) != other.get(name))
+        ids, differ, paid = ids + 1, differ + bool(names), paid + bool(other["rewarded"])
+        print(f"{id:44} {'differs: ' + ', '.join(names) if names else 'equal'}", flush=True)
     print(f"{ids} ids, {paid} of them with rewards; {differ} differ.")
-    return 1 if differ or failed or not ids else 0
+    return bool(differ) or not ids
 
 
 def _lines(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from bench.experiments.neighbours import running
 from cogrid._io.reading import whole_number
 
 SHORTEST, LONGEST = 0.1, 3.0  # seconds of a burst, and of a sleep
@@ -27,13 +28,8 @@ while os.getppid() == parent:
 @contextlib.contextmanager
 def bursts(count: int = 2) -> Iterator[None]:
     """So many processes that sleep and burn in turn while the block runs."""
-    processes = [subprocess.Popen([sys.executable, "-c", PROGRAM, str(seed)]) for seed in range(count)]
-    try:
+    with running([PROGRAM, str(seed)] for seed in range(count)):
         yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
 
 
 def run(command: Sequence[str], times: int) -> Counter[int]:

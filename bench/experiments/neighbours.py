@@ -26,8 +26,14 @@ ANY_CORE = -1
 @contextlib.contextmanager
 def neighbours(share: float, cores: Iterable[int] = (ANY_CORE,)) -> Iterator[None]:
     """One on each of the cores, using this share of it; by default a single one that is not pinned."""
-    command = [sys.executable, "-c", PROGRAM, str(share)]
-    processes = [subprocess.Popen([*command, str(core)]) for core in (cores if share else ())]
+    with running([PROGRAM, str(share), str(core)] for core in (cores if share else ())):
+        yield
+
+
+@contextlib.contextmanager
+def running(programs: Iterable[list[str]]) -> Iterator[None]:
+    """Python programs, each with its arguments, that run while the block does."""
+    processes = [subprocess.Popen([sys.executable, "-c", *program]) for program in programs]
     try:
         yield
     finally:

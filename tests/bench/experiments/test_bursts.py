@@ -15,19 +15,6 @@ from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
-    found: list[subprocess.Popen[bytes]] = []
-
-    class Noted(subprocess.Popen):
-        def __init__(self, command: list[str]) -> None:
-            super().__init__(command)
-            found.append(self)
-
-    monkeypatch.setattr(subprocess, "Popen", Noted)
-    return found
-
-
 def test_bursts_end_with_the_block(started: list[subprocess.Popen[bytes]]) -> None:
     with contextlib.suppress(KeyboardInterrupt), bursts.bursts():
         assert [one.poll() for one in started] == [None, None]

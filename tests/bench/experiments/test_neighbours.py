@@ -10,19 +10,6 @@ import pytest
 from bench.experiments.neighbours import neighbours
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
-    found: list[subprocess.Popen[bytes]] = []
-
-    class Noted(subprocess.Popen):
-        def __init__(self, command: list[str]) -> None:
-            super().__init__(command)
-            found.append(self)
-
-    monkeypatch.setattr(subprocess, "Popen", Noted)
-    return found
-
-
 def test_they_run_until_the_end_of_the_block(started: list[subprocess.Popen[bytes]]) -> None:
     with neighbours(0.5):
         assert [one.poll() for one in started] == [None]
