@@ -33,11 +33,12 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[..., Array]]
     for the countdown.
     """
     game, xp = painter(rules.game, rules.spec.symbols), rules.xp
+    countdown = game.countdown  # read once: `see` runs in every step
     if rules.spec.observation == "window" and (view := game.view()) is not None:
         return _turning(rules, view)
     table = paint_table(rules, 0)
     size = len(table)
-    if game.countdown is not None:
+    if countdown is not None:
         table = np.concatenate((table, _urgent(rules, table)))
     table, way = _ways(rules, table)
     dtype = rules.backend.index_dtype(len(table), negatives=False)
@@ -53,9 +54,9 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[..., Array]]
         agent = xp.asarray(state.pose, dtype) + others  # (*B, n)
         board = peopled(rules, things(state), state.pos, agent, outside)
         mine = agent + poses  # (*B, n) as each sees itself
-        if game.countdown is not None:
+        if countdown is not None:
             left = rules.spec.max_steps - state.time
-            late = (left < game.countdown[1]).astype(dtype)[..., None] * dtype.type(size)
+            late = (left < countdown[1]).astype(dtype)[..., None] * dtype.type(size)
             board, mine = board + late, mine + late
         if crop is None:
             index = rules.backend.own_boards(board, mine, state.pos, rules.n_cells)  # (*B, n, cells)
@@ -150,9 +151,10 @@ def _urgent(rules: Rules, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[..., Array]]:
     """A window that turns: the table has a part per facing, in which other agents' facings are relative."""
     game, xp = painter(rules.game, rules.spec.symbols), rules.xp
+    countdown = game.countdown  # read once: `see` runs in every step
     quarters = [paint_table(rules, facing - UP) for facing in range(4)]
     size = len(quarters[0])
-    parts = [quarters] if game.countdown is None else [quarters, [_urgent(rules, part) for part in quarters]]
+    parts = [quarters] if countdown is None else [quarters, [_urgent(rules, part) for part in quarters]]
     table = np.concatenate([part for some in parts for part in some])  # by countdown, facing and symbol
     table, way = _ways(rules, table)
     dtype = rules.backend.index_dtype(len(table), negatives=False)
@@ -171,8 +173,8 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[..., A
         place = rules.lookup(start, state.pose) + state.pos.astype(np.int32)
         seen = cropped(rules, board, crop, place, outside)  # (*B, n, rows · columns)
         first = rules.lookup(rules.facing, state.pose).astype(dtype) * dtype.type(size)  # (*B, n)
-        if game.countdown is not None:
-            late = rules.spec.max_steps - state.time < game.countdown[1]
+        if countdown is not None:
+            late = rules.spec.max_steps - state.time < countdown[1]
             first = first + late.astype(dtype)[..., None] * dtype.type(4 * size)
         if way is not None:
             first = first + way(state).astype(dtype)
