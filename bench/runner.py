@@ -26,7 +26,7 @@ from cogrid.benchmarks.case import Case
 
 COMMAND = (sys.executable, "-m", "bench.processes.case_worker")
 
-Measure = Callable[[Case, Plan], Measurement]
+MeasureCase = Callable[[Case, Plan], Measurement]
 
 
 # Turns off what would change the numbers: timed phases, a shadow, compiled code of another run.
@@ -84,7 +84,7 @@ def _measurement(case: Case, plan: Plan, start: Callable[[], Worker]) -> Measure
         return Measurement(agents=case.spec.num_agents, status=status, error=str(failure))
 
 
-def run(result: Result, path: Path, progress: Progress, measure: Measure = in_own_process) -> None:
+def run(result: Result, path: Path, progress: Progress, measure: MeasureCase = in_own_process) -> None:
     """Measure the planned cases that are missing; the file is written after every case."""
     plan = result.configuration.plan
     results.write(path, result)

@@ -21,8 +21,9 @@ from cogrid._apps import crossplay, zoo
 from cogrid._apps.humans import command as humans
 from cogrid._apps.play.server import Server
 from cogrid._apps.play.session import Session
-from cogrid._core.author.answers import checked_number
+from cogrid._core.author.game import Game
 from cogrid._core.author.layout import DIGITS, FLOOR
+from cogrid._core.author.options import checked_number
 from cogrid._io import files, interrupt
 from cogrid._io.reading import add_settings, in_words, whole_number
 from cogrid.backend.array import brief, several
@@ -34,6 +35,7 @@ from cogrid.render.picture import RENDER_FPS, TILE, checked_tile
 from cogrid.replay.episode import Episode, play, replayed
 from cogrid.replay.recording import Replay
 from cogrid.testing.conformance import check_env
+from cogrid.testing.unused import unused_methods
 
 MOST_STEPS = 400  # of a film, by default
 MAX_STEPS, MAX_BATCH = 100_000, 1000  # of a film: all of its states are kept in memory
@@ -343,8 +345,14 @@ def _check(options: argparse.Namespace) -> int:
     if unseen := [verb for verb, times in report.items() if not times]:
         steps = several(options.steps, "step")
         print(f"Never happened in {steps} of random play: {', '.join(unseen)}. Try more --steps.")
+    for name in _unused(spec_of(find(options.id), {}).game):
+        print(f"Nothing calls {name}: give it to a part, or start its name with an underscore.")
     print(f"{options.id} passed every check.")
     return 0
+
+
+def _unused(game: Game) -> list[str]:
+    return [f"{type(game).__name__}.{name}" for name in unused_methods(game)]
 
 
 def _info(options: argparse.Namespace) -> None:
@@ -368,6 +376,8 @@ def _info(options: argparse.Namespace) -> None:
         "events": ", ".join(filter(None, env.verbs)) or "none",
         "options": ", ".join(f"{name}={value!r}" for name, value in choices.items()),
     }
+    if unused := _unused(game):
+        rows["never called"] = ", ".join(unused)
     print()
     for name, words in rows.items():
         print(f"{name:<13}{words}")

@@ -1,28 +1,8 @@
 """Everything that an author of worlds imports: the game, its values, rewards, features, layouts and looks."""
 
-from cogrid._core.author.answers import (
-    Aim,
-    AnyReward,
-    BySlot,
-    Counted,
-    Event,
-    Item,
-    Meeting,
-    Near,
-    OneCell,
-    Outcome,
-    Placed,
-    Price,
-    Replies,
-    Reply,
-    Reward,
-    Tally,
-    Thing,
-    View,
-    checked_flag,
-    checked_integer,
-    checked_number,
-)
+from cogrid._core.author.acting import Act, Aim, Joint
+from cogrid._core.author.agents import Away, Hands, Moving
+from cogrid._core.author.cells import Generated, Near, OneCell, Placed, Scattered
 from cogrid._core.author.chance import Chance
 from cogrid._core.author.game import Game
 from cogrid._core.author.layout import FLOOR, WALL, Layout
@@ -39,6 +19,7 @@ from cogrid._core.author.look import (
     WHITE,
     YELLOW,
     Look,
+    Looks,
     Shape,
     arc,
     bare_floor,
@@ -55,7 +36,12 @@ from cogrid._core.author.look import (
     token,
     turned,
 )
-from cogrid._core.author.options import added
+from cogrid._core.author.options import added, checked_flag, checked_integer, checked_number
+from cogrid._core.author.part import Part
+from cogrid._core.author.planes import Paint, Planes, View
+from cogrid._core.author.rewards import AnyReward, BySlot, Ends, Price, Replies, Reward, Tally
+from cogrid._core.author.slots import Counted, Slot
+from cogrid._core.author.values import Event, Item, Meeting, Outcome, Reply, Thing
 from cogrid._core.compile.spec import Spec
 from cogrid._core.see.features import Agents, Each, Faced, Feature, NearestLying, Place, SlotFeature
 from cogrid._core.state.sketch import Sketch
@@ -74,33 +60,46 @@ __all__ = (
     "WALL",
     "WHITE",
     "YELLOW",
+    "Act",
     "Agents",
     "Aim",
     "AnyReward",
+    "Away",
     "BySlot",
     "Chance",
     "Counted",
     "Each",
+    "Ends",
     "Event",
     "Faced",
     "Feature",
     "Game",
+    "Generated",
+    "Hands",
     "Item",
+    "Joint",
     "Layout",
     "Look",
+    "Looks",
     "Meeting",
+    "Moving",
     "Near",
     "NearestLying",
     "OneCell",
     "Outcome",
+    "Paint",
+    "Part",
     "Place",
     "Placed",
+    "Planes",
     "Price",
     "Replies",
     "Reply",
     "Reward",
+    "Scattered",
     "Shape",
     "Sketch",
+    "Slot",
     "SlotFeature",
     "Spec",
     "Tally",

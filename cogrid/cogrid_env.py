@@ -12,8 +12,8 @@ import numpy as np
 from pettingzoo import ParallelEnv
 
 from cogrid._core import profiling
-from cogrid._core.author.answers import checked_flag
 from cogrid._core.author.layout import Layout
+from cogrid._core.author.options import checked_flag
 from cogrid._core.compile.spec import Spec
 from cogrid._core.rules import compile_rules
 from cogrid._core.see.report import counters
@@ -38,7 +38,7 @@ __all__ = ("CoGridEnv",)
 RENDER_MODES = ("ansi", "human", "rgb_array")
 #: An int, or a str with `agent_names=`; Any, so that a user's own dict[int, int] is accepted as actions.
 AgentID = Any
-Rewards = dict[AgentID, float]
+AgentRewards = dict[AgentID, float]
 Flags = dict[AgentID, bool]
 Infos = dict[AgentID, dict[str, Any]]
 
@@ -283,7 +283,9 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         return dict(zip(self.agents, np.array(obs), strict=True)), self._infos_by_agent(infos)
 
     @alone
-    def step(self, actions: Mapping[AgentID, int]) -> tuple[dict[AgentID, Any], Rewards, Flags, Flags, Infos]:
+    def step(
+        self, actions: Mapping[AgentID, int]
+    ) -> tuple[dict[AgentID, Any], AgentRewards, Flags, Flags, Infos]:
         """One step of all active agents; raises an error, and changes nothing, if an action is invalid."""
         if self._state is None:
             raise ValueError("step before reset: call env.reset() first.")
@@ -490,10 +492,10 @@ def _named(names: str | Sequence[str] | None, n: int) -> list[AgentID]:
                 f"agent_names={brief(names)} must be the first agent's name, such as 'agent_0', or {n} names."
             )
         return [f"{names[:-1]}{k}" for k in range(n)]
-    given = list(names) if isinstance(names, Iterable) else []
-    if len(given) != n or len({*map(str, given)}) != n or not all(isinstance(name, str) for name in given):
+    chosen = list(names) if isinstance(names, Iterable) else []
+    if len(chosen) != n or len({*map(str, chosen)}) != n or not all(isinstance(name, str) for name in chosen):
         raise ValueError(f"agent_names={brief(names)} must be {n} different names, or 'agent_0'.")
-    return given
+    return chosen
 
 
 def _on_host(value: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from cogrid._core import profiling
-from cogrid._core.author.answers import checked_flag
+from cogrid._core.author.options import checked_flag
 from cogrid._core.compile.spec import Spec
 from cogrid._core.rules import Rules, compile_rules
 from cogrid._core.see.report import counters
@@ -207,11 +207,11 @@ class VectorEnv:
                     f"got {several(len(seeds), 'seed')} for {several(self.num_envs, 'environment')}."
                 )
             keys = self.rules.backend.key(np.stack([rng.key(one) for one in seeds]))
-        given = starts(self.rules, keys, options)
-        self._pool = given.get("pool", self._pool)
-        if "board" not in given and self._pool is not None:
-            given["pool"] = self._pool
-        self._state, obs = self._begin(keys, **given)
+        inputs = starts(self.rules, keys, options)
+        self._pool = inputs.get("pool", self._pool)
+        if "board" not in inputs and self._pool is not None:
+            inputs["pool"] = self._pool
+        self._state, obs = self._begin(keys, **inputs)
         agents, zeros = (self.num_envs, self.spec.num_agents), self.rules.xp.zeros
         self._totals = {"r": zeros(agents, np.float32)}
         if self._infos:

@@ -35,9 +35,6 @@ class Treasure(Game):
     def tick(self, thing):
         return ("coin", max(0, thing[1] - 1)) if thing[0] == "coin" else thing
 
-    def kind(self, thing):
-        return thing if isinstance(thing, str) else thing[0]
-
     def features(self):
         full = Each("chest", ("coins",), lambda thing: (thing[1] / 3 if thing[0] == "chest" else 0.0,))
         return Agents(("gold",), has_gold), Place(nearest=("coin", "chest")), full

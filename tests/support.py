@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import importlib.util
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -125,8 +126,11 @@ def full_disk(left: int) -> Iterator[None]:
     """Files can have so many bytes and no more: what is written beyond that raises as on a full disk."""
     resource = pytest.importorskip("resource", reason="Windows limits no file sizes")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    writes_no_bytecode = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # or the modules imported here would be cut off for everybody
     resource.setrlimit(resource.RLIMIT_FSIZE, (left, hard))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        sys.dont_write_bytecode = writes_no_bytecode

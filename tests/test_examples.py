@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dataclasses
 import os
 import re
 import subprocess
@@ -13,7 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from cogrid._core.author.game import Game
+from cogrid._core.author.hooks import KINDS
+from cogrid.author import Game, Looks, Planes
 from tests._apps.humans.recordings import played, write
 from tests.support import HAS_JAX
 
@@ -148,17 +150,19 @@ def test_a_world_of_the_book_is_short_and_whole(block: Sample) -> None:
     assert not {node.id for node in names} - bound
 
 
-def test_the_book_has_every_hook() -> None:
-    """Every public name of `Game`, in the code of a world or, where it only names or draws, in the text."""
+def test_the_book_has_every_name() -> None:
+    """Names of `Game` and kinds of parts, in the code of a world; these and all fields, in the text."""
     text = BOOK.read_text(encoding="utf-8")
     code = "".join(block.source for block in book())
-    hooks = [name for name in vars(Game) if not name.startswith("_")]
-    assert not [name for name in hooks if not re.search(rf"\b{name}\b", code) and name not in TOLD]
-    assert not [name for name in hooks if not re.search(rf"`[^`]*\b{name}\b", text)]
+    kinds = (*KINDS, Planes, Looks)
+    names = [*(name for name in vars(Game) if name[0] != "_"), *(kind.__name__ for kind in kinds)]
+    assert not [name for name in names if not re.search(rf"\b{name}\b", code) and name not in TOLD]
+    fields = [field.name for kind in kinds for field in dataclasses.fields(kind)]
+    assert not [name for name in (*names, *fields) if not re.search(rf"`[^`]*\b{name}\b", text)]
 
 
-#: Hooks that the book describes and no world of it writes.
-TOLD = {"look_agent", "look_slot", "state_type", "timed"}
+#: Names that the book describes and no world of it writes.
+TOLD = {"state_type", "timed"}
 
 
 def test_python_blocks_are_found_by_line() -> None:

@@ -36,7 +36,7 @@ def test_without_added_options_an_identity_is_the_repr() -> None:
 
 
 @dataclass(frozen=True)
-class Part:
+class Piece:
     size: int = 1
     colour: str = added("red")
 
@@ -46,7 +46,7 @@ class Mine(Game):
     """Dig."""
 
     depth: int = 3
-    parts: tuple[Part, ...] = ()
+    pieces: tuple[Piece, ...] = ()
     lamp: bool = added(False)
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", "g": "gold"}
 
@@ -59,7 +59,7 @@ class Before(Game):
     """The same before the options were added."""
 
     depth: int = 3
-    parts: tuple[Any, ...] = ()
+    pieces: tuple[Any, ...] = ()
 
 
 class Written(Mine):
@@ -69,12 +69,12 @@ class Written(Mine):
 
 def test_added_options_are_left_out_while_they_have_their_defaults() -> None:
     assert identity(Mine()) == repr(Before()).replace("Before", "Mine")
-    assert identity(Mine(lamp=True)) == "Mine(depth=3, parts=(), lamp=True)"
-    assert identity(Mine(parts=(Part(), Part(2, "blue")))).endswith(
-        "parts=(Part(size=1), Part(size=2, colour='blue')))"
+    assert identity(Mine(lamp=True)) == "Mine(depth=3, pieces=(), lamp=True)"
+    assert identity(Mine(pieces=(Piece(), Piece(2, "blue")))).endswith(
+        "pieces=(Piece(size=1), Piece(size=2, colour='blue')))"
     )
-    assert identity(Mine(parts=(Part(),))).endswith("parts=(Part(size=1),))")
-    assert identity({"a": [Part()]}) == "{'a': [Part(size=1)]}"
+    assert identity(Mine(pieces=(Piece(),))).endswith("pieces=(Piece(size=1),))")
+    assert identity({"a": [Piece()]}) == "{'a': [Piece(size=1)]}"
     assert identity(Written(lamp=True)) == "written by its author"
 
 

@@ -24,8 +24,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import cogrid
-from cogrid._core.author.game import Game
-from cogrid._core.author.answers import Outcome, Reward
+from cogrid.author import Game, Outcome, Reward
 
 
 @dataclass(frozen=True)

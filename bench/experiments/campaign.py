@@ -32,7 +32,7 @@ from cogrid.benchmarks.case import Case
 Microseconds = list[list[tuple[int, int]]]
 
 
-class Kind(NamedTuple):
+class RunKind(NamedTuple):
     """A kind of run: the factor by which one case is slowed, and the share of a core used by the CPU hog."""
 
     factor: float
@@ -45,7 +45,13 @@ class Kind(NamedTuple):
         return f"{what}, {f'{percent(self.hog)} CPU hog' if self.hog else 'no hog'}"
 
 
-KINDS = (Kind(1.0, 0.5, 20), Kind(1.1, 0.5, 2), Kind(1.2, 0.5, 1), Kind(1.0, 0.0, 1), Kind(1.1, 0.0, 1))
+KINDS = (
+    RunKind(1.0, 0.5, 20),
+    RunKind(1.1, 0.5, 2),
+    RunKind(1.2, 0.5, 1),
+    RunKind(1.0, 0.0, 1),
+    RunKind(1.1, 0.0, 1),
+)
 
 
 class JudgedCase(Record):
@@ -67,7 +73,7 @@ class JudgedCase(Record):
         return ab_statistics.is_suspect(self.first) and not self.second
 
 
-class Run(Record):
+class CampaignRun(Record):
     kind: str
     factor: float
     hog: float
@@ -87,7 +93,7 @@ class Run(Record):
     def slower(self) -> list[str]:
         return [name for name, case in self.cases.items() if case.verdict == "slower"]
 
-    def judged_again(self) -> Run:
+    def judged_again(self) -> CampaignRun:
         """The same samples with the verdicts of the current rule."""
         return replace(self, cases={n: c.judged_again(len(self.cases)) for n, c in self.cases.items()})
 
@@ -97,7 +103,7 @@ class Run(Record):
         return f"{counts}, {self.seconds:.0f} s"
 
 
-def run(log: Path, kinds: Sequence[Kind], cases: Sequence[Case], progress: Progress) -> None:
+def run(log: Path, kinds: Sequence[RunKind], cases: Sequence[Case], progress: Progress) -> None:
     """Make the runs that are missing in the log; each is appended when it has finished."""
     sha, fingerprint = clean_sha(), machine.fingerprint(machine.system())
     done = load(log) if log.exists() else []
@@ -117,15 +123,15 @@ def run(log: Path, kinds: Sequence[Kind], cases: Sequence[Case], progress: Progr
             slowed = None if kind.factor == 1.0 else cases[number % len(cases)].name
             start = time.monotonic()
             with neighbours(kind.hog):
-                found = ab.compare(base, cases, Silent(), {slowed: kind.factor} if slowed else {})
-            one = Run(
+                samples_of_cases = ab.compare(base, cases, Silent(), {slowed: kind.factor} if slowed else {})
+            one = CampaignRun(
                 kind=kind.name,
                 **kind._asdict(),
                 slowed=slowed,
                 sha=sha,
                 fingerprint=fingerprint,
                 seconds=round(time.monotonic() - start, 1),
-                cases={samples.case.name: _judged(samples, len(cases)) for samples in found},
+                cases={samples.case.name: _judged(samples, len(cases)) for samples in samples_of_cases},
             )
             append(log, one)
             progress.finish(kind.name, one.in_short())
@@ -135,7 +141,7 @@ class Silent(Progress):
     """Hides the progress of a run within a campaign."""
 
     def start(self, name: str, number: int, total: int) -> None:
-        """Nothing."""
+        """Print nothing: the campaign reports its own runs."""
 
 
 def _judged(samples: CaseSamples, cases: int) -> JudgedCase:
@@ -152,21 +158,21 @@ def _rounded(pairs: Sequence[Rounds]) -> Microseconds:
     return [[(round(base * 1e6), round(head * 1e6)) for base, head in pair] for pair in pairs]
 
 
-def load(log: Path) -> list[Run]:
+def load(log: Path) -> list[CampaignRun]:
     """The runs of a log; an incomplete last line, left by a crash, is ignored."""
     lines = raw(log).split(b"\n")[:-1]
     return [_run(line, f"line {number} of {log}") for number, line in enumerate(lines, 1)]
 
 
-def _run(line: bytes, where: str) -> Run:
-    found = decoded(line, Run, where)
-    rounds = [pair for case in found.cases.values() for pair in (*case.first, *case.second)]
+def _run(line: bytes, where: str) -> CampaignRun:
+    one = decoded(line, CampaignRun, where)
+    rounds = [pair for case in one.cases.values() for pair in (*case.first, *case.second)]
     if not rounds or not all(pair and min(map(min, pair)) > 0 for pair in rounds):
         raise UsageError(f"{where} is damaged: a pair of processes has no rounds, or one that took no time.")
-    return found
+    return one
 
 
-def append(log: Path, one: Run) -> None:
+def append(log: Path, one: CampaignRun) -> None:
     """Append a line, replacing an incomplete last one."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab+") as file:

@@ -45,9 +45,9 @@ def verdict(case: Case = CASE, budget: float = BATCH_BUDGET) -> Verdict:
 
 def main() -> int:
     argparse.ArgumentParser(description=__doc__).parse_args()
-    found = verdict()
-    print(f"{found.outcome}: {found.reason}")
-    return int(found.outcome != "differ")
+    result = verdict()
+    print(f"{result.outcome}: {result.reason}")
+    return int(result.outcome != "differ")
 
 
 if __name__ == "__main__":

@@ -39,16 +39,16 @@ def moves(env: cogrid.CoGridEnv) -> Moves:
         paid = np.stack([rewards.mean(axis=-1) for _, _, rewards, *_ in led], axis=-1)
         laid = np.stack([(env.rules.lying[state.cells] > 0).any(axis=-1) for state, *_ in led], axis=-1)
         reached = np.stack([_rows(state) for state, *_ in led], axis=1)  # (front, joint actions, row)
-        found, where = np.unique(reached.reshape(-1, front.shape[1]), axis=0, return_inverse=True)
-        where, index, new = where.reshape(laid.shape), np.zeros(len(found), np.int32), []
+        distinct, where = np.unique(reached.reshape(-1, front.shape[1]), axis=0, return_inverse=True)
+        where, index, new = where.reshape(laid.shape), np.zeros(len(distinct), np.int32), []
         for k in np.unique(where[~laid]).tolist():
-            if (name := found[k].tobytes()) not in numbers:
+            if (name := distinct[k].tobytes()) not in numbers:
                 numbers[name] = len(numbers)
                 new.append(k)
             index[k] = numbers[name]
         after.append(index[where])
         points.append(np.where(laid, FORBIDDEN, paid).astype(np.float32))
-        front = found[new]
+        front = distinct[new]
     return Moves(np.concatenate(after), np.concatenate(points))
 
 
@@ -72,11 +72,11 @@ def _states(start: EnvState, rows: Array) -> EnvState:
     )
 
 
-def best_returns(found: Moves, steps: int) -> Array:
+def best_returns(known: Moves, steps: int) -> Array:
     """(steps,) the best return in 1, 2, … steps from the start."""
-    value, best = np.zeros(len(found.after), np.float32), []
+    value, best = np.zeros(len(known.after), np.float32), []
     for _ in range(steps):
-        value = (found.points + value[found.after]).max(axis=1)
+        value = (known.points + value[known.after]).max(axis=1)
         best.append(value[0])
     return np.array(best)
 
@@ -84,10 +84,10 @@ def best_returns(found: Moves, steps: int) -> Array:
 def main(id: str) -> None:
     """Print the optimum, and the earliest step of each of its deliveries."""
     env = cogrid.make(id, observation="none", shadow=False)
-    found = moves(env)
-    best = best_returns(found, env.spec.max_steps)
+    known = moves(env)
+    best = best_returns(known, env.spec.max_steps)
     when = (np.flatnonzero(np.diff(best, prepend=0)) + 1).tolist()
-    print(f"{id}: {len(found.after):,} states; at most {best[-1]:g} points in {len(best)} steps, with points")
+    print(f"{id}: {len(known.after):,} states; at most {best[-1]:g} points in {len(best)} steps, with points")
     print(f"at the earliest in the steps {', '.join(map(str, when))}")
 
 

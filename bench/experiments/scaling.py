@@ -26,7 +26,7 @@ BATCH, STEPS = 8192, 32
 SIMULATED = (8, 64)
 
 
-class Shape(NamedTuple):
+class TeamShape(NamedTuple):
     """How many processes, with how many devices each."""
 
     devices: int
@@ -42,12 +42,12 @@ class Shape(NamedTuple):
 
 #: All are compared with the first. The one-thread shape shows what XLA's own threads gain.
 SHAPES = (
-    Shape(1),
-    Shape(1, threads=1),
-    Shape(2),
-    Shape(4),
-    Shape(1, processes=2),
-    Shape(1, processes=2, threads=1),
+    TeamShape(1),
+    TeamShape(1, threads=1),
+    TeamShape(2),
+    TeamShape(4),
+    TeamShape(1, processes=2),
+    TeamShape(1, processes=2, threads=1),
 )
 
 
@@ -59,7 +59,7 @@ class PlayedPass(NamedTuple):
 class Team:
     """The processes of one shape, which get every request at the same time."""
 
-    def __init__(self, shape: Shape, workers: Sequence[Worker], pool: ThreadPoolExecutor) -> None:
+    def __init__(self, shape: TeamShape, workers: Sequence[Worker], pool: ThreadPoolExecutor) -> None:
         self.shape, self._workers, self._pool = shape, workers, pool
 
     def prepare(self, batch: int, steps: int) -> None:
@@ -99,7 +99,7 @@ def _free_port() -> int:
 
 
 @contextmanager
-def team(shape: Shape) -> Iterator[Team]:
+def team(shape: TeamShape) -> Iterator[Team]:
     env = {
         "JAX_ENABLE_COMPILATION_CACHE": "0",
         "JAX_PLATFORMS": "cpu",
@@ -135,17 +135,17 @@ def run(rounds: int = ROUNDS, batch: int = BATCH, steps: int = STEPS) -> Code:
         ScaledShape(shape.name, checksum, list(played))
         for shape, checksum, played in zip(SHAPES, checksums, zip(*samples, strict=True), strict=True)
     ]
-    found = Scaling(results.now(), machine.git_state(), machine.system(), batch, steps, shapes, [])
+    scaling = Scaling(results.now(), machine.git_state(), machine.system(), batch, steps, shapes, [])
     path = results.path_of("scaling")
-    results.write(path, found)  # counting may fail, and the samples took minutes
+    results.write(path, scaling)  # counting may fail, and the samples took minutes
     print(f"bench: results are in {results.short(path)}", file=sys.stderr)
     print(f"A rollout of {batch} CrampedRooms at random, {steps} steps a pass, {rounds} rounds in turns:\n")
     print(tabulate(rows(samples, batch * steps), HEADERS, disable_numparse=True))
     print(f"\n{MEANING}", flush=True)
-    found.collectives = counted(SIMULATED)
-    results.write(path, found)
+    scaling.collectives = counted(SIMULATED)
+    results.write(path, scaling)
     print("\nWhat is in the compiled code, on simulated devices with 16 environments each:\n")
-    print(tabulate(found.collectives, COUNTED, disable_numparse=True))
+    print(tabulate(scaling.collectives, COUNTED, disable_numparse=True))
     if len(set(checksums)) > 1:
         played = {shape.name: shape.checksum for shape in shapes}
         print(f"\nThe shapes played different games: {played}.")
@@ -185,19 +185,19 @@ def rows(samples: list[list[PlayedPass]], steps: int) -> list[tuple[str, ...]]:
     cores = os.cpu_count() or 1
     lines: list[tuple[str, ...]] = []
     for number, shape in enumerate(SHAPES):
-        mine = [row[number] for row in samples]
+        passes = [row[number] for row in samples]
         ratios = sorted(row[0].seconds / row[number].seconds for row in samples)
         speed = statistics.median(ratios)
         ideal = min(shape.devices * shape.processes, cores)
         lines.append(
             (
                 shape.name,
-                engineering(steps / statistics.median(sample.seconds for sample in mine)),
+                engineering(steps / statistics.median(sample.seconds for sample in passes)),
                 f"{speed:.2f}",
                 f"{ratios[len(ratios) // 4]:.2f} … {ratios[-1 - len(ratios) // 4]:.2f}",
                 str(ideal),
                 f"{speed / ideal:.0%}",
-                f"{statistics.median(sample.cores for sample in mine):.2f}",
+                f"{statistics.median(sample.cores for sample in passes):.2f}",
             )
         )
     return lines
@@ -205,11 +205,11 @@ def rows(samples: list[list[PlayedPass]], steps: int) -> list[tuple[str, ...]]:
 
 def counted(simulated: Sequence[int]) -> list[tuple[str, ...]]:
     """The collectives of a rollout and of a gradient on so many devices, all simulated by one CPU."""
-    found: list[tuple[str, ...]] = []
+    rows: list[tuple[str, ...]] = []
     with Progress() as progress:
         for number, devices in enumerate(simulated):
             progress.start(f"count the collectives on {devices} devices", number, len(simulated))
-            with team(Shape(devices)) as one:
+            with team(TeamShape(devices)) as one:
                 counts = one.count(16 * devices, STEPS)
-            found += [(str(devices), code, str(n), engineering(size, "B")) for code, n, size in counts]
-    return found
+            rows += [(str(devices), code, str(n), engineering(size, "B")) for code, n, size in counts]
+    return rows

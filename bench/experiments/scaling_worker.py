@@ -25,7 +25,7 @@ COLLECTIVE = re.compile(rf"= (.*?) (?:{OPERATIONS})(?:-start)?\(")
 ARRAY = re.compile(r"\b(?:pred|[a-z]+?(\d+))\[([\d,]*)\]")  # a pred takes a byte
 
 
-class Game:
+class ScalingWorker:
     def __init__(self) -> None:
         self._program: Any = None
         self._carry: Any = None
@@ -70,10 +70,10 @@ def count(batch: int, steps: int) -> dict[str, Any]:
     """Collectives and their bytes: of the start, of a chunk, and of an update of the training example."""
     program, key = program_of(batch), rng.key(42)
     carry = jax.eval_shape(program.begin, key)
-    found = {"begin": program.begin.lower(key), f"{steps} steps": program.run.lower(carry, None, steps)}
+    programs = {"begin": program.begin.lower(key), f"{steps} steps": program.run.lower(carry, None, steps)}
     if not training.missing():
-        found["IPPO update"] = update(program.place)
-    return {"counts": [(code, *collectives(lowered)) for code, lowered in found.items()]}
+        programs["IPPO update"] = update(program.place)
+    return {"counts": [(code, *collectives(lowered)) for code, lowered in programs.items()]}
 
 
 def update(place: Placement) -> Any:
@@ -90,8 +90,8 @@ def update(place: Placement) -> Any:
 
 def collectives(lowered: Any) -> tuple[int, int]:
     """How many there are in the compiled code, and the bytes that each device gets from them."""
-    found = COLLECTIVE.findall(lowered.compile().as_text())
-    return len(found), sum(map(size_of, found))
+    shapes = COLLECTIVE.findall(lowered.compile().as_text())
+    return len(shapes), sum(map(size_of, shapes))
 
 
 def size_of(shape: str) -> int:
@@ -101,4 +101,4 @@ def size_of(shape: str) -> int:
 
 
 if __name__ == "__main__":
-    serve(Game().handle)
+    serve(ScalingWorker().handle)

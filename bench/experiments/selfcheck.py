@@ -25,7 +25,7 @@ from bench.compare.ab_statistics import (
     seems_different,
 )
 from bench.exit_codes import UsageError
-from bench.experiments.campaign import Run
+from bench.experiments.campaign import CampaignRun
 from bench.show.progress import Progress
 from bench.units import percent
 
@@ -43,7 +43,7 @@ class RecordedPair(NamedTuple):
 Rule = Callable[[Sequence[RecordedPair], Mapping[str, float], random.Random], list[str]]
 
 
-def recorded_pairs(runs: Sequence[Run]) -> list[RecordedPair]:
+def recorded_pairs(runs: Sequence[CampaignRun]) -> list[RecordedPair]:
     pairs = [
         {name: case.first[number] for name, case in run.cases.items()}
         for run in runs
@@ -69,9 +69,9 @@ def this_ab(recorded: Sequence[RecordedPair], factors: Mapping[str, float], draw
     return slower
 
 
-def _shifted(found: Estimate, shift: float) -> Estimate:
+def _shifted(one: Estimate, shift: float) -> Estimate:
     """The estimate if every pass of head had taken longer by a factor."""
-    return found._replace(center=found.center + shift)
+    return one._replace(center=one.center + shift)
 
 
 def one_after_the_other(is_slower: Callable[[Seconds, Seconds], bool]) -> Rule:
@@ -164,7 +164,7 @@ NOISE = ("case, beside a hog", "rounds differ by", "pairs of processes by", "sma
 DRAWN = ("A/A suites with an alarm", "10 % found", "20 % found")
 
 
-def summary(runs: Sequence[Run], suites: int, progress: Progress) -> str:
+def summary(runs: Sequence[CampaignRun], suites: int, progress: Progress) -> str:
     runs = [run.judged_again() for run in runs]
     recorded = recorded_pairs(runs)
     tables = (
@@ -175,21 +175,21 @@ def summary(runs: Sequence[Run], suites: int, progress: Progress) -> str:
     return "\n\n".join(tabulate(rows, headers, "github", disable_numparse=True) for rows, headers in tables)
 
 
-def _real(runs: Sequence[Run]) -> list[list[str]]:
+def _real(runs: Sequence[CampaignRun]) -> list[list[str]]:
     rows = []
     for kind in dict.fromkeys(run.kind for run in runs):
         chosen = [run for run in runs if run.kind == kind]
-        found = sum(run.slowed in run.slower for run in chosen)
+        detected = sum(run.slowed in run.slower for run in chosen)
         false = sum(bool(set(run.slower) - {run.slowed}) for run in chosen)
         left_open = sum(any(case.is_open for case in run.cases.values()) for run in chosen)
         seconds = [run.seconds for run in chosen]
         longest = f"{statistics.median(seconds):.0f} s, at most {max(seconds):.0f} s"
-        numbers = (len(chosen), found if chosen[0].slowed else "–", false, left_open)
+        numbers = (len(chosen), detected if chosen[0].slowed else "–", false, left_open)
         rows.append([kind, *map(str, numbers), longest])
     return rows
 
 
-def _noise(runs: Sequence[Run], recorded: Sequence[RecordedPair]) -> list[list[str]]:
+def _noise(runs: Sequence[CampaignRun], recorded: Sequence[RecordedPair]) -> list[list[str]]:
     rows = []
     for name in recorded[0].rounds:
         rounds = [math.log(head / base) for pair in recorded for base, head in pair.rounds[name]]

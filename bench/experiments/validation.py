@@ -21,7 +21,7 @@ from tabulate import tabulate
 
 import cogrid
 from bench.exit_codes import Code, UsageError
-from bench.experiments.validation_files import Log, PlayedScene, write
+from bench.experiments.validation_files import PlayedScene, ValidationLog, write
 from bench.measure import training
 from bench.show.progress import Progress
 from bench.storage import results
@@ -42,16 +42,21 @@ TRAINED = (("Overcooked-CrampedRoom-V0", "features"), ("Overcooked-CoordinationR
 ROLLED = (("Overcooked-ForcedCoordination-V0", "lossless"), ("Arena-V0", "window"))
 COLUMNS = ("path", "backend", "beside", "environments", "comparisons", "mismatches", "time : beside")
 
-Scene = tuple[str, str]  # an id and a kind of observation
+
+class ValidationScene(NamedTuple):
+    """What a run plays: an id, with one of its observations."""
+
+    id: str
+    kind: str
 
 
-class Run(NamedTuple):
+class PlannedRun(NamedTuple):
     path: str
     scene: str
     play: Callable[[], ShadowReport]
 
 
-class Outcome(NamedTuple):
+class PlayedRun(NamedTuple):
     path: str
     scene: str
     report: ShadowReport
@@ -66,61 +71,66 @@ class Stopped(Exception):
         self.report = report
 
 
-def scenes(everything: bool) -> list[Scene]:
+def scenes(everything: bool) -> list[ValidationScene]:
     """Every id with each of its observations; or one id of every game, and every observation once."""
     specs = {id: spec_of(id, {}, ()) for id in cogrid.registered()}
     if everything:
-        return [(id, kind) for id, spec in specs.items() for kind in kinds(spec)]
+        return [ValidationScene(id, kind) for id, spec in specs.items() for kind in kinds(spec)]
     games: dict[type, str] = {}
     for id, spec in specs.items():
         games.setdefault(type(spec.game), id)
-    found = [(id, kinds(specs[id])) for id in games.values()]
-    return [(id, known[number % len(known)]) for number, (id, known) in enumerate(found)]
+    choices = [(id, kinds(specs[id])) for id in games.values()]
+    return [ValidationScene(id, known[number % len(known)]) for number, (id, known) in enumerate(choices)]
 
 
 def kinds(spec: Spec) -> list[str]:
-    there = {"features": bool(spec.game.features()), "none": True}
-    return [kind for kind in OBSERVATIONS if there.get(kind, bool(spec.game.planes))]
+    has = {"features": bool(spec.game.features()), "none": True}
+    return [kind for kind in OBSERVATIONS if has.get(kind, bool(spec.game.planes().names))]
 
 
-def planned(comparisons: int, everything: bool) -> Iterator[Run]:
+def planned(comparisons: int, everything: bool) -> Iterator[PlannedRun]:
     """The runs that make up this many comparisons, quick ones first."""
     stage, batches = (taking_turns if everything else beside_each_other)(scenes(everything))
     each = math.ceil(comparisons * STATEFUL / len(stage))
     for (id, kind), backend in stage:
-        yield Run("make", f"{id} {kind}", partial(single, id, kind, backend, each))
+        yield PlannedRun("make", f"{id} {kind}", partial(single, id, kind, backend, each))
     each = math.ceil(comparisons * VECTOR / len(batches))
     for (id, kind), backend, mode in batches:
-        yield Run(f"make_vec {mode}", f"{id} {kind}", partial(vector, id, kind, backend, mode, each))
+        yield PlannedRun(f"make_vec {mode}", f"{id} {kind}", partial(vector, id, kind, backend, mode, each))
     each = math.ceil(comparisons * ROLLOUT / len(ROLLED))
     for id, kind in ROLLED:
-        yield Run("rollout", f"{id} {kind}", partial(rolled, id, kind, each))
+        yield PlannedRun("rollout", f"{id} {kind}", partial(rolled, id, kind, each))
     each = math.ceil(comparisons * (1 - STATEFUL - VECTOR - ROLLOUT) / len(TRAINED))
     for id, kind in TRAINED:
-        yield Run("training", f"{id} {kind}", partial(trained, id, kind, each))
+        yield PlannedRun("training", f"{id} {kind}", partial(trained, id, kind, each))
 
 
-Stage = tuple[list[tuple[Scene, str]], list[tuple[Scene, str, str]]]  # backends, and automatic resets
+class Stage(NamedTuple):
+    """The runs of single environments with their backends, and of batches with their automatic resets too."""
+
+    singles: list[tuple[ValidationScene, str]]
+    batches: list[tuple[ValidationScene, str, str]]
 
 
-def beside_each_other(found: list[Scene]) -> Stage:
+def beside_each_other(observed: list[ValidationScene]) -> Stage:
     """Every scene on both backends; the modes of the automatic reset take turns."""
     modes = itertools.cycle(AUTORESETS)
     batches = [
-        (scene, backend, mode) for scene, mode in zip(found, modes, strict=False) for backend in BACKENDS
+        (scene, backend, mode) for scene, mode in zip(observed, modes, strict=False) for backend in BACKENDS
     ]
-    return list(itertools.product(found, BACKENDS)), batches
+    return Stage(list(itertools.product(observed, BACKENDS)), batches)
 
 
-def taking_turns(found: list[Scene]) -> Stage:
+def taking_turns(observed: list[ValidationScene]) -> Stage:
     """Every scene once through each path, as compiling takes hours otherwise.
 
     The observations of an id, and the ids of an observation, take turns with both backends and modes.
     """
-    ids, ways = [*dict.fromkeys(id for id, _ in found)], [*itertools.product(BACKENDS, AUTORESETS)]
-    turns = [(ids.index(id) + OBSERVATIONS.index(kind)) % len(ways) for id, kind in found]
-    batches = [(scene, *ways[turn]) for scene, turn in zip(found, turns, strict=True)]
-    return [(scene, ways[turn - 2][0]) for scene, turn in zip(found, turns, strict=True)], batches
+    ids, ways = [*dict.fromkeys(id for id, _ in observed)], [*itertools.product(BACKENDS, AUTORESETS)]
+    turns = [(ids.index(id) + OBSERVATIONS.index(kind)) % len(ways) for id, kind in observed]
+    batches = [(scene, *ways[turn]) for scene, turn in zip(observed, turns, strict=True)]
+    singles = [(scene, ways[turn - 2][0]) for scene, turn in zip(observed, turns, strict=True)]
+    return Stage(singles, batches)
 
 
 def single(id: str, kind: str, backend: str, comparisons: int) -> ShadowReport:
@@ -201,12 +211,12 @@ def _report(env: Any) -> ShadowReport:
     return report
 
 
-def play_all(runs: Sequence[Run], log: Log) -> list[Outcome]:
+def play_all(runs: Sequence[PlannedRun], log: ValidationLog) -> list[PlayedRun]:
     """Play the runs one after the other; progress and mismatches are shown and logged immediately.
 
     A failed run does not stop the others; Ctrl-C does.
     """
-    outcomes: list[Outcome] = []
+    outcomes: list[PlayedRun] = []
     began, total = time.perf_counter(), 0
     with Progress() as progress:
         for number, run in enumerate(runs):
@@ -228,24 +238,24 @@ def play_all(runs: Sequence[Run], log: Log) -> list[Outcome]:
     return outcomes
 
 
-def outcome_of(run: Run) -> Outcome:
+def outcome_of(run: PlannedRun) -> PlayedRun:
     try:
-        return Outcome(run.path, run.scene, run.play())
+        return PlayedRun(run.path, run.scene, run.play())
     except Stopped as stopped:
         report, failure = stopped.report, stopped.__cause__
     except (Exception, KeyboardInterrupt) as error:  # before anything was compared
         report, failure = ShadowReport("–", "–", 0, 0, None, None), error
     if isinstance(failure, Exception):
         traceback.print_exception(failure)
-    return Outcome(run.path, run.scene, report, failure)
+    return PlayedRun(run.path, run.scene, report, failure)
 
 
-def first_mismatch(outcome: Outcome) -> str:
+def first_mismatch(outcome: PlayedRun) -> str:
     """The first mismatch, with what is needed to reproduce it."""
     return f"{outcome.path} of {outcome.scene} on {outcome.report.backend}: {outcome.report.first}."
 
 
-def table(outcomes: list[Outcome]) -> str:
+def table(outcomes: list[PlayedRun]) -> str:
     groups: dict[tuple[str, str], list[ShadowReport]] = {}
     for path, _, report, _ in sorted(outcomes, key=lambda one: (one.path, one.report.backend)):
         groups.setdefault((path, report.backend), []).append(report)
@@ -272,7 +282,7 @@ def run(size: int) -> Code:
         names = ", ".join(missing)
         raise UsageError(f"validation trains, and {names} cannot be found: pip install '.[train]'.")
     path = results.path_of("validate")
-    with Log(path.with_suffix(".log")) as log:
+    with ValidationLog(path.with_suffix(".log")) as log:
         outcomes = play_all(list(planned(size, everything=size >= SIZES["soak"])), log)
         log.say(table(outcomes), shown=False)
     comparisons, mismatches = _sums([outcome.report for outcome in outcomes])

@@ -43,7 +43,7 @@ class Validation(Record):
     played: list[PlayedScene]
 
 
-class Log:
+class ValidationLog:
     """Writes lines to stderr and, immediately, to a file."""
 
     def __init__(self, path: Path) -> None:
@@ -56,7 +56,7 @@ class Log:
         self._file.write(f"{results.now()} {text}\n")
         self._file.flush()
 
-    def __enter__(self) -> Log:
+    def __enter__(self) -> ValidationLog:
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -1,4 +1,4 @@
-"""Counters: noise-free measures of the size of a step, the same from run to run."""
+"""Counters: noise-free numbers for the size of a step, the same from run to run."""
 
 from __future__ import annotations
 

@@ -15,12 +15,12 @@ from bench.measure.counters import counters
 
 N_DRAWN = 6  # actions: JaxMARL has so many
 
-Step = Callable[[Any, Any], tuple[Any, Any, Any]]
+StepFunction = Callable[[Any, Any], tuple[Any, Any, Any]]
 DrawnStep = Callable[[Any, Any, Any], tuple[Any, Any, Any]]
 Sampler = Callable[[], dict[str, float]]
 
 
-class Loop(NamedTuple):
+class PlayLoop(NamedTuple):
     """A function of a start and of inputs, which has not been compiled yet."""
 
     play: Callable[[Any, Any], Any]
@@ -28,7 +28,7 @@ class Loop(NamedTuple):
     inputs: Any
 
 
-def scan(step: Step, start: Any, inputs: Any) -> Callable[[], Any]:
+def scan(step: StepFunction, start: Any, inputs: Any) -> Callable[[], Any]:
     """Play `step(state, input) -> (state, seen, reward)` over all inputs, compiled ahead of time."""
     return _ready(loop(step, start, inputs))
 
@@ -40,30 +40,30 @@ def scan_drawn(
     return _ready(loop_drawn(step, start, steps, shape, seed))
 
 
-def _ready(loop: Loop) -> Callable[[], Any]:
+def _ready(loop: PlayLoop) -> Callable[[], Any]:
     start, inputs = jax.device_put((loop.start, loop.inputs))  # off the clock
     ready = jax.jit(loop.play).lower(start, inputs).compile()
     return lambda: ready(start, inputs)
 
 
-def loop(step: Step, start: Any, inputs: Any) -> Loop:
+def loop(step: StepFunction, start: Any, inputs: Any) -> PlayLoop:
     """The observation is carried, so that it is written at every step; rewards are added up."""
 
     def play(state: Any, inputs: Any) -> Any:
         _, seen, reward = jax.eval_shape(lambda state, inputs: step(state, inputs[0]), state, inputs)
         empty = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), (seen, reward))
 
-        def body(carry: Any, given: Any) -> tuple[Any, None]:
+        def body(carry: Any, inputs_now: Any) -> tuple[Any, None]:
             state, _, total = carry
-            state, seen, reward = step(state, given)
+            state, seen, reward = step(state, inputs_now)
             return (state, seen, total + reward), None
 
         return jax.lax.scan(body, (state, *empty), inputs)[0]
 
-    return Loop(play, start, inputs)
+    return PlayLoop(play, start, inputs)
 
 
-def loop_drawn(step: DrawnStep, start: Any, steps: int, shape: tuple[int, int], seed: int) -> Loop:
+def loop_drawn(step: DrawnStep, start: Any, steps: int, shape: tuple[int, int], seed: int) -> PlayLoop:
     def drawn(carry: Any, _: Any) -> Any:
         state, key = carry
         key, for_step, for_actions = jax.random.split(key, 3)

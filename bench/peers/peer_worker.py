@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from bench.processes.protocol import serve
 
 Job = dict[str, Any]
-Answer = dict[str, Any]
+PeerAnswer = dict[str, Any]
 
 
 class Prepared(NamedTuple):
@@ -21,15 +21,15 @@ class Prepared(NamedTuple):
 
     library: str
     unit: str
-    sample: Callable[[], Answer]  # its "value", and what disturbed it
+    sample: Callable[[], PeerAnswer]  # its "value", and what disturbed it
     end: Mapping[str, Any] = MappingProxyType({})
 
 
-def speed(clock: Any, work: Any, steps: int) -> Callable[[], Answer]:
+def speed(clock: Any, work: Any, steps: int) -> Callable[[], PeerAnswer]:
     """Steps per second of a warmed-up pass; every sample starts with an untimed call."""
     clock.take(work, 1)
 
-    def sample() -> Answer:
+    def sample() -> PeerAnswer:
         taken = clock.take(work, 1, clock.LENGTH, clock.Length(0.0, 1))
         return {"value": steps / taken.seconds[0], **taken.noise()}
 
@@ -37,10 +37,10 @@ def speed(clock: Any, work: Any, steps: int) -> Callable[[], Answer]:
 
 
 def serve_peer(prepare: Callable[[Job], Prepared]) -> None:
-    """Answer the job with the library, the unit and the end; then every request with a sample."""
-    samplers: list[Callable[[], Answer]] = []
+    """PeerAnswer the job with the library, the unit and the end; then every request with a sample."""
+    samplers: list[Callable[[], PeerAnswer]] = []
 
-    def handle(job: Job | None) -> Answer:
+    def handle(job: Job | None) -> PeerAnswer:
         if job is None:
             return samplers[-1]()
         prepared = prepare(job)

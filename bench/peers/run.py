@@ -13,7 +13,7 @@ from bench import ROOT
 from bench.compare.intervals import Interval, interval
 from bench.exit_codes import Code, UsageError, worst
 from bench.peers.start import ReadyPeer, Resources
-from bench.peers.target import COGRID, PeerCase, Target
+from bench.peers.target import COGRID, PeerCase, PeerTarget
 from bench.peers.targets import TARGETS
 from bench.processes.turns import Reading, in_turns, noise_of
 from bench.processes.worker import WorkerFailed
@@ -32,7 +32,7 @@ SHARED = (*MEASURING, *(f"bench/peers/{name}.py" for name in ("cases", "compiled
 class Found(NamedTuple):
     """The result of a target: a row for each of its cases."""
 
-    target: Target
+    target: PeerTarget
     rows: list[Row]
 
     @property
@@ -58,7 +58,7 @@ class Found(NamedTuple):
         return self.target.verdict(interval(self.figures).median)
 
 
-def select(only: str | None) -> list[Target]:
+def select(only: str | None) -> list[PeerTarget]:
     chosen = [target for target in TARGETS if only is None or only.lower() in target.name.lower()]
     if not chosen:
         known = "\n".join(f"  {target.name}" for target in TARGETS)
@@ -67,7 +67,7 @@ def select(only: str | None) -> list[Target]:
 
 
 def run(
-    targets: Sequence[Target],
+    targets: Sequence[PeerTarget],
     rounds: int,
     older_python: str | None,
     result: Result,
@@ -75,19 +75,19 @@ def run(
     progress: Progress,
 ) -> list[Found]:
     """Measure the targets one after the other; the file is complete after every one."""
-    found: list[Found] = []
+    measured: list[Found] = []
     with tempfile.TemporaryDirectory(prefix="cogrid-peers-") as folder:
         resources = Resources(Path(folder), older_python)
         for number, target in enumerate(targets):
             progress.start(target.name, number, len(targets))
-            found.append(measure(target, resources, rounds))
-            _add(result, found[-1])
+            measured.append(measure(target, resources, rounds))
+            _add(result, measured[-1])
             results.write(path, result)
-            progress.finish(target.name, _outcome(found[-1]))
-    return found
+            progress.finish(target.name, _outcome(measured[-1]))
+    return measured
 
 
-def measure(target: Target, resources: Resources, rounds: int) -> Found:
+def measure(target: PeerTarget, resources: Resources, rounds: int) -> Found:
     """Samples of all peers in turn; if one cannot be measured, of the others."""
     with contextlib.ExitStack() as stack:
         started = [_start(case, resources, stack) for case in target.cases]
@@ -172,20 +172,20 @@ def identity(library: str, case: PeerCase) -> str:
     return hashed(facts, code_of(*(ROOT / name for name in SHARED), *case.peer.code))
 
 
-def _add(result: Result, found: Found) -> None:
+def _add(result: Result, one: Found) -> None:
     """Add the target with all its samples, and the rows that the file does not have yet."""
     names = {row.name for row in result.rows}
-    result.rows += [row for row in found.rows if row.name not in names]
-    target, middle = found.target, found.interval
+    result.rows += [row for row in one.rows if row.name not in names]
+    target, middle = one.target, one.interval
     record = TargetResult(
         what=target.what,
         against=target.against,
         unit=target.unit,
-        rows=[row.name for row in found.rows],
-        samples=[row.samples for row in found.rows],
-        figures=found.figures,
+        rows=[row.name for row in one.rows],
+        samples=[row.samples for row in one.rows],
+        figures=one.figures,
         **(middle._asdict() if middle else dict.fromkeys(Interval._fields)),
-        verdict=found.verdict,
+        verdict=one.verdict,
         enough=target.enough,
         stretch=None if target.stretch == math.inf else target.stretch,  # JSON has no infinity
         at_most=target.at_most,
@@ -193,22 +193,22 @@ def _add(result: Result, found: Found) -> None:
     result.targets = [*result.targets, record]
 
 
-def _outcome(found: Found) -> str:
-    numbers = Statistics.of(found.figures)
-    if found.failure or not numbers:
-        return found.verdict
-    return f"{found.target.shown(numbers.median)} ± {percent(numbers.cv)}, {found.verdict}"
+def _outcome(one: Found) -> str:
+    numbers = Statistics.of(one.figures)
+    if one.failure or not numbers:
+        return one.verdict
+    return f"{one.target.shown(numbers.median)} ± {percent(numbers.cv)}, {one.verdict}"
 
 
-def exit_code(found: Sequence[Found]) -> Code:
+def exit_code(measured: Sequence[Found]) -> Code:
     """22 if peers disagree about the game, 1 if cogrid failed; an absent peer is not a failure."""
-    wrong = [Code.MISMATCH for one in found for row in one.rows if row.status == "mismatch"]
-    return worst([*wrong, *(Code.FAILED for one in found if _is_broken(one))])
+    wrong = [Code.MISMATCH for one in measured for row in one.rows if row.status == "mismatch"]
+    return worst([*wrong, *(Code.FAILED for one in measured if _is_broken(one))])
 
 
-def _is_broken(found: Found) -> bool:
+def _is_broken(one: Found) -> bool:
     """Whether cogrid failed for a reason of its own; the same reason as its peer is a missing dependency."""
-    rows = list(zip(found.target.cases, found.rows, strict=True))
+    rows = list(zip(one.target.cases, one.rows, strict=True))
     absent = {row.error for case, row in rows if case.peer is not COGRID}
     own = [row for case, row in rows if case.peer is COGRID]
     return any(row.status == "failed" and row.error not in absent for row in own)

@@ -34,10 +34,10 @@ class Process(NamedTuple):
 
 
 #: Makes the process for a way and a case; raises WorkerFailed with the reason if there can be none.
-Launch = Callable[[str, Case, Resources], Process]
+Launcher = Callable[[str, Case, Resources], Process]
 
 
-def python_module(name: str) -> Launch:
+def python_module(name: str) -> Launcher:
     """This Python, and a module that has `prepare(way, case)`."""
     command = (sys.executable, "-m", "bench.peers.peer_worker")
 

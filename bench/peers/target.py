@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.peers.start import Launch, ReadyPeer, Resources, python_module
+from bench.peers.start import Launcher, ReadyPeer, Resources, python_module
 from bench.records import Parameters
 from bench.units import with_unit
 from cogrid.benchmarks.case import Case
@@ -18,13 +18,13 @@ from cogrid.benchmarks.case import Case
 GIB = 2.0**30
 LIBRARIES = Path(__file__).parent / "libraries"
 
-Figure = Callable[["Target", Sequence[float]], float]
+Figure = Callable[["PeerTarget", Sequence[float]], float]
 
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
     name: str  # until it has reported its version
-    launch: Launch
+    launch: Launcher
     code: tuple[
         Path, ...
     ] = ()  # in addition to the shared code: a change makes its rows a different measurement
@@ -74,15 +74,15 @@ class PeerCase:
         return " ".join([*([library] if library != "cogrid" else []), *way, game.name])
 
 
-def ratio(target: Target, values: Sequence[float]) -> float:
+def ratio(target: PeerTarget, values: Sequence[float]) -> float:
     return values[0] / values[1]
 
 
-def alone(target: Target, values: Sequence[float]) -> float:
+def alone(target: PeerTarget, values: Sequence[float]) -> float:
     return values[0]
 
 
-def exponent(target: Target, values: Sequence[float]) -> float:
+def exponent(target: PeerTarget, values: Sequence[float]) -> float:
     """The exponent of the step time of the whole batch as a power of the cells observed."""
     times = [one.case.batch / value for one, value in zip(target.cases, values, strict=True)]
     return float(np.polyfit(np.log([cells_seen(one.case) for one in target.cases]), np.log(times), 1)[0])
@@ -96,7 +96,7 @@ def cells_seen(case: Case) -> int:
 
 
 @dataclasses.dataclass(frozen=True)
-class Target:
+class PeerTarget:
     what: str
     against: str
     cases: tuple[PeerCase, ...]  # cogrid's first
@@ -125,11 +125,11 @@ class Target:
 
     def goal(self) -> str:
         sign = "≤" if self.at_most else "≥"
-        found = [f"{sign} {self.shown(self.enough)}"] if self.enough is not None else []
+        limits = [f"{sign} {self.shown(self.enough)}"] if self.enough is not None else []
         if self.stretch is not None:
             runs = math.isinf(self.stretch)
-            found.append("stretch: that it runs" if runs else f"stretch {sign} {self.shown(self.stretch)}")
-        return ", ".join(found)
+            limits.append("stretch: that it runs" if runs else f"stretch {sign} {self.shown(self.stretch)}")
+        return ", ".join(limits)
 
     def verdict(self, value: float) -> str:
         if self.reaches(value, self.stretch):

@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.peers import libraries
 from bench.peers.cases import COUNTED, LOSSLESS, TWO_DEVICES, VMAPPED, cogrid, scan, single
-from bench.peers.target import GIB, PeerCase, Target, alone, exponent
+from bench.peers.target import GIB, PeerCase, PeerTarget, alone, exponent
 from bench.suites import ARENA, CRAMPED, KITCHENS, commons, options
 from cogrid.benchmarks.case import Case
 
@@ -30,7 +30,7 @@ def arena(agents: int, size: int, observation: str) -> PeerCase:
 
 
 COGRID_TARGETS = (
-    Target(
+    PeerTarget(
         "equations of the vmapped step, features",
         "",
         (cogrid(VMAPPED, "equations", measure="equations"),),
@@ -39,7 +39,7 @@ COGRID_TARGETS = (
         unit="equations",
         **COUNT,
     ),
-    Target(
+    PeerTarget(
         "one million environments, peak memory",
         "this machine",
         (cogrid(Case(CRAMPED, "jax-scan", 1_000_000, 4), "memory", measure="memory"),),
@@ -47,7 +47,7 @@ COGRID_TARGETS = (
         unit="B",
         **COUNT,
     ),
-    Target(
+    PeerTarget(
         "five million environments, peak memory",
         "this machine",
         (cogrid(Case(CRAMPED, "jax-scan", 5_000_000, 2), "memory", measure="memory"),),
@@ -55,63 +55,63 @@ COGRID_TARGETS = (
         unit="B",
         **COUNT,
     ),
-    Target(
+    PeerTarget(
         "cost growth, 2 → 16 agents",
         "linear in agents × observed cells",
         tuple(arena(agents, 40, "window") for agents in (2, 4, 8, 16)),
         **LINEAR,
     ),
-    Target(
+    PeerTarget(
         "cost growth, map 10² → 40²",
         "linear in agents × observed cells",
         tuple(arena(4, size, "lossless") for size in (10, 20, 40)),
         **LINEAR,
     ),
-    Target(
+    PeerTarget(
         "cost growth, batch 1 → 1,000,000",
         "linear in the batch",
         tuple(cogrid(scan(batch=batch, steps=steps)) for batch, steps in BATCHES),
         **LINEAR,
     ),
-    Target(
+    PeerTarget(
         "time of a step, CommonsHarvest",
         "an arena with as many cells, players and cells in sight",
         (WALKING, HARVEST),
         enough=3.0,
         at_most=True,
     ),
-    Target(
+    PeerTarget(
         "time of a step, CleanUp",
         "an arena with as many cells, players and cells in sight",
         (WALKING, CLEAN_UP),
     ),
-    Target(
+    PeerTarget(
         "JAX scan@1024, features",
         "lossless",
         (cogrid(scan()), cogrid(scan(**LOSSLESS))),
         enough=0.85,
         stretch=1.0,
     ),
-    Target(
+    PeerTarget(
         "JAX scan@1024, window of 5 × 5",
         "lossless",
         (cogrid(scan(observation="window", window=5)), cogrid(scan(**LOSSLESS))),
         enough=0.9,
         stretch=1.2,
     ),
-    Target(
+    PeerTarget(
         "five layouts mixed in a batch, lossless",
         "the largest of them alone",
         (cogrid(MIXED), cogrid(LARGEST)),
     ),
-    Target(
+    PeerTarget(
         "JAX one environment, jit",
         "an empty function with the same arrays",
         (cogrid(single("jax-single")), cogrid(single("jax-single"), "empty", mode="jax-single, empty")),
         enough=0.85,
         stretch=0.9,
     ),
-    Target(
+    PeerTarget(
         "two CPU devices, JAX scan@1024, lossless",
         "one device",
         (
@@ -122,9 +122,9 @@ COGRID_TARGETS = (
 )
 
 
-def all_targets() -> tuple[Target, ...]:
+def all_targets() -> tuple[PeerTarget, ...]:
     """Those with a limit, library by library, then those without."""
-    names = (f"{libraries.__name__}.{found.name}" for found in pkgutil.iter_modules(libraries.__path__))
+    names = (f"{libraries.__name__}.{module.name}" for module in pkgutil.iter_modules(libraries.__path__))
     declared = [target for name in names for target in getattr(import_module(name), "TARGETS", ())]
     return tuple(sorted((*declared, *COGRID_TARGETS), key=lambda target: not target.has_limit))
 

@@ -56,8 +56,8 @@ def span(ratio: Interval | None) -> str:
 
 def averages(findings: Sequence[Finding]) -> str:
     """The means by backend; for times from another hour, with a caveat."""
-    found = means(findings).items()
-    lines = [f"{name}: {pace(mean)} in the geometric mean of {n}" for name, (mean, n) in found]
+    ratios = means(findings).items()
+    lines = [f"{name}: {pace(mean)} in the geometric mean of {n}" for name, (mean, n) in ratios]
     if lines and any(finding.before and not finding.is_paired for finding in findings):
         limit = percent(MARGIN)
         lines.append(f"(Runs at different times differ by up to this much; ignore changes below {limit}.)")
@@ -115,11 +115,11 @@ def advice(findings: Sequence[Finding]) -> str:
 
 def as_data(findings: Sequence[Finding]) -> dict[str, object]:
     """For programs: nothing in it depends on when or where the diff was made."""
-    found = codes(findings)
+    outcomes = codes(findings)
     return {
         "headline": headline(findings),
-        "exit_code": int(worst(found)),
-        "exit_code_strict": int(worst(found, strict=True)),
+        "exit_code": int(worst(outcomes)),
+        "exit_code_strict": int(worst(outcomes, strict=True)),
         "means": {name: {"ratio": mean, "cases": n} for name, (mean, n) in means(findings).items()},
         "findings": [_row(finding) for finding in findings],
     }

@@ -52,12 +52,12 @@ def in_order(newest_first: Sequence[Cells]) -> list[str]:
 
 def descriptions(runs: Mapping[str, Result]) -> list[str]:
     """The date, purpose, revision and file of each run."""
-    found = []
+    lines = []
     for label, (file, run) in zip(labels(list(runs.values())), runs.items(), strict=True):
         date, revision = _date(run), run.git.short if run.git else ""
         facts = ["" if date in label else date, run.description, kind(run), revision, file]
-        found.append(f"{label}: {', '.join(filter(None, facts))}")
-    return found
+        lines.append(f"{label}: {', '.join(filter(None, facts))}")
+    return lines
 
 
 def kind(run: Result) -> str:

@@ -56,10 +56,10 @@ def history(runs: Sequence[Result]) -> Section:
     )
 
 
-def runs(found: Mapping[str, Result]) -> Section:
+def runs(results: Mapping[str, Result]) -> Section:
     """Every run of the folder, the newest first; `found` is in time order."""
-    count = f"{len(found)} runs, the newest first." if len(found) > 1 else "One run."
-    lines = [_run(file, run) for file, run in reversed(list(found.items()))]
+    count = f"{len(results)} runs, the newest first." if len(results) > 1 else "One run."
+    lines = [_run(file, run) for file, run in reversed(list(results.items()))]
     return Section("runs", "Every run here", paragraph(count) + table(RUNS, lines))
 
 

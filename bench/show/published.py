@@ -29,15 +29,15 @@ PLANES, STEP_ENV = "JAX scan@1024, lossless, CrampedRoom", "JaxMARL V1 step_env,
 BLOCK = re.compile(r"(<!-- bench publish: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-class Evidence(NamedTuple):
-    """The recorded runs."""
+class RecordedRuns(NamedTuple):
+    """The two committed results, in bench/evidence, that every published number is taken from."""
 
     throughput: Result
     peers: Result
 
 
-def recorded(folder: Path = EVIDENCE) -> Evidence:
-    return Evidence(*(results.load(folder / f"{name}.json") for name in Evidence._fields))
+def recorded(folder: Path = EVIDENCE) -> RecordedRuns:
+    return RecordedRuns(*(results.load(folder / f"{name}.json") for name in RecordedRuns._fields))
 
 
 def place_of(result: Result, folder: Path = EVIDENCE) -> Path:
@@ -68,34 +68,34 @@ def _is_swept(row: Row) -> bool:
 # Blocks
 
 
-def pages(found: Evidence, root: Path = ROOT) -> dict[Path, str]:
+def pages(recorded_runs: RecordedRuns, root: Path = ROOT) -> dict[Path, str]:
     """The texts of all pages with blocks, with the blocks regenerated from the evidence."""
 
     def written(match: re.Match[str]) -> str:
-        return f"{match[1]}{BLOCKS[match[2]](found)}\n\n{match[3]}"
+        return f"{match[1]}{BLOCKS[match[2]](recorded_runs)}\n\n{match[3]}"
 
     paths = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
     return {path: BLOCK.sub(written, text) for path, text in texts.items() if BLOCK.search(text)}
 
 
-def speed(found: Evidence) -> str:
+def speed(runs: RecordedRuns) -> str:
     """For the README: a large batch, and the ratio to JaxMARL."""
-    rows = [row for sweep in batch_sweeps(found.throughput.rows) for row in sweep]
+    rows = [row for sweep in batch_sweeps(runs.throughput.rows) for row in sweep]
     large = next(row for row in rows if (row.case.mode, row.case.batch) == ("jax-scan", LARGE))
-    beside = next(one for one in found.peers.targets if (one.what, one.against) == (PLANES, STEP_ENV))
-    system = found.throughput.system
+    beside = next(one for one in runs.peers.targets if (one.what, one.against) == (PLANES, STEP_ENV))
+    system = runs.throughput.system
     millions = f"{large.numbers.median / 1e6:.1f} million steps per second"
     return (
         f"{LARGE:,} kitchens in one process make {millions} on {system.cores} shared cores "
-        f"({system.cpu}, revision\n{_revision(found.throughput)}). "
+        f"({system.cpu}, revision\n{_revision(runs.throughput)}). "
         f"With the same planes of the same kitchen cogrid is {beside.median or 0:.1f} times as fast as "
-        f"JaxMARL{_within(beside)}, in one run of\n`nox -s bench-peers` at revision {_revision(found.peers)}."
+        f"JaxMARL{_within(beside)}, in one run of\n`nox -s bench-peers` at revision {_revision(runs.peers)}."
     )
 
 
-def throughput(found: Evidence) -> str:
-    result = found.throughput
+def throughput(runs: RecordedRuns) -> str:
+    result = runs.throughput
     swept = {(row.case.mode, row.case.batch): row for sweep in batch_sweeps(result.rows) for row in sweep}
     lines = [
         {
@@ -111,8 +111,8 @@ def throughput(found: Evidence) -> str:
     return f"{_origin(result)}\n{how}\n\n{_table(lines)}"
 
 
-def peers(found: Evidence) -> str:
-    aimed = [one for one in found.peers.targets if one.enough is not None]
+def peers(runs: RecordedRuns) -> str:
+    aimed = [one for one in runs.peers.targets if one.enough is not None]
     met = sum("missed" not in one.verdict and one.median is not None for one in aimed)
     lines = [
         {
@@ -122,11 +122,11 @@ def peers(found: Evidence) -> str:
             "target": _limit(one.enough, one),
             "stretch goal": _limit(one.stretch, one),
         }
-        for one in found.peers.targets
+        for one in runs.peers.targets
         if one.enough is not None or one.stretch is not None
     ]
     headline = f"{met} of {len(aimed)} targets are met; the 95 % interval is in brackets."
-    return f"{_origin(found.peers)}\n{headline}\n\n{_table(lines)}\n\n{_not_met(found.peers.targets)}"
+    return f"{_origin(runs.peers)}\n{headline}\n\n{_table(lines)}\n\n{_not_met(runs.peers.targets)}"
 
 
 def _not_met(targets: Sequence[TargetResult]) -> str:
@@ -149,7 +149,11 @@ def _named(one: TargetResult) -> str:
     return f"{one.what}, beside {one.against}" if one.against else one.what
 
 
-BLOCKS: Mapping[str, Callable[[Evidence], str]] = {"speed": speed, "throughput": throughput, "peers": peers}
+BLOCKS: Mapping[str, Callable[[RecordedRuns], str]] = {
+    "speed": speed,
+    "throughput": throughput,
+    "peers": peers,
+}
 
 
 def _table(lines: list[dict[str, str]]) -> str:
@@ -198,6 +202,6 @@ def _limit(limit: float | None, one: TargetResult) -> str:
     return f"{'≤' if one.at_most else '≥'} {with_unit(limit, one.unit)}" if limit is not None else ""
 
 
-def doubtful(found: Evidence) -> list[str]:
+def doubtful(runs: RecordedRuns) -> list[str]:
     """The published speeds that are too noisy; ratios to peers have their intervals instead."""
-    return [f"{row.name}: {row.doubt}" for row in found.throughput.rows if row.doubt]
+    return [f"{row.name}: {row.doubt}" for row in runs.throughput.rows if row.doubt]

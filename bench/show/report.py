@@ -37,18 +37,18 @@ NOTED: dict[str, Callable[[float], str]] = {
 }
 
 
-def page(found: Mapping[str, Result], baselines: Baselines) -> str:
+def page(runs: Mapping[str, Result], baselines: Baselines) -> str:
     """The whole file, from results by name in chronological order: speeds, changes, noise, every run."""
-    newest = [one for one in reversed(list(found.values())) if one.rows]
+    newest = [one for one in reversed(list(runs.values())) if one.rows]
     ab = next((one for one in newest if one.is_ab), None)
     compiled = next((one for one in newest if one.configuration.suite == "gpu"), None)
     others = [one for one in newest if not one.is_ab and one.configuration.suite != "gpu"]
     run = next(filter(overview.has_speeds, others), next(iter(others), None))
-    named = [(file, one) for file, one in found.items() if any(one is other for other in (ab, run, compiled))]
+    named = [(file, one) for file, one in runs.items() if any(one is other for other in (ab, run, compiled))]
     _, latest = named[-1]
     figures = {
         name: picture(name, figure.get_suptitle(), files.svg(figure, name, transparent=True))
-        for name, figure in files.drawn([one for one in found.values() if one is ab or not one.is_ab]).items()
+        for name, figure in files.drawn([one for one in runs.values() if one is ab or not one.is_ab]).items()
     }
     picked = figures.pop("speeds", "")
     sections = [overview.speeds(run, picked)] if run else []
@@ -62,9 +62,9 @@ def page(found: Mapping[str, Result], baselines: Baselines) -> str:
         sections.append(Section("plots", "Plots", "\n".join(figures.values())))
     if run:
         sections.append(noise(run))
-    if len(found) > 1:
-        sections.append(overview.history(list(found.values())))
-    sections.append(overview.runs(found))
+    if len(runs) > 1:
+        sections.append(overview.history(list(runs.values())))
+    sections.append(overview.runs(runs))
     links = "".join(f"<li>{download(*one)}</li>" for one in named)
     sections.append(Section("machine", "Machine", "".join(machine(*one) for one in named)))
     sections.append(Section("data", "Raw data", f"<ul>{links}</ul>"))

@@ -65,13 +65,13 @@ def verbs(rows: Sequence[Row]) -> str:
 
 
 def shadows(rows: Sequence[Row]) -> str:
-    found = [(row.name, row.shadow) for row in rows if row.shadow]
+    reports = [(row.name, row.shadow) for row in rows if row.shadow]
     lines = [
         [name, one.beside, f"{one.comparisons:,}", f"{one.mismatches:,}", _ratio(one.ratio)]
-        for name, one in found
+        for name, one in reports
     ]
-    total, wrong = sum(one.comparisons for _, one in found), sum(one.mismatches for _, one in found)
-    first = "".join(f"\n{name}: {one.first}" for name, one in found if one.first)
+    total, wrong = sum(one.comparisons for _, one in reports), sum(one.mismatches for _, one in reports)
+    first = "".join(f"\n{name}: {one.first}" for name, one in reports if one.first)
     return f"{_table(lines, SHADOW)}\n\nShadow: {total:,} comparisons, {wrong:,} mismatches.{first}"
 
 
@@ -170,7 +170,7 @@ def _noted(lines: list[list[str]], columns: Sequence[str], rows: Sequence[Row]) 
     """A table with a column of notes; what would repeat in the rows is said once, below."""
     notes = [_notes(row) for row in rows]
     shared = [note for note in notes[0] if all(note in others for others in notes)] if len(rows) > 1 else []
-    own = [", ".join(note for note in found if note not in shared) for found in notes]
+    own = [", ".join(note for note in some if note not in shared) for some in notes]
     if any(own):
         lines, columns = [[*line, note] for line, note in zip(lines, own, strict=True)], [*columns, "note"]
     said = {"All rows": shared}
@@ -178,7 +178,7 @@ def _noted(lines: list[list[str]], columns: Sequence[str], rows: Sequence[Row]) 
         few = f"{len(disturbed)} of {len(rows)} rows" if len(disturbed) < len(rows) else "All rows"
         which = disturbed[0].name if len(disturbed) == 1 else few
         said.setdefault(which, []).append(_disturbed(disturbed))
-    below = [f"{which}: {', '.join(found)}." for which, found in said.items() if found]
+    below = [f"{which}: {', '.join(some)}." for which, some in said.items() if some]
     below += [KEPT] if disturbed else []
     return "\n\n".join(filter(None, [_table(lines, columns), "\n".join(below)]))
 

@@ -12,45 +12,45 @@ from bench.records import Parameters, Result, Row, TargetResult
 RUN = "run"  # the file of a row, as one more option of its case, so that figures group by it and name it
 
 
-def by_label(found: Mapping[Path, Result]) -> dict[str, Result]:
+def by_label(runs: Mapping[Path, Result]) -> dict[str, Result]:
     """The results by the names of their files, or by their whole paths if two have the same name."""
-    stems = [path.stem for path in found]
-    return {path.stem if stems.count(path.stem) == 1 else str(path): result for path, result in found.items()}
+    stems = [path.stem for path in runs]
+    return {path.stem if stems.count(path.stem) == 1 else str(path): result for path, result in runs.items()}
 
 
-def together(found: Mapping[str, Result]) -> list[Result]:
+def together(by_label: Mapping[str, Result]) -> list[Result]:
     """One result for each platform, with the rows of all; an A/B run, whose rows have a base, stays alone."""
     platforms: dict[str, dict[str, Result]] = {}
-    for label, result in sorted(found.items(), key=lambda one: one[1].when):
+    for label, result in sorted(by_label.items(), key=lambda one: one[1].when):
         if not result.is_ab:
             platforms.setdefault(result.system.platform, {})[label] = result
-    return [*map(_joined, platforms.values()), *(one for one in found.values() if one.is_ab)]
+    return [*map(_joined, platforms.values()), *(one for one in by_label.values() if one.is_ab)]
 
 
 def _joined(some: Mapping[str, Result]) -> Result:
     """The newest result with the rows of all; it names a revision and machine only if all share them."""
-    *_, newest = found = list(some.values())
-    if len(found) == 1:
+    *_, newest = results = list(some.values())
+    if len(results) == 1:
         return newest
-    one_revision = len({str(one.git) for one in found}) == 1
-    one_machine = len({one.fingerprint for one in found}) == 1
-    if not (one_revision and one_machine) or _overlap(found):
-        found = [
+    one_revision = len({str(one.git) for one in results}) == 1
+    one_machine = len({one.fingerprint for one in results}) == 1
+    if not (one_revision and one_machine) or _overlap(results):
+        results = [
             _named(one, label if one_revision else _with_revision(label, one)) for label, one in some.items()
         ]
     return replace(
         newest,
         git=newest.git if one_revision else None,
         system=newest.system if one_machine else replace(newest.system, cpu="several machines or versions"),
-        rows=[row for one in found for row in one.rows],
-        targets=[target for one in found for target in one.targets],
+        rows=[row for one in results for row in one.rows],
+        targets=[target for one in results for target in one.targets],
     )
 
 
-def _overlap(found: Sequence[Result]) -> bool:
+def _overlap(results: Sequence[Result]) -> bool:
     """Whether several results measured the same case."""
-    rows = [(row.library, row.name) for one in found for row in one.rows]
-    rows += [(target.what, target.against) for one in found for target in one.targets]
+    rows = [(row.library, row.name) for one in results for row in one.rows]
+    rows += [(target.what, target.against) for one in results for target in one.targets]
     return len(set(rows)) < len(rows)
 
 

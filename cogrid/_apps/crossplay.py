@@ -79,9 +79,9 @@ def _named(text: str, id: str) -> list[tuple[str, str]]:
     name, policy = _split(text)
     greedy, policy = GREEDY if policy.startswith(GREEDY) else "", policy.removeprefix(GREEDY)
     if policy == "zoo" and not name:
-        if not (found := zoo.names(id)):
+        if not (known := zoo.names(id)):
             raise ValueError(f"the zoo has no policies for {id}: `python -m cogrid zoo` lists what it has.")
-        return [(f"{greedy}zoo-{one.rpartition('-')[2]}", greedy + one) for one in found]
+        return [(f"{greedy}zoo-{one.rpartition('-')[2]}", greedy + one) for one in known]
     short = "/".join(Path(policy).parts[-2:]).removesuffix(".npz") or policy
     return [(name or greedy + short, greedy + policy)]
 

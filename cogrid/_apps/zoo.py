@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print them."""
+    """Print the zoo's policies, of one environment or of all, with their scores."""
     if not (names := zoo.names(options.id)):
         spec_of(options.id, {})  # explains an unknown id
         raise ValueError(

@@ -6,30 +6,38 @@ import dataclasses
 import functools
 import hashlib
 import inspect
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from cogrid._core.author.answers import Tally
 from cogrid._core.author.chance import Odds
+from cogrid._core.author.options import is_default
+from cogrid._core.author.rewards import Tally
 from cogrid._core.rules import Rules
 
 _WITH_ADDRESS: Any = object.__repr__
+
+
+class _Text(str):
+    """A text that is hashed as it is."""
 
 
 @functools.lru_cache(maxsize=256)
 def digest(rules: Rules) -> str:
     """Hex digits that change with any rule or reward; the same on every backend and in every process."""
     total = hashlib.sha256()
-    facts = [(phase.name, phase.facts) for phase in rules.phases if phase.facts]
-    for part in (*_things(rules), *_rows(rules), *_agents(rules), *_slots(rules), *_rewards(rules), *facts):
+    told = (_things, _placed, _rows, _agents, _slots, _rewards, _facts)
+    for part in itertools.chain(*(tell(rules) for tell in told)):
         total.update(text(part).encode("utf-8", "surrogatepass") + b"\n")
     return total.hexdigest()
 
 
 def text(value: Any) -> str:
     """A value as text that does not depend on addresses or on the order of sets."""
+    if isinstance(value, _Text):
+        return str(value)
     if isinstance(value, np.ndarray):
         return repr(value.tolist())  # its integers may be wider on another backend
     if isinstance(value, (set, frozenset)):
@@ -39,7 +47,9 @@ def text(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return f"{type(value).__name__}({', '.join(map(text, value))})"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        parts = (getattr(value, field.name) for field in dataclasses.fields(value))
+        parts = (
+            getattr(value, field.name) for field in dataclasses.fields(value) if not is_default(value, field)
+        )
         return f"{type(value).__name__}({', '.join(map(text, parts))})"
     if callable(value) or type(value).__repr__ is _WITH_ADDRESS:
         return type(inspect.unwrap(value) if callable(value) else value).__name__
@@ -47,15 +57,29 @@ def text(value: Any) -> str:
 
 
 def _things(rules: Rules) -> Iterator[Any]:
-    symbols, game = rules.spec.symbols, rules.game
-    things = symbols.things
-    yield things, symbols.n_walkable, symbols.placed, game.scattered()
+    symbols, answers = rules.spec.symbols, rules.answers
+    things, scattered, near = symbols.things, answers.scattered, answers.near
+    found = None if scattered is None else (scattered.thing, scattered.density)
+    yield things, symbols.n_walkable, tuple(map(tuple, symbols.placed)), found
     yield _odds(symbols.starts), _odds(symbols.ticks)
-    yield [game.spawn(thing) for thing in things], [game.remaining(thing) for thing in things]
-    if (near := game.near()) is not None:
-        yield near, [near.mark(thing) for thing in things]
-    for one in game.one_cell():
-        yield one, [one.becomes(thing) if one.qualifies(thing) else None for thing in things]
+    ends = answers.ends
+    left = ends.remaining or (lambda thing: 0 if ends.in_hands or ends.in_slots else 1)
+    yield [answers.back(thing) for thing in things], [left(thing) for thing in things]
+    if near is not None:
+        told = f"Near(function, {near.most}, {near.radius}, {near.shape!r})"
+        yield _Text(told), [near.mark(thing) for thing in things]
+    for one in answers.one_cell:
+        told = f"OneCell(function, function, {one.weight}, {one.out_of}, {one.since})"
+        yield _Text(told), [one.becomes(thing) if one.qualifies(thing) else None for thing in things]
+
+
+def _placed(rules: Rules) -> Iterator[Any]:
+    """What a game places; those of cogrid have options for it, and their digests are older than this."""
+    if type(rules.game).__module__.startswith("cogrid.envs."):
+        return
+    for one in rules.answers.placed:
+        strengths = rules.spec.symbols.of_hands(one.strength_of)
+        yield one.count, one.weakest, one.apart, one.margin, strengths
 
 
 def _rows(rules: Rules) -> Iterator[Any]:
@@ -70,12 +94,16 @@ def _rows(rules: Rules) -> Iterator[Any]:
 
 
 def _agents(rules: Rules) -> Iterator[Any]:
-    symbols, game = rules.spec.symbols, rules.game
+    symbols, answers = rules.spec.symbols, rules.answers
+    moving, joint, ends = answers.moving, answers.joint, answers.ends
     yield symbols.items, symbols.hands, symbols.intents, _odds(symbols.hand_ticks)
-    yield game.swaps, game.moves_first, game.final_verbs, game.joint, game.actions
-    yield [game.aim(action.name) for action in rules.spec.actions]
-    for hook in (game.strength, game.can_move, game.can_act, game.away, game.finished):
-        yield [hook(item) for item in symbols.items]
+    name = "" if joint is None else joint.name
+    yield moving.swaps, moving.first, frozenset(ends.verbs), name, answers.actions
+    yield [answers.aim(action.name) for action in rules.spec.actions]
+    strength = (lambda held: 1) if joint is None else joint.strength_of
+    finished = ends.hand or (lambda held: False)
+    for function in (strength, answers.can_move, answers.can_act, answers.away, finished):
+        yield symbols.of_hands(function)
 
 
 def _slots(rules: Rules) -> Iterator[Any]:
@@ -92,6 +120,11 @@ def _rewards(rules: Rules) -> Iterator[Any]:
         yield term.reward, term.points, term.scarcity
         if isinstance(term.reward, Tally):
             yield [term.reward.count(thing) for thing in rules.spec.symbols.things]
+
+
+def _facts(rules: Rules) -> Iterator[Any]:
+    """What only its phase knows."""
+    return ((phase.name, phase.facts) for phase in rules.phases if phase.facts)
 
 
 def _odds(odds: Odds) -> tuple[Any, ...]:

@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from cogrid._core.author.cells import Generated
 from cogrid._core.author.game import Game
 from cogrid._core.compile.checking import naming_author
-from cogrid._core.compile.memory import Memory, Question, Waiting, hook_of
+from cogrid._core.compile.memory import Memory, Question, Waiting, memory_of
 from cogrid._core.compile.spec import Spec
 from cogrid._core.digest import text
 from cogrid._core.rules import Rules, compile_rules
@@ -48,6 +49,9 @@ HOMES = MappingProxyType({name: home for home, names in SOURCES.items() for name
 #: The number of arguments with which these convert a given time instead of reading the clock.
 GIVEN = MappingProxyType({"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2})
 
+#: How much of a large game `make` asks again; `check_env` asks all.
+SAMPLE, SHARE = 128, 16
+
 #: Garbage collection is on or off for all threads, so one check runs at a time. No state: it keeps nothing.
 ALONE = threading.Lock()
 
@@ -60,37 +64,48 @@ class ImpureError(ValueError):
 
 
 @functools.lru_cache(maxsize=256)
-def check_pure(spec: Spec, times: int = 1) -> None:
+def check_pure(spec: Spec, times: int = 1, whole: bool = True) -> None:
     """Raise an error that names the first function that reads a clock, draws, or changes its answer.
 
-    Every question that was asked so far, for any spec of the game, is asked `times` more times.
+    Every question that was asked so far, for any spec of the game, is asked `times` more times; if not
+    `whole`, of each function at most the larger of `SAMPLE` questions and one in `SHARE`.
     """
-    rules, watch = compile_rules(spec, "numpy"), _Watch(spec.game)
-    known = rules.spec.symbols.memory.answers  # of an equal spec, which was compiled
+    rules, watch = compile_rules(spec, "numpy"), _HookWatch(spec.game)
+    known = dict(rules.spec.symbols.memory.answers)  # of an equal spec, which was compiled
     for _ in range(times):
-        if hook := watch.run(_asked_again, rules, dict(known)):
-            name = f"{type(spec.game).__name__}.{hook}"
+        if name := watch.run(_asked_again, rules, known if whole else _sample(known)):
             raise ImpureError(f"{name} returned two different results for the same arguments: {RULE}")
 
 
+def _sample(known: Mapping[Question, Any]) -> dict[Question, Any]:
+    """Some of the questions for each function, evenly over the order in which they were asked."""
+    by_function: dict[Any, list[Question]] = {}
+    for question in known:
+        by_function.setdefault(question[0], []).append(question)
+    found = set[Question]()
+    for questions in by_function.values():
+        found.update(questions[:: max(1, len(questions) // max(SAMPLE, len(questions) // SHARE))])
+    return {question: known[question] for question in known if question in found}
+
+
 def _asked_again(rules: Rules, known: dict[Question, Any]) -> str:
-    """The first hook that answers differently than known, of a game without a memory; "" if none does."""
+    """The first function that answers differently than known, of a game without a memory; "" if none does."""
     memory = Memory(rules.spec.game)
-    if hook := _differs(memory, known):
-        return hook
+    if name := _differs(memory, known):
+        return name
     fresh = object.__new__(Rules)
-    vars(fresh).update(vars(rules), game=memory.open)
+    vars(fresh).update(vars(rules), answers=memory.open, game=memory.open.game)
     if rules.spec.observation == "features":
         fresh.observer = observer_of(fresh)
     before, now = _tables(rules), _tables(fresh)
-    return next((hook for hook in before if now[hook] != before[hook]), "")
+    return next((name for name in before if now[name] != before[name]), "")
 
 
 @naming_author
 def _differs(memory: Memory, known: dict[Question, Any]) -> str:
     for question, answer in known.items():  # in the order of asking: a function comes after what holds it
         if not _same(memory.ask(question), answer):
-            return hook_of(question)
+            return memory.name(question)
     return ""
 
 
@@ -104,11 +119,13 @@ def _same(answer: Any, known: Any) -> bool:
 
 def _tables(rules: Rules) -> dict[str, Any]:
     """What the game makes in arrays: the tables of its features, and a board."""
-    features: dict[str, Any] = {}
+    made: dict[str, Any] = {}
+    own = type(rules.spec.game).__name__
     if rules.spec.observation == "features":
-        features["features"] = [table.tobytes() for table in _arrays(rules.observer.see, set())]
-    generated = {"generate": reset(rules, rng.key(0)).cells.tolist()} if rules.generates else {}
-    return features | generated
+        made[f"{own}.features"] = [table.tobytes() for table in _arrays(rules.observer.see, set())]
+    if rules.generates:
+        made[f"Generated.draw of {own}"] = reset(rules, rng.key(0)).cells.tolist()
+    return made
 
 
 def _arrays(part: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
@@ -126,7 +143,7 @@ def _arrays(part: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
             yield from _arrays(cell.cell_contents, seen)
 
 
-class _Watch:
+class _HookWatch:
     """A profile function that notes whether a function of the game reads a clock or draws."""
 
     def __init__(self, game: Game) -> None:
@@ -134,8 +151,15 @@ class _Watch:
         classes = type(game).__mro__[: type(game).__mro__.index(Game) + 1]
         named = [(name, f) for one in classes for name, f in vars(one).items() if isinstance(f, FunctionType)]
         hooks = ((name, f) for name, f in named if hasattr(Game, name) and not name.startswith("_"))
-        # By code, since a lambda has no name; with the functions that a hook makes, such as those of a Price.
-        self.hooks = {code: name for name, function in hooks for code in _codes(function.__code__)}
+        # By code, since a lambda has no name; with the functions that a hook makes.
+        own = type(game).__name__
+        self.hooks = {code: f"{own}.{name}" for name, function in hooks for code in _codes(function.__code__)}
+        drawing = memory_of(game).open.parts.one(Generated)
+        drawn = (
+            [(f"Generated.draw of {own}", drawing.draw)] if drawing else []
+        )  # array code, never remembered
+        for name, function in (*memory_of(game).functions(), *drawn):
+            self.hooks |= dict.fromkeys(_codes(getattr(function, "__code__", None)), name)
         self.found = ""
         self._seeded: weakref.WeakSet[random.Random] = weakref.WeakSet()
 
@@ -202,7 +226,7 @@ class _Watch:
             if module.split(".")[0] == "logging" or code in TIMED:  # which look at the time
                 return ""
             if code in self.hooks:
-                return f"{type(self.game).__name__}.{self.hooks[code]}"
+                return self.hooks[code]
             outside = outside and not module.startswith("cogrid.")
             author = code.co_qualname if outside else author  # of the frames that came from us, the first
             frame = frame.f_back
@@ -221,8 +245,10 @@ def _is_given(frame: FrameType, name: str) -> bool:
     return any(one.offset == frame.f_lasti and (one.arg or 0) >= GIVEN[name] for one in calls)
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """The code of a function and of the functions inside it."""
+def _codes(code: CodeType | None) -> Iterator[CodeType]:
+    """The code of a function and of the functions inside it; none of compiled functions."""
+    if code is None:
+        return
     yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cogrid._core.author.actions import ACTION_SETS, STRIDES
-from cogrid._core.author.answers import Event, Item, Thing
+from cogrid._core.author.cells import Generated
 from cogrid._core.author.chance import Draws
-from cogrid._core.author.hooks import writes
 from cogrid._core.author.layout import FLOOR, check_border, start_cells
+from cogrid._core.author.values import Event, Item, Thing
 from cogrid._core.compile.asking import starts_of
 from cogrid._core.compile.checking import check_answers, naming_author
 from cogrid._core.compile.places import Places, counted_kinds
@@ -41,7 +41,8 @@ class Rules:
 
     def __init__(self, spec: Spec, backend: Backend) -> None:
         memory = spec.symbols.memory
-        self.spec, self.game = spec, memory.open
+        self.spec, self.answers = spec, memory.open
+        self.game = self.answers.game
         self.backend = backend
         self.xp: Any = backend.xp
         self.lookup, self.pick = backend.lookup, backend.pick
@@ -51,7 +52,7 @@ class Rules:
         self.action_set = spec.action_set
         self.n_things, self.n_items = len(spec.symbols.things), len(spec.symbols.items)
         self.n_walkable = spec.symbols.n_walkable
-        self.leaves = any(map(self.game.away, spec.symbols.items))  # some hand is off the board
+        self.leaves = any(spec.symbols.of_hands(self.answers.away))  # some hand is off the board
         self.n_spots = self.n_cells + self.leaves * self.n_agents  # where agents can be: cells, and parking
         self.cell_dtype = backend.index_dtype(self.n_things)
         self.pos_dtype = backend.index_dtype(self.n_spots + (self.width if self.leaves else 0))
@@ -75,13 +76,14 @@ class Rules:
         assert clock is not None
         self.rewards, self.clock = rewards, clock
         #: Agents can end one by one.
-        self.ends = bool(self.game.final_verbs or clock.conditions)
+        self.ends = bool(self.answers.ends.verbs or clock.conditions)
         #: The random draws of a step, and whether there are any.
         self.draws = Draws.of_all(phase.draws for phase in self.phases)
         self.chance = bool(self.draws.numbers.size)
         self.start = starting_of(self)
         self.observer = observer_of(self)
-        self.game = memory.sealed  # from here on, a question that was not asked before is an error
+        self.answers = memory.sealed  # from here on, a question that was not asked before is an error
+        self.game = self.answers.game
 
     def __hash__(self) -> int:
         return self._hash
@@ -102,7 +104,7 @@ class Rules:
         """
         actions = self.spec.actions
         self.n_actions, self.noop = len(actions), len(ACTION_SETS[self.action_set]) - 1
-        if self.game.actions:  # after the last comes one more that does nothing
+        if self.answers.actions:  # after the last comes one more that does nothing
             actions = (*actions, actions[self.noop])
         self.table_actions = actions
         #: What an action out of range becomes: the noop, or its copy after the game's own actions.
@@ -132,7 +134,7 @@ class Rules:
         self.boards = np.array(boards, self.cell_dtype)  # (layouts, cells)
         check_border(self.height, self.width, self._holding(game.walkable))
         #: Boards are data: any cell can hold what any letter can become, and states store where things are.
-        self.open, self.generates = self.spec.open, writes(game, "generate")
+        self.open, self.generates = self.spec.open, self.answers.parts.one(Generated)
         kinds = counted_kinds(game) if self.open else ()
         self.places = Places({kind: self.cells_of(kind).shape[1] for kind in kinds})
         starts = [start_cells(one, self.width, self.n_agents) for one in self.spec.layout]
@@ -152,12 +154,13 @@ class Rules:
 
     def items(self, function: Callable[[Item], Any], dtype: Any = None) -> Array:
         """A plain function of an item as a table, (items, …)."""
-        return np.array([function(item) for item in self.spec.symbols.items], dtype)
+        return np.array(self.spec.symbols.of_hands(function), dtype)
 
     def events(self, function: Callable[[Event], Any], dtype: Any = None) -> Array:
         """A plain function of an event as a table over the rows; 0 where nothing happens."""
-        lines = self.spec.symbols.lines
-        return np.array([function(Event(o.verb, h, t, o.value)) if o.verb else 0 for h, t, o in lines], dtype)
+        symbols = self.spec.symbols
+        lines = symbols.lines
+        return np.array([symbols.of_event(function, h, t, o) if o.verb else 0 for h, t, o in lines], dtype)
 
     def check_table(self, what: str, numbers: int) -> None:
         """Raise a ValueError, before it is built, if a table would have too many numbers."""
@@ -183,12 +186,12 @@ class Rules:
 
     def reachable(self, symbol: int) -> frozenset[Thing]:
         """Everything that a cell can become if its layout has this symbol there and nothing is placed."""
-        symbols, game = self.spec.symbols, self.game
+        symbols, scattered = self.spec.symbols, self.answers.scattered
         thing = symbols.things[symbol]
         begins = [thing]
-        begins += [begun for begun, _ in starts_of(game, thing)] if thing in symbols.begins else []
-        if (scattered := game.scattered()) is not None and thing == game.legend[FLOOR]:
-            begins.append(scattered[0])
+        begins += [begun for begun, _ in starts_of(self.answers, thing)] if thing in symbols.begins else []
+        if scattered is not None and thing == self.game.legend[FLOOR]:
+            begins.append(scattered.thing)
         return frozenset().union(*map(symbols.reachable, begins))
 
     def cells_of(self, kind: str) -> np.ndarray[Any, Any]:

@@ -22,13 +22,13 @@ from cogrid.backend.env_state import EnvState
 
 StepResult = tuple[EnvState, Array, Array, Array, dict[str, Any]]
 #: A phase of the rules, or a function around one.
-Run = Callable[[Rules, EnvState, Events], tuple[EnvState, Events]]
+PhaseFunction = Callable[[Rules, EnvState, Events], tuple[EnvState, Events]]
 
 
 class Watched(NamedTuple):
     """The parts of a step with something around each, for example a timer."""
 
-    phases: Iterable[Run]
+    phases: Iterable[PhaseFunction]
     observe: Callable[[Rules, EnvState], Array]
 
 

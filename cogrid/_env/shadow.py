@@ -50,7 +50,7 @@ def wanted(shadow: bool | None = None) -> bool:
 
 
 @dataclasses.dataclass(frozen=True)
-class Mismatch:
+class ShadowMismatch:
     """The first difference between the two backends."""
 
     steps: int  # started since the shadow was made
@@ -78,15 +78,15 @@ class ShadowReport:
     shadow: str
     comparisons: int  # of one environment each: a step, a reset or a set_state, with all its results
     mismatches: int  # those in which anything differed
-    first: Mismatch | None
+    first: ShadowMismatch | None
     ratio: float | None  # time of the shadow's steps relative to the backend's; None until known
 
     def __str__(self) -> str:
         """The whole report in one line."""
-        found = f"{self.comparisons:,} comparisons, {self.mismatches:,} mismatches"
+        counts = f"{self.comparisons:,} comparisons, {self.mismatches:,} mismatches"
         timing = "" if self.ratio is None else f", time {self.backend} : {self.shadow} = 1 : {self.ratio:.3g}"
         first = "" if self.first is None else f"; the first one in {self.first}"
-        return f"{self.backend} shadowed by {self.shadow}: {found}{timing}{first}."
+        return f"{self.backend} shadowed by {self.shadow}: {counts}{timing}{first}."
 
 
 class Shadow:
@@ -106,7 +106,7 @@ class Shadow:
         except ValueError as error:  # the spec is fine, so JAX must be missing
             raise ValueError(f"the shadow of {backend} runs on {OTHER[backend]}: {error}") from None
         self._comparisons = self._mismatches = self._steps = 0
-        self._first: Mismatch | None = None
+        self._first: ShadowMismatch | None = None
         self._seconds = np.zeros(2)  # of the backend, of the shadow
         self._warm = False  # the first step compiles, so its time is ignored
 
@@ -152,8 +152,8 @@ class Shadow:
             result = function(*arguments, **starts)
             ours = named(self.main, names, result)  # on the host, so that the computation has finished
             middle = perf_counter()
-            given = {name: self._on_host(value) for name, value in starts.items()}
-            theirs = named(self.other, names, beside(*self._carried(*arguments), **given))
+            carried_starts = {name: self._on_host(value) for name, value in starts.items()}
+            theirs = named(self.other, names, beside(*self._carried(*arguments), **carried_starts))
             if steps:
                 self._time(middle - began, perf_counter() - middle)
                 self._steps += 1
@@ -192,10 +192,10 @@ class Shadow:
             wrong &= good
         if wrong.any() and self._first is None:
             number = int(wrong.argmax())
-            found = first_difference(self.main, ours, theirs, batch, number)
+            difference = first_difference(self.main, ours, theirs, batch, number)
             time = None if before is None else int(before.host().time.reshape(-1)[number]) + 1
             names = (self.main.backend.name, self.other.backend.name)
-            self._first = Mismatch(self._steps, time, number if batch else None, found, names)
+            self._first = ShadowMismatch(self._steps, time, number if batch else None, difference, names)
         return wrong
 
     # Chunks of compiled steps, afterwards

@@ -27,7 +27,7 @@ OVERCOOKED = ("up", "down", "right", "left", "noop", "interact")
 OVERCOOKED_V2 = ("right", "down", "left", "up", "noop", "interact")
 
 ByAgent = dict[str, Array]
-StepResult = tuple[ByAgent, EnvState, ByAgent, ByAgent, dict[str, Any]]
+JaxMARLStepResult = tuple[ByAgent, EnvState, ByAgent, ByAgent, dict[str, Any]]
 
 
 class Box(NamedTuple):
@@ -90,7 +90,7 @@ class JaxMARLEnv:
         self.action_spaces = {a: spaces.Discrete(len(numbers)) for a in self.agents}
         compiled = rules.backend.compiled
         pure = _pure(rules, env.step_fn, shaped_reward, numbers)
-        self._functions = Functions(*(compiled(one) for one in pure))
+        self._functions = JaxMARLFunctions(*(compiled(one) for one in pure))
 
     def observation_space(self, agent: str | None = None) -> Any:
         """The observation space of an agent; all agents have the same one."""
@@ -106,11 +106,11 @@ class JaxMARLEnv:
 
     def step(
         self, key: Array, state: EnvState, actions: Mapping[str, Array], reset_state: EnvState | None = None
-    ) -> StepResult:
+    ) -> JaxMARLStepResult:
         """One step; a finished episode is reset with `key`, or to `reset_state`."""
         return self._functions.step(key, state, dict(actions), reset_state)
 
-    def step_env(self, key: Array, state: EnvState, actions: Mapping[str, Array]) -> StepResult:
+    def step_env(self, key: Array, state: EnvState, actions: Mapping[str, Array]) -> JaxMARLStepResult:
         """One step without the reset; it needs no key."""
         return self._functions.step_env(key, state, dict(actions))
 
@@ -123,18 +123,20 @@ class JaxMARLEnv:
         return self._functions.get_avail_actions(state)
 
 
-class Functions(NamedTuple):
+class JaxMARLFunctions(NamedTuple):
     """One environment's pure functions, with JaxMARL's signatures."""
 
     reset: Callable[[Array], tuple[ByAgent, EnvState]]
-    step: Callable[..., StepResult]
-    step_env: Callable[..., StepResult]
+    step: Callable[..., JaxMARLStepResult]
+    step_env: Callable[..., JaxMARLStepResult]
     get_obs: Callable[[EnvState], ByAgent]
     get_avail_actions: Callable[[EnvState], ByAgent]
 
 
 @functools.lru_cache(maxsize=256)
-def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool, numbers: tuple[int, ...]) -> Functions:
+def _pure(
+    rules: Rules, step_fn: Callable[..., Any], split: bool, numbers: tuple[int, ...]
+) -> JaxMARLFunctions:
     """Cached, so that equal environments share compiled code."""
     pure, names = functions(rules), _names(rules)
     own_order = numbers == tuple(range(rules.n_actions))
@@ -152,7 +154,7 @@ def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool, numbers: tuple
         state, _ = pure.reset(key)
         return seen(state), state
 
-    def step_env(key: Array, state: EnvState, actions: dict[str, Array]) -> StepResult:
+    def step_env(key: Array, state: EnvState, actions: dict[str, Array]) -> JaxMARLStepResult:
         joint = rules.xp.stack([rules.xp.asarray(actions[name]) for name in names])
         if not own_order:
             known = (joint >= 0) & (joint < len(numbers))
@@ -167,7 +169,9 @@ def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool, numbers: tuple
         # as everywhere, an annealed weight persists across resets
         return first_state(rules, rng.split_words(rules.xp, words, 2)[..., 1, :]).evolve(weight=last.weight)
 
-    def step(key: Array, state: EnvState, actions: dict[str, Array], begin: EnvState | None) -> StepResult:
+    def step(
+        key: Array, state: EnvState, actions: dict[str, Array], begin: EnvState | None
+    ) -> JaxMARLStepResult:
         _, last, rewards, dones, infos = step_env(key, state, actions)  # its observation is never used
         done = dones["__all__"]
         if begin is None:
@@ -183,7 +187,7 @@ def _pure(rules: Rules, step_fn: Callable[..., Any], split: bool, numbers: tuple
         mask = action_mask(rules, state)
         return by_agent(mask if own_order else mask[..., np.array(numbers)])
 
-    return Functions(reset, step, step_env, get_obs, get_avail_actions)
+    return JaxMARLFunctions(reset, step, step_env, get_obs, get_avail_actions)
 
 
 def _split(rules: Rules, step_fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -46,9 +46,9 @@ class AgentVecEnv(VecEnv):
     def reset(self) -> Any:
         """Start all episodes; what `set_options` was given is for all of them."""
         seeds = self._seeds[:: self.agents.n_agents]
-        given = [options for options in self._options if options]
-        options = given[0] if given else None
-        if given and (len(given) < self.num_envs or any(other is not options for other in given)):
+        chosen = [options for options in self._options if options]
+        options = chosen[0] if chosen else None
+        if chosen and (len(chosen) < self.num_envs or any(other is not options for other in chosen)):
             raise ValueError("set_options takes one dict for all sub-environments: they are one batch.")
         obs, infos = self.agents.reset(seed=None if None in seeds else seeds, options=options)
         self.reset_infos = self._listed(infos)

@@ -96,7 +96,6 @@ class JaxBackend:
         return self.at_once(read, index)
 
     def own_boards(self, board: Any, mine: Any, pos: Any, cells: int) -> Any:
-        """As defined."""
         board = board[..., :cells] if board.shape[-1] > cells else board
         own = lift(np.arange(cells, dtype=pos.dtype), pos.ndim + 1) == pos[..., None]  # (*B, n, cells)
         return jnp.where(own, mine[..., None], board[..., None, :])
@@ -172,7 +171,6 @@ class JaxBackend:
         return functools.reduce(operator.or_, found)
 
     def give_way(self, test: Callable[[list[Any], list[Any]], Any], pos: Any, want: Any) -> Any:
-        """As defined."""
         return jnp.where(self.any_other(test, pos, want), pos, want)
 
     def are_apart(self, places: Any) -> bool:
@@ -180,7 +178,6 @@ class JaxBackend:
         return False
 
     def either(self, test: Any, then: Any, otherwise: Any) -> Any:
-        """As defined."""
         return jnp.where(test[..., None], then, otherwise)
 
     def who(self, places: Any, pos: Any) -> Any:

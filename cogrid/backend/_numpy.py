@@ -55,7 +55,6 @@ class NumpyBackend:
         return grid.take(_flat(grid, index))
 
     def put(self, grid: Any, index: Any, value: Any) -> Any:
-        """A written copy."""
         out = grid.copy()
         if grid.ndim == 1:
             out[index] = value
@@ -71,7 +70,6 @@ class NumpyBackend:
         return out
 
     def place(self, array: Any, index: np.ndarray[Any, Any], value: Any) -> Any:
-        """A written copy."""
         out = array.copy()
         out[..., index] = value
         return out

@@ -19,13 +19,13 @@ MIN_ROUNDS, MIN_SECONDS = 20, 1.0
 REASSIGNMENTS, REACHED = 1999, 1  # together with the assignment seen, 2 of 2,000 are 0.1 %
 LEAK_BYTES = 32 << 20
 
-Outcome = Literal["agree", "differ", "too noisy", "leaks"]
+Conclusion = Literal["agree", "differ", "too noisy", "leaks"]
 
 
 class Verdict(NamedTuple):
     """Whether the trials agree, with the reason in one sentence."""
 
-    outcome: Outcome
+    outcome: Conclusion
     reason: str
     seconds: list[float]  # of a pass of each trial
     trend_pct: float  # how much longer passes took in the last third of the run than in the first
@@ -59,7 +59,7 @@ def judge(passes: Array, threshold: float, peaks: Sequence[int] = (), last: bool
     spread = 100 * float(np.ptp(1 / seconds) / np.median(1 / seconds))
     # A benchmark that allocates more and more slows all trials down alike, but memory has no noise.
     grown = peaks[-1] - peaks[third - 1] if peaks else 0
-    outcome: Outcome = "too noisy"
+    outcome: Conclusion = "too noisy"
     reason = f"the trials spread by {spread:.1f} % after {len(passes)} passes each"
     if grown > LEAK_BYTES:
         outcome = "leaks"

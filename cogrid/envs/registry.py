@@ -166,7 +166,7 @@ def _checked(id: str) -> str:
 
     Warns about reward terms that can never be paid.
     """
-    check_pure(_SPECS[id])
+    check_pure(_SPECS[id], whole=False)
     own = writes(_SPECS[id].game, "rewards")
     for term in compile_rules(_SPECS[id], "numpy").rewards.never_paid if own else ():
         warnings.warn(

@@ -21,7 +21,7 @@ from cogrid.policies import policy_file, zoo
 from cogrid.policies.policy_file import TRAINING_ONLY, PolicyFile
 
 #: A single state on NumPy -> actions by agent.
-Policy = Callable[[EnvState], dict[int, int]]
+StatePolicy = Callable[[EnvState], dict[int, int]]
 POLICIES = ("scripted", "random")
 GREEDY = "greedy:"  # before the name or file of a trained policy: always its most likely action
 #: What a policy can be, for --help.
@@ -31,7 +31,7 @@ NAMED = (
 )
 
 
-def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed: int = 0) -> Policy:
+def policy_of(name: str, rules: Rules, agents: Iterable[int] | None = None, seed: int = 0) -> StatePolicy:
     """A policy for some agents, all by default; an unknown name is the path of a policy file.
 
     A policy with a memory resets it at the start of an episode: give it every state of an episode, in order.
@@ -96,7 +96,7 @@ def best_note(name: str) -> list[str]:
     return [f"The best policy in {file.parent} is {file.name}."] if file.parent == Path(_plain(name)) else []
 
 
-def training_note(name: str, id: str, given: Mapping[str, Any]) -> list[str]:
+def training_note(name: str, id: str, chosen: Mapping[str, Any]) -> list[str]:
     """The options that a policy was trained with, as a line to print, where the options given differ."""
     path = file_of(name)
     policy, trained = _trained_in(path, id), options_of(path, id)
@@ -104,16 +104,16 @@ def training_note(name: str, id: str, given: Mapping[str, Any]) -> list[str]:
         return []
     ignored = {*TRAINING_ONLY, "shaping", "observation"}  # a policy sees its own observation
     ignored |= set() if policy.observation == "window" else {"window"}
-    found = differences(spec_of(id, dict(given)), spec_of(id, trained))
-    other = {option: value for option, value in found.items() if option not in ignored}
+    differing = differences(spec_of(id, dict(chosen)), spec_of(id, trained))
+    other = {option: value for option, value in differing.items() if option not in ignored}
     if "window" in other:  # which has to be given with it
         other["observation"] = policy.observation
     if not other:
         return []
     note = f"{_plain(name)} was trained with {in_words(other)}"
-    if missing := {option: value for option, value in other.items() if option not in given}:
+    if missing := {option: value for option, value in other.items() if option not in chosen}:
         return [f"{note}; add {' '.join(as_arguments(missing))}"]
-    return [f"{note}, not {in_words({option: given[option] for option in other})}."]
+    return [f"{note}, not {in_words({option: chosen[option] for option in other})}."]
 
 
 def _plain(name: str) -> str:
@@ -160,7 +160,7 @@ class Actor:
         return (logits + noise).argmax(axis=-1)
 
 
-def _trained(actor: Actor, agents: tuple[int, ...], n: int, draw: np.random.Generator) -> Policy:
+def _trained(actor: Actor, agents: tuple[int, ...], n: int, draw: np.random.Generator) -> StatePolicy:
     seats = np.isin(np.arange(n), agents)
     order = sorted(agents)
     return lambda state: dict(zip(order, actor.actions(state, seats, draw).tolist(), strict=True))

@@ -44,13 +44,13 @@ class CrossPlay(NamedTuple):
     def figures(self) -> dict[str, Any]:
         """The usual figures: self-play, cross-play, their gap, and the worst pair."""
         table, same = self.table, np.eye(len(self.names), dtype=bool)
-        found: dict[str, Any] = {"self-play": float(table[same].mean())}
+        figures: dict[str, Any] = {"self-play": float(table[same].mean())}
         if len(self.names) > 1:
             worst = np.unravel_index(np.where(same, np.inf, table).argmin(), table.shape)
-            found["cross-play"] = float(table[~same].mean())
-            found["gap"] = found["self-play"] - found["cross-play"]
-            found["worst pair"] = [*(self.names[player] for player in worst), float(table[worst])]
-        return found
+            figures["cross-play"] = float(table[~same].mean())
+            figures["gap"] = figures["self-play"] - figures["cross-play"]
+            figures["worst pair"] = [*(self.names[player] for player in worst), float(table[worst])]
+        return figures
 
     def text(self) -> str:
         """The table and the figures for a terminal."""

@@ -60,7 +60,7 @@ class PolicyFile(NamedTuple):
             return hidden @ self.layers[-1][0] + self.layers[-1][1], memory
 
     def _remember(self, hidden: Any, memory: Any) -> Any:
-        """(n, hidden), (n, size) -> (n, size); `cogrid._apps.train.network.Memory` is the same in JAX."""
+        """(n, hidden), (n, size) -> (n, size); `_apps.train.network.RecurrentUnit` is the same in JAX."""
         inputs, (weight, bias) = self.memory
         reset, update, candidate = np.split(hidden @ inputs[0] + inputs[1], 3, axis=-1)
         past_reset, past_update, past_candidate = np.split(memory @ weight + bias, 3, axis=-1)

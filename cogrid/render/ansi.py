@@ -6,6 +6,7 @@ import numpy as np
 
 from cogrid._core.rules import Rules
 from cogrid.backend.env_state import EnvState
+from cogrid.render.looks import glyph
 
 _ARROWS = ">v<^"
 
@@ -18,7 +19,7 @@ def text(rules: Rules, state: EnvState) -> str:
     if np.ndim(state.time):
         raise ValueError(f"text draws one environment, not a batch of shape {np.shape(state.time)}.")
     things, game = rules.spec.symbols.things, rules.game
-    board = [game.glyph(things[symbol]) for symbol in np.asarray(state.cells).tolist()]
+    board = [glyph(rules, things[symbol]) for symbol in np.asarray(state.cells).tolist()]
     agents = zip(*(np.asarray(x).tolist() for x in (state.pos, state.agent_dir, state.held)), strict=True)
     away = []
     for agent, (cell, facing, held) in enumerate(agents):

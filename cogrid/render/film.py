@@ -11,7 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from cogrid._core.author.answers import checked_number
+from cogrid._core.author.options import checked_number
 from cogrid._core.rules import Rules
 from cogrid._io import files
 from cogrid.backend.env_state import EnvState

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cogrid._core.author.answers import checked_integer
 from cogrid._core.author.look import GRID, INK, PAPER, VERMILLION, box, text
+from cogrid._core.author.options import checked_integer
 from cogrid._core.rules import Rules
 from cogrid.backend.env_state import EnvState
 from cogrid.render.raster import Pixels, colour, draw

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cogrid._core.author.hooks import writes
 from cogrid._core.author.look import Look
+from cogrid._core.author.values import Thing
 from cogrid._core.rules import Rules
 from cogrid.render.raster import Pixels
 
@@ -47,15 +47,19 @@ class Shown(NamedTuple):
 @functools.lru_cache(maxsize=32)
 def shown_of(rules: Rules) -> Shown | None:
     """What the slots of a game add to pictures; None if they are not drawn."""
-    game, slots, symbols = rules.game, rules.slots, rules.spec.symbols
-    if slots is None or not writes(game, "look_slot"):
+    draw, shows = rules.answers.looks.slot, rules.answers.planes.shows
+    slots, symbols = rules.slots, rules.spec.symbols
+    if slots is None or draw is None or shows is None:
         return None
-    showing = [thing for thing in symbols.things if game.shows(thing)]
+    showing = [thing for thing in symbols.things if shows(thing)]
     things = np.zeros(len(symbols.things), np.int64)
     things[[symbols.number[thing] for thing in showing]] = np.arange(len(showing)) + 1
+
+    def look(thing: Thing, name: str, inside: Thing) -> Look:
+        return (draw(thing, name, inside) or ()) if (name, inside) in slots.can_be else ()
+
     asked = [
-        [[game.look_slot(thing, name, inside) for inside in slots.things] for name in slots.names]
-        for thing in showing
+        [[look(thing, name, inside) for inside in slots.things] for name in slots.names] for thing in showing
     ]
     nothing: list[tuple[Look, ...]] = [((),)] * len(slots.names)
     looks = [nothing, *([_distinct(some) for some in row] for row in asked)]
@@ -63,13 +67,13 @@ def shown_of(rules: Rules) -> Shown | None:
     before = [math.prod(sizes[:slot]) for slot in range(len(sizes) + 1)]
     if before[-1] > MOST_CODES:
         raise ValueError(
-            f"the slots of {type(game).__name__} have {before[-1]:,} looks together, more than can be drawn: "
-            "return fewer different ones from look_slot, for example by rounding clocks."
+            f"the slots of {type(rules.game).__name__} have {before[-1]:,} looks together, more than can be "
+            "drawn: return fewer different ones from Looks.slot, for example by rounding clocks."
         )
     codes = np.zeros((len(looks), len(sizes), len(slots.things)), np.int64)
     for row, some in enumerate(asked, 1):
-        for slot, found in enumerate(some):
-            codes[row, slot] = [looks[row][slot].index(look) * before[slot] for look in found]
+        for slot, drawn in enumerate(some):
+            codes[row, slot] = [looks[row][slot].index(look) * before[slot] for look in drawn]
     return Shown(things, codes, tuple(map(tuple, looks)), tuple(sizes))
 
 

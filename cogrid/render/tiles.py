@@ -12,6 +12,7 @@ from cogrid._core.author.actions import STRIDES
 from cogrid._core.author.look import AGENTS, INK, WHITE, Look, placed, text, turned
 from cogrid._core.rules import Rules
 from cogrid.backend.env_state import EnvState
+from cogrid.render.looks import look_of_agent, look_of_item, look_of_thing
 from cogrid.render.raster import Pixels, draw
 from cogrid.render.shown import shown_of
 
@@ -98,12 +99,12 @@ def look_of(rules: Rules, view: int) -> Look:
     if view < rules.n_things:
         thing, shown = symbols.things[view], shown_of(rules)
         added = shown.look(view, code) if shown is not None else ()
-        return (*game.look(thing), *_held(rules, game.lying(thing), 0.5, 0.47, LYING), *added)
+        return (*look_of_thing(rules, thing), *_held(rules, game.lying(thing), 0.5, 0.47, LYING), *added)
     stood, pose = divmod(view - rules.n_things, rules.n_poses)
     thing, agent = divmod(stood, rules.n_agents)
     facing, item = int(rules.facing[pose]), symbols.items[int(rules.held[pose])]
     down, right = STRIDES[facing]
-    figure = turned(game.look_agent(agent), facing)
+    figure = turned(look_of_agent(rules, agent), facing)
     in_hand = _held(rules, item, 0.5 + REACH * right, 0.5 + REACH * down, HELD)
     return (*look_of(rules, thing), *figure, *_number(agent, down, right), *in_hand)
 
@@ -117,7 +118,7 @@ def _number(agent: int, down: int, right: int) -> Look:
 
 
 def _held(rules: Rules, item: Any, x: float, y: float, scale: float) -> Look:
-    return () if item is None else placed(rules.game.look_item(item), x, y, scale)
+    return () if item is None else placed(look_of_item(rules, item), x, y, scale)
 
 
 @functools.lru_cache(maxsize=32)

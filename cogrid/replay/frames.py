@@ -35,7 +35,7 @@ class Frame(NamedTuple):
     actions: Array | None  # (n,) int32 that led here; None at the start
 
 
-class Digest:
+class RunningChecksums:
     """The running checksums over frames."""
 
     def __init__(self, rules: Rules) -> None:
@@ -80,11 +80,11 @@ def from_policy(rules: Rules, policy: Callable[[Array], Array]) -> Choose:
     return lambda number, obs: known(rules, policy(obs), ())
 
 
-def known(rules: Rules, actions: Array, steps: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """The actions as they are stored; out-of-range actions become noops, as in the pure functions."""
+def known(rules: Rules, actions: Array, leading: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """The actions as they are stored, their `leading` axes named; those out of range become noops."""
     joint = np.asarray(actions)
-    if joint.dtype.kind not in "iu" or joint.ndim != len(steps) + 1 or joint.shape[-1] != rules.n_agents:
-        wanted = ", ".join((*steps, str(rules.n_agents)))
+    if joint.dtype.kind not in "iu" or joint.ndim != len(leading) + 1 or joint.shape[-1] != rules.n_agents:
+        wanted = ", ".join((*leading, str(rules.n_agents)))
         raise ValueError(
             f"actions are {joint.dtype} of shape {joint.shape}, but must be integers of shape ({wanted})."
         )

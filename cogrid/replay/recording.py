@@ -29,14 +29,14 @@ from cogrid._io.reading import MAX_BYTES, check_depth, limited_bytes, strict_jso
 from cogrid.backend import rng
 from cogrid.backend.array import Array, brief
 from cogrid.backend.env_state import EnvState
-from cogrid.cogrid_env import AgentID, CoGridEnv, Flags, Infos, Rewards
+from cogrid.cogrid_env import AgentID, AgentRewards, CoGridEnv, Flags, Infos
 from cogrid.envs import registry
 from cogrid.replay.frames import (
     DIGITS,
     WIDTH,
     Choose,
-    Digest,
     Frame,
+    RunningChecksums,
     from_policy,
     from_tape,
     joints,
@@ -149,7 +149,7 @@ class Replay:
         return compile_rules(registry.spec_of(self.id, dict(self.overrides), ()), backend or "numpy")
 
     def _frames(self, rules: Rules, first: EnvState) -> Iterator[Frame]:
-        digest, name = Digest(rules), rules.backend.name
+        digest, name = RunningChecksums(rules), rules.backend.name
         for number, frame in enumerate(played(rules, first, from_tape(self.actions))):
             if digest.add(frame) != self.digests[number * WIDTH : (number + 1) * WIDTH]:
                 where = f"after step {number} of {len(self)}" if number else "at its start"
@@ -244,12 +244,14 @@ class Recorder(BaseParallelWrapper):
     ) -> tuple[dict[AgentID, Any], dict[AgentID, dict[str, Any]]]:
         """Start an episode and discard the previous recording."""
         obs, infos = self.env.reset(seed=seed, options=options)
-        given = any((options or {}).get(name) is not None for name in OPTIONS)
-        self._begin(None if seed is None or given else rng.seed(seed))
+        has_start = any((options or {}).get(name) is not None for name in OPTIONS)
+        self._begin(None if seed is None or has_start else rng.seed(seed))
         return obs, infos
 
     @alone
-    def step(self, actions: Mapping[AgentID, int]) -> tuple[dict[AgentID, Any], Rewards, Flags, Flags, Infos]:
+    def step(
+        self, actions: Mapping[AgentID, int]
+    ) -> tuple[dict[AgentID, Any], AgentRewards, Flags, Flags, Infos]:
         """One step, recorded."""
         obs, rewards, terminations, truncations, infos = self.env.step(actions)
         assert self._tape is not None  # else the step raised an error
@@ -311,12 +313,12 @@ class _Tape:
     def __init__(self, rules: Rules, first: Frame, seed: int | None, id: str | None) -> None:
         self._rules, self._seed, self._id = rules, seed, id
         self._start = snapshot.to_plain(rules, first.state)
-        self._digest = Digest(rules)
+        self._digest = RunningChecksums(rules)
         self._digits: list[str] = []
         self._digests = [self._digest.add(first)]
 
     def add(self, frame: Frame) -> None:
-        """One more step."""
+        """Append the actions that led to a frame, and its digits of the checksum."""
         assert frame.actions is not None  # only the start has none
         self._digits.append("".join(DIGITS[int(action)] for action in frame.actions))
         self._digests.append(self._digest.add(frame))

@@ -12,12 +12,24 @@ import numpy as np
 
 from cogrid._core.compile.checking import check_looks
 from cogrid._core.compile.spec import Spec
+from cogrid._core.phases.clock import Clock
+from cogrid._core.phases.entering import Entering
+from cogrid._core.phases.interaction import Interaction
+from cogrid._core.phases.joining import Joining
+from cogrid._core.phases.leaving import Leaving
+from cogrid._core.phases.movement import Movement
+from cogrid._core.phases.rewards import Rewards
 from cogrid._core.purity import ImpureError, check_pure
+from cogrid._core.rules import compile_rules
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.registry import find, spec_of
 from cogrid.testing.exercise import Exercise, exercise
+from cogrid.testing.unused import unused_methods
+
+#: Phases that every game has, or that change nothing without a verb.
+STILL = (Movement, Interaction, Joining, Entering, Leaving, Rewards, Clock)
 
 
 def check_env(
@@ -39,6 +51,7 @@ def check_env(
     except ImpureError as error:
         raise AssertionError(str(error).rstrip(".")) from error
     check_looks(spec)
+    _check_that_something_happens(spec)
     if backends is None:
         backends = ("numpy", "jax") if importlib.util.find_spec("jax") else ("numpy",)
     tapes = {}
@@ -56,6 +69,20 @@ def check_env(
     codes = np.concatenate([np.ravel(entry[-1]["verb"]) for entry in first if len(entry) > 2])
     verbs = {verb: int((codes == code).sum()) for code, verb in enumerate(env.verbs) if verb}
     return Checked(verbs, exercise(spec, steps, seed))
+
+
+def _check_that_something_happens(spec: Spec) -> None:
+    rules, game = compile_rules(spec, "numpy"), type(spec.game)
+    walks_only = all(isinstance(phase, STILL) for phase in rules.phases) and not rules.verbs[1:]
+    is_meant = not rules.game.rewards()  # who writes that nothing is paid knows
+    if is_meant or not walks_only or rules.rewards.terms:
+        return
+    unused = " and ".join(f"{game.__name__}.{name}" for name in unused_methods(spec.game))
+    raise AssertionError(
+        f"nothing can happen in {game.__name__} but walking: no rule returns an outcome, nothing changes by "
+        "itself, and nothing is paid (if that is meant, return no rewards)"
+        + (f"; nothing calls {unused}" if unused else "")
+    )
 
 
 class Checked(dict[str, int]):
@@ -201,7 +228,7 @@ def _check_boards(env: CoGridEnv, seed: int) -> None:
     if env.rules.generates:
         repaired = np.flatnonzero(np.asarray(state.repaired))
         assert not repaired.size, (
-            f"{type(env.spec.game).__name__}.generate drew a board that is no board of this spec for child "
+            f"Generated.draw of {type(env.spec.game).__name__} drew a board that is no board of this spec for child "
             f"{repaired[0]} of seed {seed}: {len(repaired)} of 64 were repaired"
         )
     again, _ = reset(keys, pool=state)
@@ -215,14 +242,14 @@ def _check_boards(env: CoGridEnv, seed: int) -> None:
 
 
 def _assert_tapes(left: list[tuple[Any, ...]], right: list[tuple[Any, ...]], message: str) -> None:
-    for number, (mine, yours) in enumerate(zip(left, right, strict=True)):
-        _assert_fields(mine[0], yours[0], f"{message} at step {number}")
-        assert len(mine) == len(yours), f"{message} at step {number}: episodes end at other times"
-        for a, b in zip(mine[1:4], yours[1:4], strict=True):
+    for number, (one, other) in enumerate(zip(left, right, strict=True)):
+        _assert_fields(one[0], other[0], f"{message} at step {number}")
+        assert len(one) == len(other), f"{message} at step {number}: episodes end at other times"
+        for a, b in zip(one[1:4], other[1:4], strict=True):
             assert a.dtype == b.dtype, f"{message} at step {number}: {a.dtype} and {b.dtype}"
             assert np.array_equal(a, b), f"{message} at step {number}"
-        if len(mine) > 2:
-            _assert_fields(mine[4], yours[4], f"{message} in the infos at step {number}")
+        if len(one) > 2:
+            _assert_fields(one[4], other[4], f"{message} in the infos at step {number}")
 
 
 def _assert_fields(left: dict[str, Any], right: dict[str, Any], message: str) -> None:

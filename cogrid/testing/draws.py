@@ -1,4 +1,4 @@
-"""Draws and their odds: how often each value was drawn, judged by the exact binomial distribution."""
+"""DrawCounts and their odds: how often each value was drawn, judged by the exact binomial distribution."""
 
 from __future__ import annotations
 
@@ -32,16 +32,23 @@ class Drawn(NamedTuple):
         )
 
 
-class Draws:
+class DrawnCase(NamedTuple):
+    """A hook's answer to some arguments, and how often each of its values was drawn."""
+
+    answer: tuple[Branch, ...]
+    counts: Counter[Any]
+
+
+class DrawCounts:
     """What was drawn, by hook and arguments."""
 
     def __init__(self) -> None:
-        self._cases: dict[tuple[str, str], tuple[tuple[Branch, ...], Counter[Any]]] = {}
+        self._cases: dict[tuple[str, str], DrawnCase] = {}
 
     def note(self, hook: str, about: str, answer: tuple[Branch, ...], value: Any, times: int = 1) -> None:
         """Count a value that was drawn; answers without chance are ignored."""
         if len(answer) > 1:
-            self._cases.setdefault((hook, about), (answer, Counter()))[1][value] += times
+            self._cases.setdefault((hook, about), DrawnCase(answer, Counter())).counts[value] += times
 
     def note_choice(self, hook: str, about: str, cells: list[int], chosen: int) -> None:
         """Count a cell that was drawn uniformly from several: from their first or their second half."""
@@ -84,11 +91,11 @@ def case_of(odds: Odds, case: int) -> tuple[Branch, ...]:
     """The branches of one case, without those that repeat the last one."""
     bounds = [int(bound[case]) for bound in odds.bounds] + [SCALE]
     values = odds.values[case :: odds.n_cases]
-    found: list[Branch] = []
+    branches: list[Branch] = []
     for value, bound in zip(values, bounds, strict=True):
-        if not found or bound > found[-1][1]:
-            found.append((value, bound))
-    return tuple(found)
+        if not branches or bound > branches[-1][1]:
+            branches.append((value, bound))
+    return tuple(branches)
 
 
 def tail_of(draws: int, share: int, hits: int) -> float:

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cogrid._core.author.acting import Aim
 from cogrid._core.author.actions import FURTHER, NOTHING
-from cogrid._core.author.answers import Aim, Near, OneCell
+from cogrid._core.author.cells import Near, OneCell
 from cogrid._core.author.chance import Branch, Chance, branches
-from cogrid._core.author.hooks import written
+from cogrid._core.author.hooks import writes
 from cogrid._core.compile.asking import hook_of
 from cogrid._core.compile.spec import Spec
 from cogrid._core.phases.entering import Entering
@@ -30,13 +31,24 @@ from cogrid._core.step import step
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
-from cogrid.testing.draws import TAIL, Drawn, Draws, case_of, cases_of
+from cogrid.testing.draws import TAIL, DrawCounts, Drawn, case_of, cases_of
 
-#: Hooks that change the world; the others are names, looks, observations and rewards.
+#: Methods and functions of parts that change the world; others are names, looks, observations and rewards.
+METHODS = ("interact", "enter", "tick", "start", "hand")
 RULES = (
-    *("interact", "toggle", "act", "strength", "join", "meet", "aim", "enter", "tick", "tick_near", "start"),
-    *("hand", "tick_hand", "can_move", "can_act", "away", "spawn", "one_cell", "slots", "reply", "tick_slot"),
-    *("finished", "remaining", "final_verbs"),
+    *(
+        *METHODS,
+        "Act.thing",
+        "Act.agent",
+        "Act.aim",
+        "Joint.work",
+        "Joint.strength",
+        "Joint.agent",
+        "Joint.aim",
+    ),
+    *("Moving.when", "Hands.tick", "Hands.can_act", "Away.when", "Away.back", "Near.tick", "OneCell"),
+    *("Slot", "Slot.reply", "Slot.tick"),
+    *("Ends.verbs", "Ends.hand", "Ends.remaining", "Ends.in_hands", "Ends.in_slots"),
 )
 #: Phases whose hooks are counted by the rows that were applied, at the rewards.
 BY_ROW = (Movement, Interaction, Joining, Entering)
@@ -44,7 +56,7 @@ BATCH, RESETS = 16, 256
 
 
 class Exercise(NamedTuple):
-    """What was tried."""
+    """How often each hook was used, and each value of a `Chance` drawn."""
 
     hooks: dict[str, int]
     draws: tuple[Drawn, ...]
@@ -72,9 +84,21 @@ def exercise(spec: Spec, steps: int, seed: int) -> Exercise:
     draws = tuple(seen.draws.all())
     for one in draws:
         assert one.tail >= TAIL, f"{type(spec.game).__name__}.{one} is too far from it"
-    mine = written(spec.game)
-    own = {hook: seen.hooks[hook] for hook in RULES if hook in mine}
+    mine = rules_of(rules)
+    own = {name: seen.hooks[name] for name in RULES if name in mine}
     return Exercise(own | {name: times for name, times in seen.hooks.items() if name not in RULES}, draws)
+
+
+def rules_of(rules: Rules) -> set[str]:
+    """The names in `RULES` of what a game writes."""
+    answers = rules.answers
+    mine = {name for name in METHODS if writes(rules.game, name)}
+    for part in answers.parts.all:
+        kind = type(part).__name__
+        mine |= {kind, *(f"{kind}.{field}" for field in part._asks if getattr(part, field) is not None)}
+        if getattr(part, "aim", Aim()) != Aim():
+            mine.add(f"{kind}.aim")
+    return mine | ({"Ends.verbs"} if answers.ends.verbs else set())
 
 
 def _mixed(rules: Rules, state: EnvState, generator: np.random.Generator) -> EnvState:
@@ -105,7 +129,7 @@ class _Seen:
     def __init__(self, rules: Rules) -> None:
         self.rules, self.hooks = rules, Counter[str]()
         self.actions: Array = None
-        self.draws = Draws()
+        self.draws = DrawCounts()
         slots = rules.slots
         self._replies = [] if slots is None else cases_of(slots.replies)
         self._slot_ticks = [] if slots is None else cases_of(slots.ticks)
@@ -146,7 +170,7 @@ class _Seen:
         starts = dict(zip(symbols.things, cases_of(symbols.starts), strict=True))
         where = np.isin(boards, [symbols.number[thing] for thing in symbols.begins]) & ~stood
         where[:, np.setdiff1d(np.arange(rules.n_cells), rules.start.cells)] = False
-        hidden = rules.game.scattered() is not None or rules.game.placed() or rules.open
+        hidden = rules.answers.scattered is not None or rules.answers.placed or rules.open
         if hidden:  # what a letter became at the start is unknown
             self.hooks["start"] += int(where.sum())
         else:
@@ -161,7 +185,9 @@ class _Seen:
         if rules.slots is not None:
             for k, name in enumerate(rules.slots.names):
                 for thing in state.slots[:, k].tolist():
-                    self.draws.note("slots", repr(name), rules.slots.starts[k], rules.slots.things[thing])
+                    self.draws.note(
+                        "Slot.start", repr(name), rules.slots.starts[k], rules.slots.things[thing]
+                    )
 
     def _acted(self, state: EnvState, after: EnvState, events: Events) -> None:
         rules, before = self.rules, events.before
@@ -173,18 +199,21 @@ class _Seen:
         intents = np.array(symbols.intents)[np.where(meets | joins, 0, rows) // block % len(symbols.intents)]
         for intent in symbols.intents[1:]:
             self.hooks[hook_of(intent)] += int((verbs & ~meets & ~joins & (intents == intent)).sum())
-        self.hooks["meet"] += int((verbs & meets).sum())
-        self.hooks["join"] += int((verbs & joins).sum())
-        self.hooks["strength"] = self.hooks["join"]
-        aims = np.array([rules.game.aim(action.name) != Aim() for action in rules.spec.actions])
-        self.hooks["aim"] += int((verbs & ~events.moved[going] & aims[self.actions[going]]).sum())
+        self.hooks["Act.agent"] += int((verbs & meets).sum())
+        self.hooks["Joint.agent"] = self.hooks["Act.agent"]
+        self.hooks["Joint.work"] += int((verbs & joins).sum())
+        self.hooks["Joint.strength"] = self.hooks["Joint.work"]
+        aims = np.array([rules.answers.aim(action.name) != Aim() for action in rules.spec.actions])
+        self.hooks["Act.aim"] += int((verbs & ~events.moved[going] & aims[self.actions[going]]).sum())
+        self.hooks["Joint.aim"] = self.hooks["Act.aim"]
         final = rules.clock.final
-        self.hooks["final_verbs"] += 0 if final is None else int(final[rows].sum())
+        self.hooks["Ends.verbs"] += 0 if final is None else int(final[rows].sum())
         walks = np.array([a.walks or a.face is not None or a.turn != 0 for a in rules.spec.actions])
         asks = np.array([a.intent != NOTHING for a in rules.spec.actions])
-        held, game = before.held[going], rules.game
-        for hook, wanted in (("can_move", walks), ("can_act", asks)):
-            cannot = ~rules.items(getattr(game, hook), bool)
+        held, answers = before.held[going], rules.answers
+        cases = (("Moving.when", answers.can_move, walks), ("Hands.can_act", answers.can_act, asks))
+        for hook, can, wanted in cases:
+            cannot = ~rules.items(can, bool)
             self.hooks[hook] += int((cannot[held] & wanted[self.actions[going]]).sum())
         for row in rows.ravel().tolist() if rules.rows.drawn.size else ():
             self._outcome(row)
@@ -193,7 +222,7 @@ class _Seen:
         """Count the branch that was drawn for a row."""
         rules, symbols = self.rules, self.rules.spec.symbols
         if row >= rules.rows.first_meeting and symbols.meetings is not None:
-            odds, line, hook = symbols.meetings, row - rules.rows.first_meeting, "meet"
+            odds, line, hook = symbols.meetings, row - rules.rows.first_meeting, "Act.agent"
         elif row < rules.rows.first_joint and symbols.outcomes.n_branches > 1:
             odds, line, hook = symbols.outcomes, row, ""
         else:
@@ -205,7 +234,7 @@ class _Seen:
         if len(answer) > 1:
             per_intent = odds.n_cases // len(symbols.intents)
             intent = symbols.intents[case // per_intent]
-            action = f"{rules.game.actions[intent - FURTHER]!r}, " if intent >= FURTHER else ""
+            action = f"{rules.answers.actions[intent - FURTHER]!r}, " if intent >= FURTHER else ""
             held, thing, _ = (symbols.meet_rows if hook else symbols.rows)[case]
             self.draws.note(
                 hook or hook_of(intent), f"{action}{held!r}, {thing!r}", answer, odds.values[line]
@@ -213,28 +242,28 @@ class _Seen:
 
     def _ticked(self, state: EnvState, after: EnvState, events: Events) -> None:
         phase = self.rules.phase(Ticking)
-        hook = "tick" if self.rules.game.near() is None else "tick_near"
+        hook = "tick" if self.rules.answers.near is None else "Near.tick"
         self.hooks[hook] += int((after.cells != state.cells).sum())
         if phase is not None and phase.cases is not None and phase.cases.drawn.size:
             self._note_ticks(hook, phase.cases.cells, state.cells, after.cells)
 
     def _hands_ticked(self, state: EnvState, after: EnvState, events: Events) -> None:
         symbols = self.rules.spec.symbols
-        self.hooks["tick_hand"] += int((after.pose != state.pose).sum())
+        self.hooks["Hands.tick"] += int((after.pose != state.pose).sum())
         if symbols.hand_ticks.n_branches > 1:
             hands = dict(zip(symbols.items, cases_of(symbols.hand_ticks), strict=True))
             for old, new in zip(state.held.ravel().tolist(), after.held.ravel().tolist(), strict=True):
                 held = symbols.items[old]
-                self.draws.note("tick_hand", f"{held!r}", hands[held], symbols.items[new])
+                self.draws.note("Hands.tick", f"{held!r}", hands[held], symbols.items[new])
 
     def _picked(self, state: EnvState, after: EnvState, events: Events) -> None:
         """The changes of single cells, one after the other."""
         rules, phase = self.rules, self.rules.phase(Picking)
         assert phase is not None
-        for number, (one, change) in enumerate(zip(rules.game.one_cell(), phase.changes, strict=True)):
+        for number, (one, change) in enumerate(zip(rules.answers.one_cell, phase.changes, strict=True)):
             drawn = rules.draws.of("one cell", events.drawn)[..., 2 * number : 2 * number + 2]
             changed = state.evolve(cells=change(rules, state, drawn))
-            self.hooks["one_cell"] += int((changed.cells != state.cells).sum())
+            self.hooks["OneCell"] += int((changed.cells != state.cells).sum())
             self._note_one_cell(number, one, state, changed.cells)
             state = changed
 
@@ -251,13 +280,13 @@ class _Seen:
         )
         for env in np.flatnonzero(qualifies.any(axis=-1) & (before.clock >= one.since)):
             (changed,) = np.nonzero(before.cells[env] != after[env])
-            self.draws.note("one_cell", f"{number}: whether", odds, bool(changed.size))
+            self.draws.note("OneCell", f"{number}: whether", odds, bool(changed.size))
             if changed.size:
                 cells = np.flatnonzero(qualifies[env]).tolist()
-                self.draws.note_choice("one_cell", f"{number}: which", cells, int(changed[0]))
+                self.draws.note_choice("OneCell", f"{number}: which", cells, int(changed[0]))
 
     def _note_ticks(self, hook: str, cells: Array, before: Array, after: Array) -> None:
-        rules, symbols, near = self.rules, self.rules.spec.symbols, self.rules.game.near()
+        rules, symbols, near = self.rules, self.rules.spec.symbols, self.rules.answers.near
         counts = np.zeros_like(before) if near is None else _counts(rules, near, before)
         cases = cases_of(symbols.ticks)
         triples = np.stack([counts, before, after], axis=-1)[:, cells].reshape(-1, 3)
@@ -270,9 +299,9 @@ class _Seen:
     def _replied(self, state: EnvState, after: EnvState, events: Events) -> None:
         rules = self.rules
         assert rules.slots is not None
-        self.hooks["reply"] += int((rules.slots.kinds[events.row] > 0).sum())
-        self.hooks["tick_slot"] += int((after.slots != state.slots).sum())
-        self.hooks["slots"] += state.slots.size
+        self.hooks["Slot.reply"] += int((rules.slots.kinds[events.row] > 0).sum())
+        self.hooks["Slot.tick"] += int((after.slots != state.slots).sum())
+        self.hooks["Slot"] += state.slots.size
         if rules.slots.replies.n_branches > 1 or rules.slots.ticks.n_branches > 1:
             for env in range(len(state.slots)):
                 drawn = self._note_slots(state.slots[env].tolist(), events.row[env], events.drawn[env])
@@ -288,13 +317,13 @@ class _Seen:
             for purpose, odds in (("reply", slots.replies), ("tick slot", slots.ticks))
         )
         for agent, row in enumerate(rows.tolist()):
-            verb = rules.spec.symbols.lines[row][2].verb
+            verb = rules.spec.symbols.lines[row].made.verb
             answers: list[tuple[int, int, int]] = []  # rank, slot, what it becomes
             for k, thing in enumerate(held):
                 answer = self._replies[(int(slots.kinds[row]) * n + k) * size + thing]
                 value = _taken(answer, 0 if replies is None else int(replies[agent * n + k]))
                 about = f"{slots.names[k]!r}, {slots.things[thing]!r}, {verb!r}"
-                self.draws.note("reply", about, answer, value)
+                self.draws.note("Slot.reply", about, answer, value)
                 if value is not None:
                     rank = 0 if slots.ranks is None else int(slots.ranks[k * size + thing])
                     answers.append((rank, k, number[value.thing]))
@@ -303,27 +332,29 @@ class _Seen:
         for k, thing in enumerate(held):
             answer = self._slot_ticks[k * size + thing]
             value = _taken(answer, 0 if ticks is None else int(ticks[k]))
-            self.draws.note("tick_slot", f"{slots.names[k]!r}, {slots.things[thing]!r}", answer, value)
+            self.draws.note("Slot.tick", f"{slots.names[k]!r}, {slots.things[thing]!r}", answer, value)
             held[k] = number[value.thing]
         return held
 
     def _left(self, state: EnvState, after: EnvState, events: Events) -> None:
         rules, phase = self.rules, self.rules.phase(Leaving)
         assert phase is not None
-        self.hooks["away"] += int((after.away & ~state.away).sum())
-        self.hooks["spawn"] += int((~after.away & state.away).sum())
-        places, spawn = phase.parked(rules, state.pose, state.pos), rules.symbols(rules.game.spawn, bool)
+        self.hooks["Away.when"] += int((after.away & ~state.away).sum())
+        self.hooks["Away.back"] += int((~after.away & state.away).sum())
+        places, spawn = phase.parked(rules, state.pose, state.pos), rules.symbols(rules.answers.back, bool)
         back = (places >= rules.n_cells) & (after.pos < rules.n_cells)
         for env in np.flatnonzero(back.any(axis=-1)):
             free = np.setdiff1d(np.flatnonzero(spawn[state.cells[env]]), places[env]).tolist()
             for agent in np.flatnonzero(back[env]):
                 cell = int(after.pos[env, agent])
-                self.draws.note_choice("spawn", "which", free, cell)
+                self.draws.note_choice("Away.back", "which", free, cell)
                 free.remove(cell)  # an error if it was not free
 
     def _finished(self, state: EnvState, after: EnvState, events: Events) -> None:
         for condition in self.rules.clock.conditions:
             self.hooks[condition.name] += int(condition(self.rules, state).sum())
+        for name in ("Ends.in_hands", "Ends.in_slots"):
+            self.hooks[name] = self.hooks["Ends.remaining"]
 
 
 def _counts(rules: Rules, near: Near, cells: Array) -> Array:

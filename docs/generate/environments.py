@@ -19,9 +19,15 @@ import numpy as np
 from PIL import Image
 
 import cogrid
+from cogrid._core.author.acting import Act, Joint
 from cogrid._core.author.actions import ACTION_SETS, ENTER, FURTHER, INTERACT, TOGGLE
-from cogrid._core.author.answers import AnyReward, BySlot, Event, Outcome, Price, Replies, Reward, Tally
+from cogrid._core.author.agents import Away, Hands, Moving
+from cogrid._core.author.cells import Generated, Near, OneCell, Placed, Scattered
 from cogrid._core.author.layout import DIGITS
+from cogrid._core.author.part import Part
+from cogrid._core.author.rewards import AnyReward, BySlot, Ends, Price, Replies, Reward, Tally
+from cogrid._core.author.slots import Slot
+from cogrid._core.author.values import Meeting, Outcome
 from cogrid._core.compile.asking import joint_intent, outcomes_of, ticks_of
 from cogrid._core.compile.spec import OBSERVATIONS, Spec
 from cogrid._core.rules import compile_rules
@@ -37,6 +43,8 @@ from cogrid.envs.registry import family_of, spec_of
 
 ROOT = Path(__file__).parents[2]
 LINEAGE, V2 = "OvercookedAI", "OvercookedV2"
+#: Kinds of parts that a page has words for; of others it has the first sentence of their docstring.
+TOLD = (Act, Joint, Moving, Hands, Away, Near, OneCell, Slot, Placed, Scattered, Generated, Ends)
 
 
 def pages() -> dict[str, str]:
@@ -192,6 +200,7 @@ def lineage_part(id: str, spec: Spec) -> Iterator[str]:
 def v2_page(specs: dict[str, Spec]) -> str:
     """All kitchens of OvercookedV2: rules, rewards, planes, options, and every board with its recipes."""
     usual = specs[f"{V2}-GroundedCoordSimple-V0"]
+    planes = usual.game.planes().names
     return paragraphs(
         "# Kitchens of OvercookedV2",
         f"The {len(specs)} layouts of JaxMARL's `overcooked_v2`, with its rules, planes and options, "
@@ -204,9 +213,7 @@ def v2_page(specs: dict[str, Spec]) -> str:
         "## Rewards",
         rewards(usual),
         "## Planes",
-        f'`observation="lossless"`, (rows, columns, {len(usual.game.planes)}): '
-        + ", ".join(usual.game.planes)
-        + ".",
+        f'`observation="lossless"`, (rows, columns, {len(planes)}): ' + ", ".join(planes) + ".",
         "## Options",
         options(usual),
         "## Boards and recipes",
@@ -220,7 +227,7 @@ def v2_part(id: str, spec: Spec) -> Iterator[str]:
     yield f"### {id}"
     agents = f"{spec.num_agents} agent{'s' * (spec.num_agents > 1)}"
     recipes = "; ".join(", ".join(recipe) for recipe in game.possible)
-    yield f"{agents}, {len(game.planes)} planes. Recipes: {recipes}."
+    yield f"{agents}, {len(game.planes().names)} planes. Recipes: {recipes}."
     yield picture(spec)
     yield f"```text\n{layout.text}\n```"
 
@@ -272,11 +279,17 @@ def actions(spec: Spec) -> str:
     )
 
 
+def _summary(part: Part) -> str:
+    """The first sentence of the docstring of a kind of part that this page does not know."""
+    return (inspect.getdoc(type(part)) or type(part).__name__).split(".")[0] + "."
+
+
 def rules(spec: Spec) -> str:
     """What each held item does with each kind of thing, by verb."""
-    game, parts = spec.game, []
+    answers, parts = spec.symbols.answers, []
+    game = answers.game
     asked = [("on interact", INTERACT), ("on toggle", TOGGLE), ("on walking there", ENTER)]
-    asked += [(f"on {name}", FURTHER + k) for k, name in enumerate(game.actions)]
+    asked += [(f"on {name}", FURTHER + k) for k, name in enumerate(answers.actions)]
     for name, intent in asked:
         if intent not in spec.symbols.intents:
             continue
@@ -293,17 +306,18 @@ def rules(spec: Spec) -> str:
     if met:
         parts.append(f"Done to other agents: {', '.join(met)}.")
     ticking = {
-        t: [after for branches in ticks_of(game, t) for after, _ in branches] for t in spec.symbols.things
+        t: [after for branches in ticks_of(answers, t) for after, _ in branches] for t in spec.symbols.things
     }
     changing = dict.fromkeys(words(game.kind(t)) for t, found in ticking.items() if set(found) != {t})
     changing |= dict.fromkeys(
-        words(game.kind(t)) for one in game.one_cell() for t in spec.symbols.things if one.qualifies(t)
+        words(game.kind(t)) for one in answers.one_cell for t in spec.symbols.things if one.qualifies(t)
     )
     if changing:
         parts.append(f"Changes on its own, in every step or at random: {', '.join(changing)}.")
-    if any(map(game.away, spec.symbols.items)):
-        back = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if game.spawn(t))
+    if any(map(answers.away, spec.symbols.items)):
+        back = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if answers.back(t))
         parts.append(f"Agents can leave the board; they return to a free {' or '.join(back)}.")
+    parts += [_summary(part) for part in answers.parts.all if type(part) not in TOLD]
     return paragraphs(*parts) if parts else "Agents only walk; nothing can be used or changes on its own."
 
 
@@ -322,6 +336,7 @@ def rewards(spec: Spec) -> str:
 def reward(spec: Spec, term: AnyReward) -> Iterator[tuple[str, ...]]:
     """One row for each verb that pays, with all its possible points; one row for a term of another kind."""
     who = "every agent" if term.team or isinstance(term, Tally) else "the actor"
+    who = "the agent that was met" if isinstance(term, Reward) and term.other else who
     when = "as shaping" if term.shaping else "always"
     if not isinstance(term, Reward):
         kinds = {
@@ -333,11 +348,10 @@ def reward(spec: Spec, term: AnyReward) -> Iterator[tuple[str, ...]]:
         yield term.name, f"for {kinds[type(term)]}", "by its rule", who, when
         return
     paying: dict[str, set[float]] = {}
-    for intent in spec.symbols.intents:
-        for held, thing, outcome in outcomes(spec, intent):
-            points = term.points(Event(outcome.verb, held, thing, outcome.value)) if outcome.verb else 0.0
-            if points:
-                paying.setdefault(outcome.verb, set()).add(points)
+    for held, thing, made in spec.symbols.lines:
+        counts = made.verb and (isinstance(made, Meeting) or not term.other)
+        if counts and (points := spec.symbols.of_event(term.points, held, thing, made)):
+            paying.setdefault(made.verb, set()).add(points)
     if term.supply is not None and term.demand is not None:
         when += f", while {words(term.supply.__name__)} < {words(term.demand.__name__)}"
     for verb, paid in paying.items():
@@ -346,7 +360,7 @@ def reward(spec: Spec, term: AnyReward) -> Iterator[tuple[str, ...]]:
 
 def observations(spec: Spec) -> str:
     """The observations of this game, their shapes, and the names of their features or planes."""
-    missing = {"features": not spec.game.features(), "lossless": not spec.game.planes}
+    missing = {"features": not spec.game.features(), "lossless": not spec.game.planes().names}
     missing["window"] = missing["lossless"]
     rows, titles = [], dict[tuple[str, ...], str]()
     for kind in OBSERVATIONS:
@@ -403,12 +417,13 @@ def history(id: str) -> Iterator[str]:
 
 def outcomes(spec: Spec, intent: int) -> Iterator[tuple[Any, Any, Outcome]]:
     """The game's outcomes for every hand and thing; for joint work, for every sum of strengths."""
-    if intent == joint_intent(spec.game):
+    answers = spec.symbols.answers
+    if intent == joint_intent(answers):
         yield from spec.symbols.joint_rows
         return
     for held in spec.symbols.items:
         for thing in spec.symbols.things:
-            for outcome, _ in outcomes_of(spec.game, intent, held, thing):
+            for outcome, _ in outcomes_of(answers, intent, held, thing):
                 yield held, thing, outcome
 
 

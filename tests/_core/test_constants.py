@@ -16,10 +16,8 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.answers import Outcome
-from cogrid._core.author.layout import Layout
-from cogrid._core.compile.spec import Spec
 from cogrid._core.rules import Rules
+from cogrid.author import Layout, Outcome, Spec
 from cogrid.cogrid_env import CoGridEnv
 from tests.doors import Doors, hall
 from tests.support import IDS, keys
@@ -52,9 +50,6 @@ class SlowDoors(Doors):
 
     def tick(self, thing: Any) -> Any:
         return ("door", thing[1] - 1) if isinstance(thing, tuple) and thing[1] > 1 else thing
-
-    def kind(self, thing: Any) -> str:
-        return "door" if isinstance(thing, tuple) else str(thing)
 
 
 def games() -> Iterator[Any]:

@@ -9,6 +9,7 @@ import importlib
 import itertools
 import logging
 import random
+import re
 import secrets
 import signal
 import sys
@@ -26,16 +27,36 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.answers import Outcome, Reward
-from cogrid._core.author.game import Game
-from cogrid._core.author.hooks import written
-from cogrid._core.compile.spec import Spec
+from cogrid._core.author.hooks import KINDS, written
+from cogrid._core.compile.memory import functions_of
 from cogrid._core.purity import ImpureError, check_pure
 from cogrid._core.rules import Rules, compile_rules
-from cogrid._core.see.features import Faced
+from cogrid._core.state.reset import reset
+from cogrid.author import (
+    Act,
+    Agents,
+    BySlot,
+    Faced,
+    Game,
+    Generated,
+    Looks,
+    Near,
+    Outcome,
+    Part,
+    Planes,
+    Price,
+    Reward,
+    Slot,
+    SlotFeature,
+    Spec,
+    Tally,
+)
+from cogrid.backend import rng
 from cogrid.envs import registry
+from cogrid.render.picture import picture
 from cogrid.testing import check_env
 from tests._core import test_everything as everything
+from tests._core.worlds import altered
 from tests.support import posix
 
 COUNT = itertools.count()
@@ -83,7 +104,7 @@ class Day(datetime.datetime):
     """A class of the author's own."""
 
 
-FOUND = r"Impure\w*\.\w+ (calls|returned two different results for the same arguments)"
+FOUND = "{} (calls|returned two different results for the same arguments)"
 BOARD = "abcdefgh\n#1    2#\n########"
 
 
@@ -98,22 +119,25 @@ class Impure(Game):
         **{letter: f"switch {letter}" for letter in "abcdefgh"},
     }
 
-    def toggle(self, held: Any, thing: Any) -> Any:
+    def switch(self, held: Any, thing: Any) -> Any:
         if not thing.startswith("switch"):
             return None
         return Outcome(held, thing, "on" if (SOURCES | HIDDEN)[self.source]() else "off")
+
+    def parts(self) -> tuple[Part, ...]:
+        return (Act("toggle", thing=self.switch),)
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_impure_rules_are_found(source: str) -> None:
     spec = Spec(Impure(source), BOARD, observation="none")
-    with pytest.raises(AssertionError, match=FOUND):
+    with pytest.raises(AssertionError, match=FOUND.format(r"Act\.thing of Impure")):
         check_env(spec, ["numpy"], steps=3)
 
 
 @pytest.mark.parametrize("source", HIDDEN)
 def test_sources_are_found_by_the_call(source: str) -> None:
-    with pytest.raises(ImpureError, match=r"Impure\.toggle calls \w+"):
+    with pytest.raises(ImpureError, match=r"^Act\.thing of Impure calls \w+"):
         check_pure(Spec(Impure(source), BOARD, observation="none"))
 
 
@@ -121,7 +145,7 @@ def test_sources_are_found_by_the_call(source: str) -> None:
 class Pure(Impure):
     """A switch that listens to the right thing."""
 
-    def toggle(self, held: Any, thing: Any) -> Any:
+    def switch(self, held: Any, thing: Any) -> Any:
         return Outcome(held, thing, "on") if thing.startswith("switch") and PURE[self.source]() else None
 
 
@@ -137,7 +161,7 @@ def test_what_depends_on_its_arguments_alone_is_accepted(source: str, caplog: An
 class ImpureReward(Impure):
     """The rules are fine; what they pay is not."""
 
-    def toggle(self, held: Any, thing: Any) -> Any:
+    def switch(self, held: Any, thing: Any) -> Any:
         return Outcome(held, thing, "on") if thing.startswith("switch") else None
 
     def rewards(self) -> tuple[Reward, ...]:
@@ -148,7 +172,7 @@ class ImpureReward(Impure):
 class ImpureFeature(Impure):
     """What agents see is not a function of the board."""
 
-    def toggle(self, held: Any, thing: Any) -> Any:
+    def switch(self, held: Any, thing: Any) -> Any:
         return None
 
     def features(self) -> tuple[Any, ...]:
@@ -156,25 +180,48 @@ class ImpureFeature(Impure):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("game", [Impure, ImpureReward, ImpureFeature])
-def test_make_refuses_impure_worlds(game: type[Impure], source: str, monkeypatch: Any) -> None:
+@pytest.mark.parametrize(
+    ("game", "function"),
+    [
+        (Impure, r"Act\.thing of Impure"),
+        (ImpureReward, r"Reward\.points of ImpureReward"),
+        (ImpureFeature, r"Faced\.of_thing of ImpureFeature"),
+    ],
+)
+def test_make_refuses_impure_worlds(game: Any, function: str, source: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
     cogrid.register(f"{game.__name__}-{source}-V0", Spec(game(source), BOARD))
-    with pytest.raises(ValueError, match=FOUND):
+    with pytest.raises(ValueError, match=FOUND.format(function)):
         cogrid.make(f"{game.__name__}-{source}-V0")
 
 
-HOOKS = [name for name in written(everything.SPEC.game) if isinstance(getattr(Game, name), FunctionType)]
-#: Hooks whose answers contain functions, which are called later.
-PARTS = ("near", "one_cell", "placed", "slots", "rewards", "features")
+GAME = everything.SPEC.game
+HOOKS = [name for name in written(GAME) if isinstance(getattr(Game, name), FunctionType)]
+#: Hooks whose answers have functions, which are called later.
+WITH_FUNCTIONS = ("parts", "planes", "looks", "rewards", "features")
+
+
+def several(answer: Any) -> tuple[Any, ...]:
+    """The parts that a hook returns, which may be a single value."""
+    return answer if isinstance(answer, tuple) else (answer,)
+
+
+#: Each function in the world's parts, the first of its name: the hook that returns it, its part's number.
+FUNCTIONS: dict[str, tuple[str, int]] = {}
+for _hook in WITH_FUNCTIONS:
+    for _number, _part in enumerate(several(getattr(GAME, _hook)())):
+        for _field in (*dict(functions_of(_part)), *(("draw",) if isinstance(_part, Generated) else ())):
+            FUNCTIONS.setdefault(f"{type(_part).__name__}.{_field}", (_hook, _number))
 
 
 def everything_but(hook: str, change: Callable[..., Any]) -> Spec:
-    """The world of all hooks with another one of them, compiled before it is checked."""
+    """The world of everything with another one of its hooks, compiled before it is checked."""
     game = type("Changed", (everything.Everything,), {hook: change})
     observation = "features" if hook == "features" else "window"
     spec = dataclasses.replace(everything.SPEC, game=game(), observation=observation)
-    compile_rules(spec, "numpy")
+    rules = compile_rules(spec, "numpy")
+    if hook == "looks":  # which pictures alone ask
+        picture(rules, reset(rules, rng.key(0)), 8)
     return spec
 
 
@@ -184,74 +231,87 @@ def test_a_clock_is_found_in_every_hook_whatever_was_compiled_before(hook: str) 
         time.time()
         return getattr(everything.Everything, hook)(self, *arguments)
 
-    with pytest.raises(ImpureError, match=rf"Changed\.{hook} calls time: a rule depends on"):
+    with pytest.raises(ImpureError, match=rf"^Changed\.{hook} calls time: a rule depends on"):
         check_pure(everything_but(hook, late))
 
 
-@pytest.mark.parametrize("hook", PARTS)
-def test_a_clock_is_found_in_the_functions_that_a_hook_returns(hook: str) -> None:
-    def parts(self: Any) -> Any:
+def test_every_function_of_every_part_is_tried() -> None:
+    kinds = (*KINDS, Planes, Looks, Reward, Price, Tally, BySlot, Agents, Faced, SlotFeature)
+    assert {*FUNCTIONS} >= {f"{kind.__name__}.{field}" for kind in kinds for field in kind._asks}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_clock_is_found_in_every_function_of_a_part(name: str) -> None:
+    hook, number = FUNCTIONS[name]
+    change = changed(hook, number, name.partition(".")[2], late)
+    with pytest.raises(ImpureError, match=rf"^{re.escape(name)} of Changed calls time: a rule depends on"):
+        check_pure(everything_but(hook, change))
+
+
+def late(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, but it reads the clock."""
+
+    def ask(*arguments: Any) -> Any:
+        time.time()
+        return function(*arguments)
+
+    return ask
+
+
+def changed(hook: str, number: int, field: str, change: Callable[..., Any]) -> Callable[..., Any]:
+    """A hook of the world of everything in which a function of a part is changed."""
+
+    def ask(self: Any) -> Any:
         answer = getattr(everything.Everything, hook)(self)
-        if isinstance(answer, dict):
-            return {name: clocked(part) for name, part in answer.items()}
-        return tuple(map(clocked, answer)) if isinstance(answer, tuple) else clocked(answer)
+        parts = list(several(answer))
+        parts[number] = altered(parts[number], field, change)
+        return tuple(parts) if isinstance(answer, tuple) else parts[0]
 
-    with pytest.raises(ImpureError, match=r"clocked.*late calls time: a rule depends on"):
-        check_pure(everything_but(hook, parts))
-
-
-def clocked(part: Any) -> Any:
-    """The same, with functions that read the clock."""
-
-    def wrapped(function: Any) -> Any:
-        def late(*arguments: Any) -> Any:
-            time.time()
-            return function(*arguments)
-
-        return late
-
-    fields = dataclasses.fields(part) if dataclasses.is_dataclass(part) else ()
-    functions = {f.name: getattr(part, f.name) for f in fields if callable(getattr(part, f.name))}
-    return dataclasses.replace(part, **{n: wrapped(f) for n, f in functions.items()}) if functions else part
+    return ask
 
 
-CHANGES = [("slots", {}, {"clock": 0}), ("slots", {"clock": 0}, {})]
-CHANGES += [("near", None, everything.SPEC.game.near()), ("near", everything.SPEC.game.near(), None)]
+NEAR = Near(lambda thing: 1, lambda thing, count: thing, most=1)
+PAIRS: list[tuple[str, Any, Any]] = [
+    ("parts", (), (Slot("clock", 0),)),
+    ("parts", (NEAR,), (NEAR, Slot("clock", 0))),
+    ("parts", (), (NEAR,)),
+    ("parts", (NEAR,), (dataclasses.replace(NEAR, most=2),)),
+    ("planes", Planes(), Planes(("lamp",))),
+    ("looks", Looks(), Looks(glyph=lambda thing: None)),
+]
+CHANGES = [(hook, *pair) for hook, *pair in PAIRS] + [(hook, after, before) for hook, before, after in PAIRS]
 
 
-@pytest.mark.parametrize(("hook", "before", "after"), CHANGES)
+@pytest.mark.parametrize(("hook", "before", "after"), CHANGES, ids=range(len(CHANGES)))
 def test_a_hook_that_later_returns_more_or_less_is_found(hook: str, before: Any, after: Any) -> None:
     answer = before
 
     def change(self: Any) -> Any:
         return answer
 
-    more = {"tick_near": tick_near} if hook == "near" else {}
-    game = type("Changed", (Impure,), {hook: change, "toggle": Game.toggle, **more})
+    game = type("Changed", (Impure,), {"parts": Game.parts} | {hook: change})
     spec = Spec(game(), BOARD, observation="none")
     compile_rules(spec, "numpy")
     answer = after
-    with pytest.raises(ImpureError, match=rf"Changed\.{hook} returned two different results"):
+    with pytest.raises(ImpureError, match=rf"^Changed\.{hook} returned two different results"):
         check_pure(spec)
 
 
-def tick_near(self: Any, thing: Any, count: int) -> Any:
-    return thing
-
-
 def test_chance_is_found_in_replies_of_compiled_rules() -> None:
-    def reply(self: Any, slot: str, thing: Any, event: Any) -> Any:
-        return random.choice([everything.Everything.reply(self, slot, thing, event)])
+    def drawn(reply: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda thing, event: random.choice([reply(thing, event)])
 
-    with pytest.raises(ImpureError, match=r"Changed\.reply calls"):
-        check_pure(everything_but("reply", reply))
+    parts = GAME.parts()
+    number = next(k for k, part in enumerate(parts) if isinstance(part, Slot) and part.name == "customer")
+    with pytest.raises(ImpureError, match=r"^Slot\.reply of Changed calls"):
+        check_pure(everything_but("parts", changed("parts", number, "reply", drawn)))
 
 
 @dataclass(frozen=True)
 class Lamps(Impure):
     """Lamps that are switched; `kind` takes a while, and makes garbage, so that something comes between."""
 
-    def toggle(self, held: Any, thing: Any) -> Any:
+    def switch(self, held: Any, thing: Any) -> Any:
         return Outcome(held, thing, "on") if thing.startswith("switch") else None
 
     def kind(self, thing: Any) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,19 @@ def drawn(spec: Any, backend: str, state: Any) -> str:
     """The board as text, two characters a cell, without the border."""
     rows = ansi.text(made(spec, backend).rules, state).split("\n")[1:-1]
     return "\n".join(row[2:].ljust(99)[: 2 * (state.width - 2)].rstrip() for row in rows)
+
+
+def initials(thing: Any) -> str:
+    """A glyph for games of the tests: blank floor, solid walls, the initial of everything else."""
+    kind = thing[0] if isinstance(thing, tuple) else thing
+    return {"floor": "  ", "wall": "##"}.get(kind) or f"{kind[0]} "
+
+
+def altered(part: Any, path: str, change: Callable[..., Any]) -> Any:
+    """A part with one of its functions changed; "start.count" is `count` of its field `start`."""
+    field, _, inside = path.partition(".")
+    value = getattr(part, field)
+    return replace(part, **{field: altered(value, inside, change) if inside else change(value)})
 
 
 def picture(text: str) -> str:

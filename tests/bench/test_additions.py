@@ -31,12 +31,14 @@ from __future__ import annotations
 
 from bench.peers.cases import beside, single
 from bench.peers.peer_worker import Prepared
-from bench.peers.target import Target, python_peer
+from bench.peers.target import PeerTarget, python_peer
 from cogrid.benchmarks.case import Case
 
 NOBODY = python_peer("nobody", __name__)
 TARGETS = (
-    Target("NumPy one environment", "nobody", beside(NOBODY, "rest", single("numpy-single", 16)), enough=1.0),
+    PeerTarget(
+        "NumPy one environment", "nobody", beside(NOBODY, "rest", single("numpy-single", 16)), enough=1.0
+    ),
 )
 
 

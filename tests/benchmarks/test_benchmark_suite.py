@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from cogrid.benchmarks import agreement, benchmark_suite
-from cogrid.benchmarks.agreement import Outcome, Verdict
+from cogrid.benchmarks.agreement import Conclusion, Verdict
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass
 from cogrid.benchmarks.modes import Mismatch, Ready
@@ -22,14 +22,14 @@ from tests.support import HAS_JAX
 RATES = {"numpy-single": [90.0, 100.0, 101.0], "jax-single": [200.0] * 3, "jax-vmap": [1e5, 1.02e5, 1.01e5]}
 
 
-def verdict(outcome: Outcome) -> Verdict:
+def verdict(outcome: Conclusion) -> Verdict:
     return Verdict(outcome, "the reason.", seconds=[0.5] * 3, trend_pct=3.52)
 
 
 @pytest.fixture
-def outcome(monkeypatch: pytest.MonkeyPatch) -> list[Outcome]:
+def outcome(monkeypatch: pytest.MonkeyPatch) -> list[Conclusion]:
     """Nothing is measured; the last of these is the outcome of the vmapped trials."""
-    outcomes: list[Outcome] = ["agree"]
+    outcomes: list[Conclusion] = ["agree"]
 
     def measured(case: Case, n_trials: int) -> benchmark_suite._Trials:
         assert (case.steps, n_trials, case.id) == (500, 3, benchmark_suite.LAYOUT)
@@ -40,7 +40,7 @@ def outcome(monkeypatch: pytest.MonkeyPatch) -> list[Outcome]:
     return outcomes
 
 
-def test_what_a_run_returns_and_prints(outcome: list[Outcome], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_run_returns_and_prints(outcome: list[Conclusion], capsys: pytest.CaptureFixture[str]) -> None:
     results = benchmark_suite.run_benchmark_suite()
     assert list(results) == ["numpy_single", "jax_single", "jax_vmap_1024"]
     assert results["numpy_single"] == {
@@ -87,7 +87,7 @@ def test_what_a_run_returns_and_prints(outcome: list[Outcome], capsys: pytest.Ca
     ]
 
 
-def test_the_test_passes_in_silence_where_the_trials_agree(outcome: list[Outcome]) -> None:
+def test_the_test_passes_in_silence_where_the_trials_agree(outcome: list[Conclusion]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         benchmark_suite.test_benchmark_reproducibility()
@@ -97,7 +97,7 @@ def test_the_test_passes_in_silence_where_the_trials_agree(outcome: list[Outcome
     ("found", "words"), [("differ", "the trials differ"), ("leaks", "the benchmark leaks memory")]
 )
 def test_the_test_fails_with_the_reason_where_they_differ(
-    outcome: list[Outcome], capsys: pytest.CaptureFixture[str], found: Outcome, words: str
+    outcome: list[Conclusion], capsys: pytest.CaptureFixture[str], found: Conclusion, words: str
 ) -> None:
     outcome.append(found)
     with pytest.raises(AssertionError, match=r"the reason\."):
@@ -106,7 +106,7 @@ def test_the_test_fails_with_the_reason_where_they_differ(
 
 
 def test_the_test_passes_with_a_warning_where_it_is_too_noisy(
-    outcome: list[Outcome], capsys: pytest.CaptureFixture[str]
+    outcome: list[Conclusion], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also here, where the settings of pytest make errors of all warnings."""
     outcome.append("too noisy")
@@ -127,7 +127,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("script")
 @pytest.mark.parametrize("found", ["differ", "too noisy"])
 def test_the_script_reports_times_and_never_fails_on_them(
-    outcome: list[Outcome], capsys: pytest.CaptureFixture[str], found: Outcome
+    outcome: list[Conclusion], capsys: pytest.CaptureFixture[str], found: Conclusion
 ) -> None:
     outcome.append(found)
     benchmark_suite.main()
@@ -135,7 +135,7 @@ def test_the_script_reports_times_and_never_fails_on_them(
 
 
 @pytest.mark.usefixtures("script")
-def test_the_script_fails_on_memory_that_grows(outcome: list[Outcome]) -> None:
+def test_the_script_fails_on_memory_that_grows(outcome: list[Conclusion]) -> None:
     outcome.append("leaks")
     with pytest.raises(SystemExit, match=r"^jax_vmap_1024: the reason\.$"):
         benchmark_suite.main()
@@ -148,7 +148,7 @@ def test_the_script_fails_on_a_wrong_result(monkeypatch: pytest.MonkeyPatch) -> 
         benchmark_suite.main()
 
 
-def test_a_batch_slower_than_numpy_fails(outcome: list[Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_slower_than_numpy_fails(outcome: list[Conclusion], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(RATES, "jax-vmap", [50.0] * 3)
     with pytest.raises(AssertionError):
         benchmark_suite.test_benchmark_reproducibility()

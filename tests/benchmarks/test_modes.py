@@ -11,8 +11,7 @@ import pytest
 
 import cogrid
 from bench import suites
-from cogrid._core.author.answers import Outcome
-from cogrid._core.author.game import Game
+from cogrid.author import Ends, Game, Outcome, Part
 from cogrid.benchmarks import modes
 from cogrid.benchmarks.case import MODES, Case
 from cogrid.benchmarks.modes import Mismatch, bytes_per_environment, check, ready, verbs_met
@@ -108,13 +107,15 @@ class Doors(Game):
     """Whoever walks onto a door has left, and the others go on."""
 
     legend: ClassVar = {" ": "floor", "#": "wall", "d": "door"}
-    final_verbs: ClassVar = ("leave",)
 
     def walkable(self, thing: object) -> bool:
         return thing != "wall"
 
     def enter(self, held: object, thing: object) -> Outcome | None:
         return Outcome(held, "floor", "leave", 1.0) if thing == "door" else None
+
+    def parts(self) -> tuple[Part, ...]:
+        return (Ends(verbs=("leave",)),)
 
 
 def test_episodes_that_end_while_the_clock_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,7 +164,7 @@ def test_an_authors_mistake_is_reported_with_hand_and_thing(tmp_path: Path, caps
     assert main(["info", str(tmp_path / "lamps.py")]) == 2
     told = capsys.readouterr().err
     assert "invalid literal for int()" in told
-    assert "Lamps.interact was called with hand None and thing 'floor'" in told
+    assert "Lamps.interact was called with held None and thing 'floor'" in told
 
 
 def test_a_term_that_never_pays_is_a_warning(tmp_path: Path, capsys) -> None:

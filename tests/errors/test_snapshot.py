@@ -95,8 +95,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import cogrid
-from cogrid._core.author.game import Game
-from cogrid._core.author.answers import Outcome, Reward
+from cogrid.author import Game, Moving, Outcome, Reward, Slot
 
 
 @dataclass(frozen=True)
@@ -110,6 +109,9 @@ class Coins(Game):
     def rewards(self):
         return (Reward("taken", lambda event: event.verb == "take"),)
 
+    def parts(self):
+        return ()
+
 
 SPEC = cogrid.Spec(Coins(), "#cc#\\n#12#\\n####")
 """
@@ -122,9 +124,9 @@ SPEC = cogrid.Spec(Coins(), "#cc#\\n#12#\\n####")
         ('Outcome("gold", "hole"', 'Outcome("coal", "ash"'),
         ('Outcome("gold"', 'Outcome("coal"'),
         ("event.verb == ", "2.0 * (event.verb == 'take') or event.verb == "),
-        ("    legend: ClassVar", "    swaps: ClassVar = True\n    legend: ClassVar"),
-        ("    def rewards", "    def can_move(self, held):\n        return held is None\n\n    def rewards"),
-        ("    def rewards", "    def slots(self):\n        return {'lamp': 'off'}\n\n    def rewards"),
+        ("return ()", "return (Moving(swaps=True),)"),
+        ("return ()", "return (Moving(when=lambda held: held is None),)"),
+        ("return ()", "return (Slot('lamp', 'off'),)"),
     ],
 )
 def test_snapshot_of_other_rules(backend, old, new, tmp_path, monkeypatch) -> None:

@@ -23,9 +23,10 @@ from tests.fuzz.judge import ROOT
 ROOM = "Overcooked-CrampedRoom-V0"
 BEFORE = b"what was there before"
 # A command that runs another, whose files can have 64 bytes. (A limit set by subprocess's preexec_fn would
-# need a Python fork, about which JAX warns.)
+# need a Python fork, about which JAX warns.) It writes no bytecode, which would be cut off for everybody.
 LIMIT = """
 import os, resource, sys
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
 os.execv(sys.argv[1], sys.argv[1:])
 """

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import cogrid
-from cogrid._core.author.answers import checked_integer
+from cogrid.author import checked_integer
 from cogrid.envs.registry import family_of
 from tests.fuzz import __main__ as command
 from tests.fuzz import calls, faults, files, tasks

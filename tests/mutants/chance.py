@@ -10,7 +10,7 @@ TICKS = "cogrid/_core/phases/ticks.py"
 HANDS_FILE = "cogrid/_core/phases/hands.py"
 ONE_CELL = "cogrid/_core/phases/one_cell.py"
 MOVEMENT = "cogrid/_core/phases/movement.py"
-ANSWERS = "cogrid/_core/author/answers.py"
+ANSWERS = "cogrid/_core/author/cells.py"
 
 CHANCE = Topic(
     tests=("tests/_core/author/test_chance.py",),

@@ -17,7 +17,12 @@ ENDS = Topic(
             "paid = rules.xp.where(before.ended, zero, paid)",
             "pass",
         ),
-        Mutant("a load is free", PRICES, "points(name, items[held])", "points(name, None)"),
+        Mutant(
+            "a load is free",
+            PRICES,
+            "of_hands(functools.partial(points, name))",
+            "[points(name, None)] * rules.n_items",
+        ),
         Mutant(
             "tallies count to one", PRICES, "rules.xp.clip(total, 0, term.most)", "rules.xp.clip(total, 0, 1)"
         ),
@@ -27,7 +32,7 @@ ENDS = Topic(
             "(state if term.now else events.before).cells",
             "events.before.cells",
         ),
-        Mutant("one victim may stay behind", CLOCK, "keepdims=True) == 0", "keepdims=True) <= 1"),
+        Mutant("one victim may stay behind", CLOCK, "return left == 0", "return left <= 1"),
         Mutant(
             "the end comes while something remains",
             CLOCK,

@@ -19,11 +19,11 @@ COMMONS = Topic(
         Mutant("beams are shorter", GAME, "Aim(reach=3, width=1)", "Aim(reach=2, width=1)"),
         Mutant("beams are narrower", GAME, "Aim(reach=3, width=1)", "Aim(reach=3, width=0)"),
         Mutant("players are out a step longer", GAME, "and held > 1 else", "and held > 0 else"),
-        Mutant("players come back anywhere", GAME, "return thing == PAD", "return thing in (PAD, FLOOR)"),
+        Mutant("players come back anywhere", GAME, "thing: thing == PAD", "thing: thing in (PAD, FLOOR)"),
         Mutant("a lost patch grows again", GAME, "(0, 1, 5, 25)", "(1, 1, 5, 25)"),
         Mutant("three apples are like two", GAME, "(0, 1, 5, 25)", "(0, 1, 5, 5)"),
         Mutant("apples count from nearer by", GAME, "most=3, radius=2", "most=3, radius=1"),
-        Mutant("dirt matters less", GAME, "2 * self.river - 5 * count", "2 * self.river - 4 * count"),
+        Mutant("dirt matters less", GAME, "2 * self.river - 5 * dirt", "2 * self.river - 4 * dirt"),
         Mutant("the river is dirty too soon", GAME, "out_of=2, since=50", "out_of=2, since=49"),
         Mutant("the river is dirty too fast", GAME, "out_of=2, since=50", "out_of=1, since=50"),
         Mutant(
@@ -43,15 +43,8 @@ FORAGING = Topic(
         Mutant(
             "food takes more than its level", GAME_FILE, "if total < thing.level:", "if total <= thing.level:"
         ),
-        Mutant(
-            "foragers cannot swap", GAME_FILE, "swaps: ClassVar[bool] = True", "swaps: ClassVar[bool] = False"
-        ),
-        Mutant(
-            "foragers load before they move",
-            GAME_FILE,
-            "moves_first: ClassVar[bool] = True",
-            "moves_first: ClassVar[bool] = False",
-        ),
+        Mutant("foragers cannot swap", GAME_FILE, "swaps=True", "swaps=False"),
+        Mutant("foragers load before they move", GAME_FILE, "first=True", "first=False"),
         Mutant("food at the edge", GAME_FILE, "apart=3, margin=2", "apart=3, margin=1"),
         Mutant("food side by side", GAME_FILE, "apart=3, margin=2", "apart=2, margin=2"),
         Mutant("coop food is light", GAME_FILE, "most if self.force_coop else", "most if False else"),

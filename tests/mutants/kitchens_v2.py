@@ -34,8 +34,8 @@ KITCHENS = Topic(
         Mutant(
             "any delivery draws a recipe",
             GAME,
-            'event.verb == "deliver" and event.held == Soup(thing.items)',
-            'event.verb == "deliver"',
+            "matters and event.held == Soup(thing.items)",
+            "matters",
         ),
         Mutant("a delivery is shown for good", GAME, "served = 2 * (thing.served == 1 and", "served = 2 * ("),
         Mutant("every ingredient is useful", REWARDS, "(event.thing.items.count(ingredient) <", "(-1 <"),

@@ -72,8 +72,8 @@ JOINING = Topic(
         Mutant(
             "who cannot act helps",
             JOINING_FILE,
-            "game.strength(item) if acts(game, item) else 0",
-            "game.strength(item)",
+            "joint.strength_of(item) if acts(answers, item) else 0",
+            "joint.strength_of(item)",
         ),
     ),
 )

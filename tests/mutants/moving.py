@@ -69,14 +69,14 @@ ENTERING = Topic(
             'np.array(self.out_of_range, f"u{size}")',
             'np.array(self.n_actions - 1, f"u{size}")',
         ),
-        Mutant("all move before they act", PHASES, "if rules.game.moves_first else", "if True else"),
+        Mutant("all move before they act", PHASES, "if rules.answers.moving.first else", "if True else"),
         Mutant(
             "all can change places",
             MOVEMENT_FILE,
             "_contend if self.swaps else _meet",
             "_contend",
         ),
-        Mutant("all act before they move", PHASES, "if rules.game.moves_first else", "if False else"),
+        Mutant("all act before they move", PHASES, "if rules.answers.moving.first else", "if False else"),
         Mutant("neighbours never change places", MOVEMENT_FILE, "_contend if self.swaps else _meet", "_meet"),
         Mutant(
             "further actions are all the first",

@@ -15,7 +15,7 @@ PLANES = Topic(
         Mutant(
             "slots are shown everywhere",
             PLANES_FILE,
-            "shown if isinstance(shown, bool) else plane in shown for",
+            "where if isinstance(where, bool) else plane in where for",
             "True for",
         ),
         Mutant(

@@ -27,8 +27,8 @@ PLACING = Topic(
         Mutant(
             "the strongest count as the weakest",
             PLACING_FILE,
-            "strength[..., : placed.weakest]",
-            "strength[..., -placed.weakest :]",
+            "[..., : placed.weakest]",
+            "[..., -placed.weakest :]",
         ),
         Mutant("counted slots begin at nothing", RESET, "rules.xp.clip(total, 0, slot.most)", "0 * total"),
         Mutant(
@@ -37,7 +37,12 @@ PLACING = Topic(
             "(cells == symbols[legend[FLOOR]]) & ~stood(every, pos)",
             "(cells == symbols[legend[FLOOR]])",
         ),
-        Mutant("half as much is scattered", RESET, "round(density * 2**24)", "round(density * 2**23)"),
+        Mutant(
+            "half as much is scattered",
+            RESET,
+            "round(scattered.density * 2**24)",
+            "round(scattered.density * 2**23)",
+        ),
     ),
 )
 

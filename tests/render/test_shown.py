@@ -10,8 +10,7 @@ import pytest
 
 import cogrid
 from cogrid._apps.play.session import Session, film_of
-from cogrid._core.author.game import Game
-from cogrid._core.author.look import box
+from cogrid.author import Game, Looks, Part, Planes, Slot, box
 from cogrid.envs.overcooked.orders import Order
 from cogrid.render import tiles
 from cogrid.render.picture import picture
@@ -98,15 +97,18 @@ def test_who_shows_nothing_has_no_codes() -> None:
 @pytest.mark.parametrize("scene", [orders, recipe])
 def test_a_view_tells_what_is_shown(scene: Any) -> None:
     env, state = scene()
-    shown = shown_of(env.rules)
+    shown, game = shown_of(env.rules), env.spec.game
+    shows, slot_look = game.planes().shows, game.looks().slot
     assert shown is not None
+    assert shows is not None
+    assert slot_look is not None
     for view, symbol in zip(views_of(env.rules, state).tolist(), state.cells.tolist(), strict=True):
         thing = env.spec.symbols.things[symbol]
         added = [
-            env.spec.game.look_slot(thing, name, env.rules.slots.things[number])
+            slot_look(thing, name, env.rules.slots.things[number]) or ()
             for name, number in zip(env.rules.slots.names, state.slots.tolist(), strict=True)
         ]
-        expected = tuple(shape for look in added for shape in look) if env.spec.game.shows(thing) else ()
+        expected = tuple(shape for look in added for shape in look) if shows(thing) else ()
         look = look_of(env.rules, view)
         assert look[len(look) - len(expected) :] == expected
         assert bool(expected) == (env.spec.game.kind(thing) in ("serving", "indicator", "button"))
@@ -123,7 +125,8 @@ def test_the_page_shows_orders_as_they_come() -> None:
         sprites |= frame["sprites"]
         cards.add(sprites[frame["views"][cell]])
     assert len(cards) > 4
-    assert svg(rules.spec.game.look_slot(None, "order 1", Order(ONIONS, 100))) in "".join(cards)
+    look: Any = rules.spec.game.looks().slot
+    assert svg(look(None, "order 1", Order(ONIONS, 100))) in "".join(cards)
     film = film_of(session.replay())
     assert {film["sprites"][views[cell]] for views in film["views"][1:]} == cards
 
@@ -134,17 +137,14 @@ class Clocks(Game):
 
     legend: ClassVar = {" ": "floor", "#": "wall", "C": "clock"}
 
-    def slots(self) -> Any:
-        return {f"clock {k}": 0 for k in range(6)}
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(Slot(f"clock {k}", 0, tick=lambda now: min(now + 1, 200)) for k in range(6))
 
-    def tick_slot(self, slot: str, thing: Any) -> Any:
-        return min(thing + 1, 200)
+    def planes(self) -> Planes:
+        return Planes(shows=lambda thing: thing == "clock")
 
-    def shows(self, thing: Any) -> bool:
-        return thing == "clock"
-
-    def look_slot(self, thing: Any, slot: str, inside: Any) -> Any:
-        return (box("#000000", 0, 0, inside / 200, 1),)
+    def looks(self) -> Looks:
+        return Looks(slot=lambda thing, name, inside: (box("#000000", 0, 0, inside / 200, 1),))
 
 
 def test_too_many_looks_are_refused() -> None:

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from cogrid.backend import rng
-from cogrid.replay.frames import DIGITS, WIDTH, Digest, from_policy, from_tape, joints, known, played
+from cogrid.replay.frames import (
+    DIGITS,
+    WIDTH,
+    RunningChecksums,
+    from_policy,
+    from_tape,
+    joints,
+    known,
+    played,
+)
 from tests.episodes import shared
 from tests.support import BACKENDS, INTERACT, NOOP, UP
 
@@ -29,7 +38,7 @@ def test_a_policy_and_its_tape_lead_to_the_same_frames(backend) -> None:
     tape = np.array([frame.actions for frame in asked[1:]])
     np.testing.assert_array_equal(tape, [[UP, NOOP], [INTERACT, NOOP]] * 3)
     np.testing.assert_array_equal(seen, [frame.obs for frame in asked[:-1]])
-    first_digests, digests = Digest(env.rules), Digest(env.rules)
+    first_digests, digests = RunningChecksums(env.rules), RunningChecksums(env.rules)
     again = list(played(env.rules, first, from_tape(tape)))
     assert [first_digests.add(frame) for frame in asked] == [digests.add(frame) for frame in again]
     assert first_digests.checksum("") == digests.checksum("") != digests.checksum("0")
@@ -44,7 +53,7 @@ def test_the_digits_of_a_frame_depend_on_every_part() -> None:
         frame._replace(rewards=frame.rewards + np.float32(1e-6)),
         frame._replace(state=state.evolve(pos=state.pos[::-1])),
     ]
-    digits = [Digest(env.rules).add(one) for one in (frame, *others)]
+    digits = [RunningChecksums(env.rules).add(one) for one in (frame, *others)]
     assert all(len(text) == WIDTH for text in digits)
     assert len(set(digits)) == len(digits)
 

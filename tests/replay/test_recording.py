@@ -14,7 +14,7 @@ import pytest
 from pettingzoo.test import parallel_api_test
 
 import cogrid
-from cogrid._core.author.answers import Reward
+from cogrid._core.author.rewards import Reward
 from cogrid._core.compile.spec import Spec
 from cogrid.backend import rng
 from cogrid.envs import registry

@@ -10,11 +10,7 @@ import pytest
 
 import cogrid
 from cogrid._core.author import chance
-from cogrid._core.author.answers import OneCell, Outcome
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
-from cogrid._core.author.hooks import written
-from cogrid._core.compile.spec import Spec
+from cogrid.author import Act, Chance, Game, OneCell, Outcome, Part, Spec
 from cogrid.backend import rng
 from cogrid.testing.conformance import check_env
 from cogrid.testing.draws import tail_of
@@ -38,7 +34,10 @@ class Lamp(Game):
     def tick(self, thing: Any) -> Any:
         return Chance(("lamp", 1), ("lit", 1)) if thing == "lit" else thing
 
-    def toggle(self, held: Any, thing: Any) -> Any:
+    def parts(self) -> tuple[Part, ...]:
+        return (Act("toggle", thing=self.mine),)
+
+    def mine(self, held: Any, thing: Any) -> Any:
         return Outcome(held, "gold", "mine") if thing == "silver" else None  # there is none
 
 
@@ -49,14 +48,14 @@ def test_hooks_and_draws_of_a_lamp() -> None:
     report = check_env(LAMP, ["numpy"], steps=300)
     assert report["light"] > 0
     assert report["fail"] > report["light"]
-    assert list(report.hooks) == ["interact", "toggle", "tick"]
-    assert report.hooks["toggle"] == 0
+    assert sorted(report.hooks) == ["Act.thing", "interact", "tick"]
+    assert report.hooks["Act.thing"] == 0
     assert min(report.hooks["interact"], report.hooks["tick"]) > 50
     drawn = {(one.hook, one.value if one.hook == "tick" else one.value.verb): one for one in report.draws}
     assert set(drawn) == {("interact", "light"), ("interact", "fail"), ("tick", "lamp"), ("tick", "lit")}
     assert drawn["interact", "light"].share == 2**22
     assert drawn["interact", "light"].draws == drawn["interact", "fail"].draws > 50
-    assert "hook toggle: never tried" in str(report).split("\n")
+    assert "hook Act.thing: never tried" in str(report).split("\n")
     assert "drawn tick('lit') -> 'lamp':" in str(report)
 
 
@@ -86,18 +85,21 @@ def test_cases_with_the_same_odds_are_added_up() -> None:
 
 
 def test_every_hook_of_a_world_that_has_them_all() -> None:
-    for spec in (EVERYTHING, LEAVING):
-        tried = exercise(spec, 120, 0).hooks
-        assert set(tried) == set(written(spec.game)) & set(RULES)
-        assert [hook for hook, times in tried.items() if not times and hook != "remaining"] == []
+    tried, leaving = (exercise(spec, 120, 0).hooks for spec in (EVERYTHING, LEAVING))
+    assert {*tried} == {*RULES} - {"tick"}  # `Near` takes its place
+    assert {*leaving} == {
+        *("interact", "enter", "tick", "hand"),
+        *("Act.agent", "Act.aim", "Hands.tick", "Away.when", "Away.back"),
+    }
+    assert [hook for hooks in (tried, leaving) for hook, times in hooks.items() if not times] == []
 
 
 def test_all_that_a_step_draws_is_counted() -> None:
     """Starts and ticks of hands and slots, one cell of many, and the points of return."""
     drawn = {one.hook: one for spec in (EVERYTHING, LEAVING, SLOTS) for one in exercise(spec, 200, 0).draws}
-    assert {"hand", "slots", "tick", "tick_slot", "one_cell", "spawn"} <= set(drawn)
-    assert (drawn["spawn"].value, drawn["spawn"].share) == ("second half", 2**23)
-    assert drawn["spawn"].draws > 20
+    assert {"hand", "Slot.start", "tick", "Near.tick", "Slot.tick", "OneCell", "Away.back"} <= set(drawn)
+    assert (drawn["Away.back"].value, drawn["Away.back"].share) == ("second half", 2**23)
+    assert drawn["Away.back"].draws > 20
 
 
 @pytest.mark.parametrize(
@@ -143,11 +145,12 @@ def test_draws_that_are_too_far_from_their_odds(monkeypatch: pytest.MonkeyPatch)
 def test_one_cell_that_never_changes_is_told() -> None:
     @dataclass(frozen=True)
     class Late(Lamp):
-        def one_cell(self) -> Any:
-            return (OneCell(lambda thing: thing == "lit", lambda thing: "lamp", since=1000),)
+        def parts(self) -> tuple[Part, ...]:
+            late = OneCell(lambda thing: thing == "lit", lambda thing: "lamp", since=1000)
+            return (*super().parts(), late)
 
     spec = Spec(Late(), "#####\n#1l2#\n#####", observation="none")
-    assert exercise(spec, 60, 0).hooks["one_cell"] == 0
+    assert exercise(spec, 60, 0).hooks["OneCell"] == 0
 
 
 def test_tails() -> None:

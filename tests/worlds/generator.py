@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from cogrid._core.author.actions import ACTION_SETS
-from cogrid._core.author.answers import (
+from cogrid.author import (
+    Act,
     Aim,
     AnyReward,
+    Away,
     BySlot,
+    Chance,
     Counted,
+    Ends,
     Event,
+    Game,
+    Generated,
+    Hands,
+    Joint,
+    Layout,
     Meeting,
+    Moving,
     Near,
     OneCell,
     Outcome,
+    Part,
     Placed,
     Price,
     Replies,
     Reply,
     Reward,
+    Scattered,
+    Slot,
+    Spec,
     Tally,
 )
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
-from cogrid._core.author.layout import Layout
-from cogrid._core.compile.spec import Spec
 
 VERBS = ("take", "make", "swap", "drop")
 ITEMS = (None, "x", "y", "z")
@@ -37,8 +48,10 @@ CHANGES = ("pick", "draws", "repeat", "beside", "shifted", "settle", "below", "f
 OWN_ACTIONS = ("pull", "push")
 JOINT = "heave"
 
-#: What can be switched on, and what each needs: all of the first, one of the second.
-HOOKS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
+Needs = tuple[tuple[str, ...], tuple[str, ...]]
+#: What can be switched on, and what each needs: all of the first, one of the second. Worlds are drawn from
+#: these names and their order, so both stay: a rule that is new to the language goes into `LATER`.
+EARLIER: Mapping[str, Needs] = MappingProxyType(
     {
         "interact": ((), ()),
         "toggle": ((), ()),
@@ -88,6 +101,16 @@ HOOKS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
         "BySlot": ((), ("slots", "own_slots")),
     }
 )
+#: What is drawn last, so that a seed's world stays the same; only in worlds that have what it needs.
+LATER: Mapping[str, Needs] = MappingProxyType(
+    {
+        "in_hands": ((), ()),
+        "in_slots": ((), ("slots", "own_slots")),
+        "other": (("Reward", "meet"), ()),
+        "to": (("reply",), ()),
+    }
+)
+HOOKS: Mapping[str, Needs] = MappingProxyType({**EARLIER, **LATER})
 
 
 class World(NamedTuple):
@@ -108,14 +131,14 @@ def generate(seed: int) -> World:
 def chosen(random: Random) -> frozenset[str]:
     """Some of the hooks, with those that they need."""
     often = random.choice((0.12, 0.4, 0.65))  # any two hooks are in 20 of 300 worlds, or more
-    found = {hook for hook in HOOKS if random.random() < often}
+    found = {hook for hook in EARLIER if random.random() < often}
     if not found & {"interact", "toggle", "act", "join", "meet", "enter"}:
         found.add("interact")
     grew = True
     while grew:
         grew = False
         for hook in sorted(found):
-            needs, either = HOOKS[hook]
+            needs, either = EARLIER[hook]
             more = {*needs} - found
             if either and not found & {*either}:
                 more.add(random.choice(either))
@@ -123,8 +146,18 @@ def chosen(random: Random) -> frozenset[str]:
     return frozenset(found)
 
 
+def added(random: Random, hooks: frozenset[str]) -> frozenset[str]:
+    """Most of the later hooks that a world with these can have."""
+    can_be = {
+        hook
+        for hook, (needs, either) in LATER.items()
+        if hooks >= {*needs} and (not either or hooks & {*either})
+    }
+    return frozenset(hook for hook in LATER if hook in can_be and random.random() < 0.7)
+
+
 class _Writer:
-    """Draws the tables of one world, and a class with the hooks that look them up."""
+    """Draws the tables of one world, and a class with the hooks and parts that look them up."""
 
     def __init__(self, seed: int) -> None:
         self.seed, self.random = seed, Random(f"world {seed}")
@@ -151,7 +184,13 @@ class _Writer:
         self.has_dots = self.random.random() < 0.2  # another letter for floor
         self.least = 5 if self.is_on("placed") else 4  # cells a side
         self.tables: dict[str, Any] = {}
-        self.members: dict[str, Any] = {}
+        self.members: dict[str, Any] = {}  # of the class
+        #: Fields of the parts: of each action, of each slot, and of parts of which a game has one.
+        self.acts: dict[str, dict[str, Any]] = {}
+        self.slots: dict[str, dict[str, Any]] = {}
+        self.fields: dict[type[Part], dict[str, Any]] = {}
+        self.others: list[Part] = []
+        self.terms: list[AnyReward] = []
 
     def world(self) -> World:
         """The game with its board."""
@@ -166,9 +205,8 @@ class _Writer:
         legend = {" ": "floor", "#": "wall"} | {letter: letter for letter in self.things[2:]}
         legend |= {".": "floor"} if self.has_dots else {}
         self.members |= {"legend": legend, "__module__": __name__, "__doc__": f"Random world {self.seed}."}
-        game: Any = type("RandomGame", (Game,), self.members)
         spec = Spec(
-            game(),
+            self._game(),
             tuple(Layout(f"board {k}", self._board()) for k in range(2 if self.is_on("layouts") else 1)),
             num_agents=self.n_agents,
             max_steps=random.randint(2, 9),
@@ -178,11 +216,11 @@ class _Writer:
             shaping=random.choice((0.0, 0.5, 1.0, -0.75)) if "shaping" in self.hooks else 0.0,
             random_start=self.is_on("random_start"),
         )
-        if self.is_on("final_verbs"):  # of those that some rule returns
-            verbs = sorted({outcome.verb for *_, outcome in spec.symbols.lines} - {""})
-            game.final_verbs = self.tables["final_verbs"] = frozenset(
-                random.sample(verbs, min(2, len(verbs)))
-            )
+        verbs = sorted({outcome.verb for *_, outcome in spec.symbols.lines} - {""})  # that some rule returns
+        if self.is_on("final_verbs"):
+            final = random.sample(verbs, min(2, len(verbs)))
+            self.tables["final_verbs"] = frozenset(final)
+            self.set(Ends, verbs=tuple(final))
         if self.is_on("spawn"):  # every board must have a cell to come back to
             for board in spec.boards:
                 things = {
@@ -190,7 +228,32 @@ class _Writer:
                 }
                 self.tables["spawn"] |= set() if things & self.tables["spawn"] else {"floor"}
         given = self._given(spec) if self.is_on("any_board") else None
-        return World(self.seed, spec, self.hooks, self.tables, given)
+        self.hooks |= added(random, self.hooks)
+        self._later(verbs)
+        return World(self.seed, dataclasses.replace(spec, game=self._game()), self.hooks, self.tables, given)
+
+    def _game(self) -> Game:
+        """A game of what has been drawn so far."""
+        parts, terms = self._parts(), tuple(self.terms)
+        members = self.members | {"parts": lambda game: parts}
+        members |= {"rewards": lambda game: terms} if terms else {}
+        game: Any = type("RandomGame", (Game,), members)
+        found: Game = game()
+        return found
+
+    def _parts(self) -> tuple[Part, ...]:
+        """Those that have a field."""
+        acts = [
+            Joint(name, **fields) if name == JOINT else Act(name, **fields)
+            for name, fields in self.acts.items()
+            if fields or name in self.own_actions
+        ]
+        slots = [Slot(name, **fields) for name, fields in self.slots.items()]
+        return (*acts, *slots, *self.others, *(kind(**fields) for kind, fields in self.fields.items()))
+
+    def set(self, kind: type[Part], **fields: Any) -> None:
+        """Write fields of a part of which a game has one."""
+        self.fields.setdefault(kind, {}).update(fields)
 
     # Draws
 
@@ -249,53 +312,64 @@ class _Writer:
         self.tables[hook] = found
         return found
 
-    # Hooks
+    # Hooks and parts
 
     def _act(self) -> None:
         pairs = [(held, thing) for held in self.items for thing in self.things]
-        for hook in ("interact", "toggle"):
-            if self.is_on(hook):
-                self.members[hook] = _two(self.table(hook, pairs, self.outcome))
         own = self.own_actions
-        if own:
-            self.members["actions"] = own
+        names = [name for name in self.action_names if name in ("interact", "toggle", *own)]
+        self.acts = {name: {} for name in names}
+        if self.is_on("interact"):
+            self.members["interact"] = _method(self.table("interact", pairs, self.outcome))
+        if self.is_on("toggle"):
+            self.acts["toggle"]["thing"] = _rule(self.table("toggle", pairs, self.outcome))
         if self.is_on("act"):
             asked = [(action, *pair) for action in own for pair in pairs]
-            self.members["act"] = _three(self.table("act", asked, lambda _, *pair: self.outcome(*pair)))
+            found = self.table("act", asked, lambda _, *pair: self.outcome(*pair))
+            self._keep("act", own[: len(own) - self.is_on("join")])  # joint work has a rule of its own
+            for action in own:
+                if action != JOINT:
+                    self.acts[action]["thing"] = _rule(found, action)
         if self.is_on("join"):
             self._join()
         if self.is_on("meet"):
-            names = [name for name in self.action_names if name in ("interact", "toggle", *own)]
             asked = [(name, held, other) for name in names for held in self.items for other in self.items]
             meetings = self.table(
                 "meet",
                 asked,
                 lambda *_: Meeting(self.item(), self.item(), self.random.choice(VERBS), self.number()),
             )
-            self.members["meet"] = _three(meetings)
+            for name in names:
+                self.acts[name]["agent"] = _rule(meetings, name)
         if self.is_on("aim"):
             aims = [Aim(), Aim(adjacent=True), Aim(2), Aim(3), Aim(1, 1), Aim(2, 1), Aim(4, 2)]
-            names = [name for name in self.action_names if name in ("interact", "toggle", *own)]
-            self.tables["aim"] = found = {name: self.random.choice(aims) for name in names}
-            self.members["aim"] = lambda game, action: found.get(action, Aim())
+            self.tables["aim"] = {name: self.random.choice(aims) for name in names}
+            for name, aim in self.tables["aim"].items():
+                self.acts[name]["aim"] = aim
         if self.is_on("enter"):
             stood = [(held, thing) for held in self.items for thing in self.things if thing in self.walkable]
             entered = self.table("enter", stood, lambda *pair: self.outcome(*pair, closes=False))
-            self.members["enter"] = _two(entered)
-        for flag in ("moves_first", "swaps"):
-            if self.is_on(flag):
-                self.members[flag] = True
+            self.members["enter"] = _method(entered)
+        if self.is_on("moves_first"):
+            self.set(Moving, first=True)
+        if self.is_on("swaps"):
+            self.set(Moving, swaps=True)
         if self.is_on("walkable"):
             stand = frozenset(self.walkable)
             self.members["walkable"] = lambda game, thing: thing in stand
 
+    def _keep(self, hook: str, names: Sequence[str]) -> None:
+        """Report no answers but those for these actions or slots: no others are asked for."""
+        found = self.tables[hook]
+        self.tables[hook] = {question: answer for question, answer in found.items() if question[0] in names}
+
     def _join(self) -> None:
         most = self.random.randint(1, 4)
-        self.members |= {"joint": JOINT, "most_strength": most}
+        self.acts[JOINT]["most"] = most
         if self.is_on("strength"):
             strong = {item: self.random.choice((0, 1, 1, 2)) for item in self.items}
             self.tables["strength"] = strong
-            self.members["strength"] = lambda game, held: strong[held]
+            self.acts[JOINT]["strength"] = strong.__getitem__
         found: dict[Any, Outcome] = {}
         often = self.random.choice((0.4, 0.9))
         for total in range(1, most + 1):
@@ -308,7 +382,7 @@ class _Writer:
                         verb = self.random.choice(VERBS)
                         found[held, total, thing] = Outcome(self.item(), after, verb, self.number())
         self.tables["join"] = found
-        self.members["join"] = _three(found)
+        self.acts[JOINT]["work"] = _rule(found)
 
     def _tick(self) -> None:
         random = self.random
@@ -329,14 +403,22 @@ class _Writer:
                 random.randint(1, 3),
             )
             radius = random.choice((None, 1, 1.5, 2))
-            near = Near(marks.__getitem__, most, radius, random.choice(("circle", "diamond", "square")))
-            self.tables["near"] = marks, most, radius, near.shape
-            self.members["near"] = lambda game: near
+            shape = random.choice(("circle", "diamond", "square"))
+            self.tables["near"] = marks, most, radius, shape
+            cases = [(thing, count) for thing in self.things for count in range(most + 1)]
             if self.is_on("tick_near"):
-                cases = [(thing, count) for thing in self.things for count in range(most + 1)]
                 nearby = stays(self.table("tick_near", cases, becomes))
-                self.tables["tick_near"] = nearby
-                self.members["tick_near"] = lambda game, thing, count: nearby.get((thing, count), thing)
+            else:  # whatever the count is
+                nearby = {(thing, count): ticks.get((thing,), thing) for thing, count in cases}
+            self.tables["tick_near"] = nearby
+            near = Near(
+                marks.__getitem__,
+                lambda thing, count: nearby.get((thing, count), thing),
+                most,
+                radius,
+                shape,
+            )
+            self.others.append(near)
         if self.is_on("start"):
             starts = stays(
                 self.table("start", [(thing,) for thing in self.things], lambda t: self.after(t, closes=True))
@@ -345,25 +427,26 @@ class _Writer:
             self.members["start"] = lambda game, thing: starts.get((thing,), thing)
         if self.is_on("placed"):
             kinds = {total: self.perhaps(lambda: random.choice(self.things)) for total in range(9)}
-            placed = tuple(
+            strong = self.tables.get("strength")
+            placed = [
                 Placed(
                     random.randint(1, 3),
                     kinds.__getitem__,
                     weakest=random.randint(0, 2),
                     apart=random.choice((1, 1, 2, 3)),
                     margin=random.choice((1, 1, 2)),
+                    strength=strong and strong.__getitem__,
                 )
                 for _ in range(random.randint(1, 2))
-            )
+            ]
             self.tables["placed"] = kinds, placed
-            self.members["placed"] = lambda game: placed
+            self.others += placed
         if self.is_on("scattered"):
             scattered = random.choice(self.things), random.choice((0.2, 0.5))
             self.tables["scattered"] = scattered
-            self.members["scattered"] = lambda game: scattered
+            self.others.append(Scattered(*scattered))
         if self.is_on("one_cell"):
-            ones = tuple(self._one_cell() for _ in range(random.randint(1, 2)))
-            self.members["one_cell"] = lambda game: ones
+            self.others += [self._one_cell() for _ in range(random.randint(1, 2))]
 
     def _one_cell(self) -> OneCell:
         random = self.random
@@ -382,55 +465,59 @@ class _Writer:
         if self.is_on("tick_hand"):
             ticks = {held: self.perhaps(self.item) for held in self.items if random.random() < 0.6}
             self.tables["tick_hand"] = ticks
-            self.members["tick_hand"] = lambda game, held: ticks.get(held, held)
-        for hook in ("can_move", "can_act"):
-            if self.is_on(hook):
-                self._flag(hook, self.some(self.items, 0.6))
+            self.set(Hands, tick=lambda held: ticks.get(held, held))
+        if self.is_on("can_move"):
+            self.set(Moving, when=self._among("can_move", self.some(self.items, 0.6)))
+        if self.is_on("can_act"):
+            self.set(Hands, can_act=self._among("can_act", self.some(self.items, 0.6)))
         if self.is_on("away"):
             gone = self.some(self.items[1:]) or {self.items[1]}
-            self._flag("away", gone | ({None} if random.random() < 0.1 else set()))
+            self.set(Away, when=self._among("away", gone | ({None} if random.random() < 0.1 else set())))
         if self.is_on("spawn"):
             points = {*self.some(sorted(self.walkable)), random.choice(sorted(self.walkable))}
             self.tables["spawn"] = points
-            self.members["spawn"] = lambda game, thing: thing in points
+            self.set(Away, back=lambda thing: thing in points)
 
-    def _flag(self, hook: str, items: frozenset[Any] | set[Any]) -> None:
+    def _among(self, hook: str, items: frozenset[Any] | set[Any]) -> Callable[[Any], bool]:
+        """A rule that is true for these items."""
         self.tables[hook] = frozenset(items)
-        self.members[hook] = lambda game, held: held in items
+        return lambda held: held in items
 
     def _slots(self) -> None:
         random, n = self.random, self.n_agents
         things: dict[str, list[Any]] = {}
         if self.is_on("slots"):
-            slots = {}
             for name in ("till", "clock")[: random.randint(1, 2)]:
                 things[name] = [0, 1, 2] if random.random() < 0.5 else ["red", "blue"]
-                slots[name] = self._slot(things[name])
-            self.members["slots"] = lambda game: slots
-            self.tables["slots"] = slots
+                self.slots[name] = {"start": self._slot(things[name])}
+            self.tables["slots"] = {name: fields["start"] for name, fields in self.slots.items()}
         if self.is_on("own_slots"):
-            own = {"purse": self._slot(["full", "bare"], counts=False)}
+            self.slots["purse"] = {"start": self._slot(["full", "bare"], counts=False), "own": True}
             things |= {f"purse {agent}": ["full", "bare"] for agent in range(n)}
-            self.members["own_slots"] = lambda game: own
-            self.tables["own_slots"] = own
+            self.tables["own_slots"] = {"purse": self.slots["purse"]["start"]}
         self.slot_things = things
+        #: The slot whose answers each part gives: all purses are alike.
+        answers = {name: "purse 0" if name == "purse" else name for name in self.slots}
         pairs = [(slot, thing) for slot, some in things.items() for thing in some]
         if self.is_on("reply"):
             by_hand = random.random() < 0.5
             asked = [(*pair, verb, held) for pair in pairs for verb in VERBS for held in self.items]
             replies = self.table("reply", asked, lambda slot, *_: self._reply(slot))
-            self.members["reply"] = lambda game, slot, thing, event: replies.get(
-                (slot, thing, event.verb, event.held if by_hand else None)
-            )
+            self._keep("reply", [*answers.values()])
+            for name, slot in answers.items():
+                self.slots[name]["reply"] = _replying(replies, slot, by_hand)
         if self.is_on("rank"):
-            ranks = {pair: random.randint(-1, 2) for pair in pairs}
-            self.tables["rank"] = ranks
-            self.members["rank"] = lambda game, *pair: ranks[pair]
+            self.tables["rank"] = ranks = {pair: random.randint(-1, 2) for pair in pairs}
+            self._keep("rank", [*answers.values()])
+            for name, slot in answers.items():
+                self.slots[name]["rank"] = _rule(ranks, slot)
         if self.is_on("tick_slot"):
             found = self.table("tick_slot", pairs, lambda slot, _: self._slot_tick(slot))
             ticks = {pair: answer for pair, answer in found.items() if _is_whole(answer)}
             self.tables["tick_slot"] = ticks
-            self.members["tick_slot"] = lambda game, *pair: ticks.get(pair, pair[1])
+            self._keep("tick_slot", [*answers.values()])
+            for name, slot in answers.items():
+                self.slots[name]["tick"] = _ticking(ticks, slot)
 
     def _slot(self, things: list[Any], counts: bool = True) -> Any:
         if counts and things == [0, 1, 2] and self.random.random() < 0.4:
@@ -448,29 +535,30 @@ class _Writer:
     def _ends(self) -> None:
         random = self.random
         if self.is_on("finished"):
-            self._flag("finished", self.some(self.items[1:]) or {self.items[1]})
+            self.set(Ends, hand=self._among("finished", self.some(self.items[1:]) or {self.items[1]}))
         if self.is_on("remaining"):
             left = {thing: random.choice((0, 0, 0, 1, 2, -1)) for thing in self.things} | {
                 "floor": 0,
                 "wall": 0,
             }
             self.tables["remaining"] = left
-            self.members["remaining"] = lambda game, thing: left[thing]
+            self.set(Ends, remaining=left.__getitem__)
 
     def _rewards(self) -> None:
         random = self.random
         kinds = [kind for kind in ("Reward", "Price", "Tally", "Replies", "BySlot") if self.is_on(kind)]
         if not kinds:
             return
-        terms: list[AnyReward] = []
         for kind in kinds:
             for _ in range(random.randint(1, 2)):
-                terms.append(self._term(kind, f"term {len(terms)}"))
-        random.shuffle(terms)
-        self.members["rewards"] = lambda game: tuple(terms)
+                self.terms.append(self._term(kind, f"term {len(self.terms)}"))
+        random.shuffle(self.terms)
+        self._report_terms()
+
+    def _report_terms(self) -> None:
         self.tables["rewards"] = [
             {name: value for name, value in vars(term).items() if not callable(value)} | {"kind": type(term)}
-            for term in terms
+            for term in self.terms
         ]
 
     def _term(self, kind: str, name: str) -> AnyReward:
@@ -518,6 +606,38 @@ class _Writer:
             random.random() < 0.5,
         )
 
+    def _later(self, verbs: Sequence[str]) -> None:
+        """Draw what can be in worlds by now; verbs are those that some rule returns."""
+        random = self.random
+        if self.is_on("in_hands"):
+            hands = {held: random.choice((0, 1, 1, 2, -1)) for held in self.items}
+            self.tables["in_hands"] = hands
+            self.set(Ends, in_hands=hands.__getitem__)
+        if self.is_on("in_slots"):
+            inside = {
+                (slot, thing): random.choice((0, 0, 1, -1))
+                for slot, things in self.slot_things.items()
+                for thing in things
+            }
+            self.tables["in_slots"] = inside
+            self.set(Ends, in_slots=lambda slot, thing: inside[slot, thing])
+        if self.is_on("other"):
+            found = [k for k, term in enumerate(self.terms) if isinstance(term, Reward) and not term.team]
+            found = [k for k in found if random.random() < 0.6]
+            if not found:
+                found = [len(self.terms)]
+                self.terms.append(self._term("Reward", f"term {len(self.terms)}"))
+            for k in found:
+                self.terms[k] = dataclasses.replace(self.terms[k], team=False, other=True)
+            self._report_terms()
+        if self.is_on("to"):
+            names = [name for name in self.slots if random.random() < 0.7] or [*self.slots][:1]
+            self.tables["to"] = {
+                name: tuple(random.sample(verbs, min(random.randint(1, 2), len(verbs)))) for name in names
+            }
+            for name, wanted in self.tables["to"].items():
+                self.slots[name]["to"] = wanted
+
     # The board
 
     def _generate(self) -> None:
@@ -531,13 +651,13 @@ class _Writer:
         ]
         self.tables["generate"] = plan
 
-        def generate(game: Game, sketch: Any) -> Any:
+        def draw(sketch: Any) -> Any:
             board = sketch.layout()
             for change, old, new, number in plan:
                 board = changed(sketch, board, change, old, new, number)
             return board
 
-        self.members["generate"] = generate
+        self.others.append(Generated(draw))
 
     def _given(self, spec: Spec) -> tuple[str, ...]:
         """A board of another size, with letters that the layouts have."""
@@ -604,12 +724,20 @@ def changed(sketch: Any, board: Any, change: str, old: str, new: str, number: in
     return xp.where(spot, sketch.code("1"), board)
 
 
-def _two(table: Mapping[Any, Any]) -> Any:
-    return lambda game, held, thing: table.get((held, thing))
+def _method(table: Mapping[Any, Any]) -> Any:
+    return lambda game, *question: table.get(question)
 
 
-def _three(table: Mapping[Any, Any]) -> Any:
-    return lambda game, one, two, three: table.get((one, two, three))
+def _rule(table: Mapping[Any, Any], *about: Any) -> Any:
+    return lambda *question: table.get((*about, *question))
+
+
+def _replying(table: Mapping[Any, Any], slot: str, by_hand: bool) -> Any:
+    return lambda thing, event: table.get((slot, thing, event.verb, event.held if by_hand else None))
+
+
+def _ticking(table: Mapping[Any, Any], slot: str) -> Any:
+    return lambda thing: table.get((slot, thing), thing)
 
 
 def _is_whole(answer: Any) -> bool:

@@ -9,22 +9,27 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
-from cogrid._core.author.answers import (
+from cogrid.author import (
     Aim,
     BySlot,
+    Chance,
     Counted,
     Event,
+    Joint,
     Meeting,
     Near,
+    OneCell,
     Outcome,
+    Placed,
     Price,
     Replies,
     Reply,
     Reward,
+    Scattered,
+    Slot,
     Tally,
 )
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
+from tests.worlds.parts import PlainParts, strength
 from tests.worlds.sketch import BoardDice, PlainSketch
 
 T = TypeVar("T")
@@ -97,6 +102,7 @@ class Scene:
     """One step while it is computed."""
 
     game: Any
+    parts: PlainParts
     dice: Dice
     before: World
     world: World
@@ -105,6 +111,7 @@ class Scene:
     replies: list[tuple[str, Reply] | None]
     slot_ticks: dict[str, Reply] = field(default_factory=dict)
     changes: dict[int, Change] = field(default_factory=dict)  # made by each agent's event
+    others: dict[int, int] = field(default_factory=dict)  # the agent that an agent met
     stirred: set[Cell] = field(default_factory=set)  # which agents have left or entered before anyone acts
     met: Counter[str] = field(default_factory=Counter)
 
@@ -115,8 +122,9 @@ def step(
     idle = [agent.ended or agent.cell is None for agent in world.agents]
     choices = ["noop" if out else action for out, action in zip(idle, actions, strict=True)]
     nothing = [None] * len(choices)
-    scene = Scene(game, dice, world, copy_of(world), choices, list(nothing), list(nothing))
-    if game.moves_first:
+    parts = PlainParts(game)
+    scene = Scene(game, parts, dice, world, copy_of(world), choices, list(nothing), list(nothing))
+    if parts.moving.first:
         moved = move(scene)
         act(scene)
     else:
@@ -147,21 +155,21 @@ def act(scene: Scene) -> None:
     targets = {
         number: target_of(scene, number, action)
         for number, action in enumerate(scene.choices)
-        if action in ("interact", "toggle", *scene.game.actions)
+        if action in ("interact", "toggle", *scene.parts.acts)
     }
     for number, cell in targets.items():
         if can_act(scene, number):
             act_on(scene, number, scene.choices[number], cell)
-        elif not scene.game.can_act(scene.world.agents[number].held):
+        elif not scene.parts.can_act(scene.world.agents[number].held):
             scene.met["can_act"] += 1
-    if scene.game.joint:
-        act_jointly(scene)
+    if scene.parts.joint is not None:
+        act_jointly(scene, scene.parts.joint)
 
 
 def can_act(scene: Scene, number: int) -> bool:
     """Whether an agent's hand, as it is now, lets it act; one whose hand has become away acts no more."""
     held = scene.world.agents[number].held
-    return bool(scene.game.can_act(held)) and not scene.game.away(held)
+    return scene.parts.can_act(held) and not scene.parts.is_away(held)
 
 
 def target_of(scene: Scene, number: int, action: str) -> Cell:
@@ -174,10 +182,11 @@ def target_of(scene: Scene, number: int, action: str) -> Cell:
 
 def responds(scene: Scene, action: str, held: Item, cell: Cell) -> bool:
     """Whether the rule for what is in a cell does not return None, or a `Chance` of nothing else."""
-    game, other, thing = scene.game, covering_agent(scene, cell), scene.world.cells[cell]
-    if other is None and action == game.joint:
-        return could_join(game, held, thing)
-    answer = rule_of(game, action, held, thing) if other is None else game.meet(action, held, other.held)
+    other, thing = covering_agent(scene, cell), scene.world.cells[cell]
+    act = scene.parts.acts.get(action)
+    if other is None and isinstance(act, Joint):
+        return could_join(act, held, thing)
+    answer = rule_of(scene, action, held, thing) if other is None else meeting_of(scene, action, held, other)
     values = [value for value, _ in answer.options] if isinstance(answer, Chance) else [answer]
     return any(value is not None for value in values)
 
@@ -186,11 +195,11 @@ def act_on(scene: Scene, number: int, action: str, cell: Cell) -> None:
     """Apply an action to the agent in a cell, or else to the thing there."""
     agent, other = scene.world.agents[number], covering_agent(scene, cell)
     if other is not None:
-        answer = scene.game.meet(action, agent.held, other.held)
+        answer = meeting_of(scene, action, agent.held, other)
         meet(scene, number, other, scene.dice.choose("meet", number, answer))
-    elif action != scene.game.joint:
-        answer = rule_of(scene.game, action, agent.held, scene.world.cells[cell])
-        hook = "act" if action in scene.game.actions else action
+    elif not isinstance(scene.parts.acts.get(action), Joint):
+        answer = rule_of(scene, action, agent.held, scene.world.cells[cell])
+        hook = action if action in ("interact", "toggle") else "act"
         apply(scene, number, cell, scene.dice.choose("act", number, answer), hook)
     if scene.events[number] is not None:
         acted_on(scene, agent, cell)
@@ -201,16 +210,22 @@ def acted_on(scene: Scene, agent: Agent, cell: Cell) -> None:
     scene.met["moves_first"] += cell in scene.stirred
 
 
-def rule_of(game: Any, action: str, held: Item, thing: Thing) -> Any:
-    if action in ("interact", "toggle"):
-        return getattr(game, action)(held, thing)
-    return game.act(action, held, thing)
+def rule_of(scene: Scene, action: str, held: Item, thing: Thing) -> Any:
+    if action == "interact":
+        return scene.game.interact(held, thing)
+    act = scene.parts.acts.get(action)
+    return None if act is None or act.thing is None else act.thing(held, thing)
+
+
+def meeting_of(scene: Scene, action: str, held: Item, other: Agent) -> Any:
+    act = scene.parts.acts.get(action)
+    return None if act is None or act.agent is None else act.agent(held, other.held)
 
 
 def cells_in_sight(scene: Scene, number: int, action: str) -> Iterator[Cell]:
     """The cells an action looks at, near ones first; agents and what is not walkable block those behind."""
     blocked: set[int] = set()
-    for lane, cell in aimed_cells(scene.world.agents[number], scene.game.aim(action)):
+    for lane, cell in aimed_cells(scene.world.agents[number], scene.parts.aim(action)):
         if lane in blocked or cell not in scene.world.cells:
             blocked.add(lane)
             continue
@@ -241,11 +256,10 @@ def agent_at(world: World, cell: Cell) -> Agent | None:
 
 
 def covering_agent(scene: Scene, cell: Cell) -> Agent | None:
-    """The agent that covers the thing in a cell; only in games that meet or aim."""
-    game = scene.game
-    names = ("interact", "toggle", *game.actions)
-    aims = type(game).meet is not Game.meet or any(game.aim(name) != Aim() for name in names)
-    return agent_at(scene.world, cell) if aims else None
+    """The agent that covers the thing in a cell; only in games with an action on agents, or an aim."""
+    acts = scene.parts.acts.values()
+    covers = any(act.agent is not None or act.aim != Aim() for act in acts)
+    return agent_at(scene.world, cell) if covers else None
 
 
 def apply(scene: Scene, number: int, cell: Cell, outcome: Outcome | None, hook: str) -> None:
@@ -270,6 +284,7 @@ def meet(scene: Scene, number: int, other: Agent, meeting: Meeting | None) -> No
     if meeting is not None:
         happened(scene, number, "meet", Event(meeting.verb, agent.held, other.held, meeting.value))
         scene.changes[number] = Change([], [(agent.held, meeting.held), (other.held, meeting.other)])
+        scene.others[number] = next(k for k, one in enumerate(scene.world.agents) if one is other)
         agent.held, other.held = meeting.held, meeting.other
 
 
@@ -281,30 +296,30 @@ def happened(scene: Scene, number: int, hook: str, event: Event) -> None:
 # Joint work: who has met somebody instead does not take part.
 
 
-def act_jointly(scene: Scene) -> None:
+def act_jointly(scene: Scene, joint: Joint) -> None:
     teams: dict[Cell, list[int]] = {}
     for number, action in enumerate(scene.choices):
-        if action == scene.game.joint and scene.events[number] is None and can_act(scene, number):
-            cell = target_of(scene, number, action)
-            if covering_agent(scene, cell) is None and scene.game.strength(scene.world.agents[number].held):
+        if action == joint.name and scene.events[number] is None and can_act(scene, number):
+            cell, held = target_of(scene, number, action), scene.world.agents[number].held
+            if covering_agent(scene, cell) is None and strength(joint.strength, held):
                 teams.setdefault(cell, []).append(number)
     for cell, team in teams.items():
-        join(scene, cell, team)
+        join(scene, joint, cell, team)
 
 
-def could_join(game: Any, held: Item, thing: Thing) -> bool:
+def could_join(joint: Joint, held: Item, thing: Thing) -> bool:
     """Whether an agent with this hand could take part in some joint work on a thing."""
-    totals = range(1, game.most_strength + 1)
-    return game.strength(held) > 0 and any(game.join(held, total, thing) is not None for total in totals)
+    answers = (joint.work(held, total, thing) for total in range(1, joint.most + 1))
+    return strength(joint.strength, held) > 0 and any(answer is not None for answer in answers)
 
 
-def join(scene: Scene, cell: Cell, team: list[int]) -> None:
-    game, thing = scene.game, scene.world.cells[cell]
+def join(scene: Scene, joint: Joint, cell: Cell, team: list[int]) -> None:
+    thing = scene.world.cells[cell]
     workers = [scene.world.agents[number] for number in team]
-    total = min(sum(game.strength(agent.held) for agent in workers), game.most_strength)
+    total = min(sum(strength(joint.strength, agent.held) for agent in workers), joint.most)
     scene.met["strength"] += total != len(team)
     for number, agent in zip(team, workers, strict=True):
-        outcome = game.join(agent.held, total, thing)
+        outcome = joint.work(agent.held, total, thing)
         if outcome is not None:
             happened(scene, number, "join", Event(outcome.verb, agent.held, thing, outcome.value))
             scene.changes[number] = Change([], [(agent.held, outcome.held)])  # its thing counts from then on
@@ -321,7 +336,7 @@ def move(scene: Scene) -> list[int]:
     for number, cell in going.items():
         agent = scene.world.agents[number]
         assert agent.cell is not None
-        if scene.game.moves_first:
+        if scene.parts.moving.first:
             scene.stirred |= {agent.cell, cell}
         scene.met["walkable"] += scene.world.cells[cell] != "floor"
         agent.cell = cell
@@ -334,7 +349,7 @@ def turn(scene: Scene) -> dict[int, Cell]:
     for number, action in enumerate(scene.choices):
         if action not in (*MOVES, *TURNS):
             continue
-        if not scene.game.can_move(scene.before.agents[number].held):
+        if not scene.parts.can_move(scene.before.agents[number].held):
             scene.met["can_move"] += 1
             continue
         agent = scene.world.agents[number]
@@ -356,7 +371,7 @@ def settle(scene: Scene, wanted: dict[int, Cell]) -> dict[int, Cell]:
     contenders = Counter(wanted.values())
     going = {number: cell for number, cell in wanted.items() if contenders[cell] == 1}
     swapping = pairs_that_swap(scene.world.agents, going)
-    if not scene.game.swaps:
+    if not scene.parts.moving.swaps:
         going = {number: cell for number, cell in going.items() if number not in swapping}
     while True:
         taken = {agent.cell for number, agent in enumerate(scene.world.agents) if number not in going}
@@ -388,39 +403,55 @@ def enter(scene: Scene, moved: list[int]) -> None:
 
 
 def reply(scene: Scene) -> None:
+    slots = scene.parts.slots_of(len(scene.world.agents))
     for number, event in enumerate(scene.events):
         if event is not None:
-            reply_to(scene, number, event)
-    for slot, thing in scene.world.slots.items():
-        tick_slot(scene, slot, thing)
-        changed = scene.world.slots[slot] != scene.before.slots[slot]
-        scene.met["slots" if slot in scene.game.slots() else "own_slots"] += changed
+            reply_to(scene, slots, number, event)
+    for name, slot in slots.items():
+        tick_slot(scene, name, slot)
+        scene.met["own_slots" if slot.own else "slots"] += scene.world.slots[name] != scene.before.slots[name]
 
 
-def reply_to(scene: Scene, number: int, event: Event) -> None:
+def reply_to(scene: Scene, slots: Mapping[str, Slot], number: int, event: Event) -> None:
     """Of the slots that would reply to an event, let the one of the lowest rank do so, or the first."""
-    slots, game = scene.world.slots, scene.game
+    things = scene.world.slots
     answers = {
-        slot: scene.dice.choose("reply", (number, slot), game.reply(slot, thing, event))
-        for slot, thing in slots.items()
+        name: scene.dice.choose("reply", (number, name), answer_of(scene, slot, things[name], event))
+        for name, slot in slots.items()
     }
-    willing = [slot for slot, answer in answers.items() if answer is not None]
+    willing = [name for name, answer in answers.items() if answer is not None]
     if not willing:
         return
-    slot = min(willing, key=lambda name: game.rank(name, slots[name]))  # the first of equals
-    scene.met["rank"] += slot != willing[0]
+    first = min(willing, key=lambda name: rank_of(slots[name], things[name]))  # the first of equals
+    scene.met["rank"] += first != willing[0]
     scene.met["reply"] += 1
-    scene.replies[number] = slot, answers[slot]
-    slots[slot] = answers[slot].thing
+    scene.replies[number] = first, answers[first]
+    things[first] = answers[first].thing
 
 
-def tick_slot(scene: Scene, slot: str, thing: Thing) -> None:
-    answer = scene.dice.choose("tick_slot", slot, scene.game.tick_slot(slot, thing))
+def answer_of(scene: Scene, slot: Slot, thing: Thing, event: Event) -> Any:
+    """What a slot replies, if it is asked about this verb."""
+    if slot.reply is None:
+        return None
+    answer = slot.reply(thing, event)
+    if slot.to and event.verb not in slot.to:
+        scene.met["to"] += answer is not None
+        return None
+    return answer
+
+
+def rank_of(slot: Slot, thing: Thing) -> int:
+    return 0 if slot.rank is None else slot.rank(thing)
+
+
+def tick_slot(scene: Scene, name: str, slot: Slot) -> None:
+    thing = scene.world.slots[name]
+    answer = scene.dice.choose("tick_slot", name, thing if slot.tick is None else slot.tick(thing))
     if isinstance(answer, Reply):
-        scene.slot_ticks[slot] = answer
+        scene.slot_ticks[name] = answer
         answer = answer.thing
-    scene.met["tick_slot"] += answer != thing or slot in scene.slot_ticks
-    scene.world.slots[slot] = answer
+    scene.met["tick_slot"] += answer != thing or name in scene.slot_ticks
+    scene.world.slots[name] = answer
 
 
 # Tick: all cells at once, then the hands, then the changes of single cells.
@@ -428,25 +459,26 @@ def tick_slot(scene: Scene, slot: str, thing: Thing) -> None:
 
 def tick(scene: Scene) -> None:
     tick_cells(scene)
+    hands = scene.parts.hands
     for number, agent in enumerate(scene.world.agents):
-        held = scene.dice.choose("tick_hand", number, scene.game.tick_hand(agent.held))
+        answer = agent.held if hands.tick is None else hands.tick(agent.held)
+        held = scene.dice.choose("tick_hand", number, answer)
         scene.met["tick_hand"] += held != agent.held
         agent.held = held
-    for index, change in enumerate(scene.game.one_cell()):
+    for index, change in enumerate(scene.parts.one_cell):
         change_one_cell(scene, index, change)
 
 
 def tick_cells(scene: Scene) -> None:
-    game, near, old = scene.game, scene.game.near(), dict(scene.world.cells)
+    near, old = scene.parts.near, dict(scene.world.cells)
     for cell in sorted(old):
         if near is None:
-            answer = game.tick(old[cell])
+            answer = scene.game.tick(old[cell])
         else:
-            answer = game.tick_near(old[cell], count_near(near, old, cell))
-            scene.met["near"] += answer != game.tick_near(old[cell], 0)
+            answer = near.tick(old[cell], count_near(near, old, cell))
+            scene.met["near"] += answer != near.tick(old[cell], 0)
         thing = scene.dice.choose("tick", cell, answer)
-        hook = "tick" if near is None or type(game).tick_near is Game.tick_near else "tick_near"
-        scene.met[hook] += thing != old[cell]
+        scene.met["tick" if near is None else "tick_near"] += thing != old[cell]
         scene.world.cells[cell] = thing
 
 
@@ -466,7 +498,7 @@ def clipped(count: int, most: int) -> int:
     return max(0, min(count, most))
 
 
-def change_one_cell(scene: Scene, index: int, change: Any) -> None:
+def change_one_cell(scene: Scene, index: int, change: OneCell) -> None:
     cells = scene.world.cells
     options = [cell for cell in sorted(cells) if change.qualifies(cells[cell])]
     if scene.before.time < change.since or not options:
@@ -481,20 +513,22 @@ def change_one_cell(scene: Scene, index: int, change: Any) -> None:
 
 
 def leave(scene: Scene) -> None:
-    world, game = scene.world, scene.game
+    world, parts = scene.world, scene.parts
     for agent in world.agents:
-        if agent.cell is not None and game.away(agent.held):
+        if agent.cell is not None and parts.is_away(agent.held):
             agent.cell = None
             scene.met["away"] += 1
     for number, agent in enumerate(world.agents):
-        if agent.cell is None and not game.away(agent.held):
+        if agent.cell is None and not parts.is_away(agent.held):
             come_back(scene, number, agent)
 
 
 def come_back(scene: Scene, number: int, agent: Agent) -> None:
-    world = scene.world
+    world, leaving = scene.world, scene.parts.leaving
+    assert leaving is not None
+    passes = scene.game.walkable if leaving.back is None else leaving.back
     free = [cell for cell in sorted(world.cells) if agent_at(world, cell) is None]
-    options = [cell for cell in free if scene.game.spawn(world.cells[cell])]
+    options = [cell for cell in free if passes(world.cells[cell])]
     if options:
         agent.cell = scene.dice.pick("return", number, options)
         scene.met["spawn"] += 1
@@ -519,8 +553,19 @@ def reward(scene: Scene, shaping: float) -> list[float]:
 def points_of(scene: Scene, term: Any) -> list[float]:
     """What a term gives every agent: its own points, or those of all for the team, and common points."""
     own = [points_for(scene, term, number) for number in range(len(scene.world.agents))]
+    if isinstance(term, Reward) and term.other:
+        own = given_to_others(scene, own)
     common = points_for_all(scene, term)
     return [(sum(own) if term.team else points) + common for points in own]
+
+
+def given_to_others(scene: Scene, own: Sequence[float]) -> list[float]:
+    """The points of meetings, to the agents that were met; other events pay nothing."""
+    paid = [0.0] * len(own)
+    for number, other in scene.others.items():
+        paid[other] += own[number]
+        scene.met["other"] += own[number] != 0 and not scene.before.agents[other].ended
+    return paid
 
 
 def points_for(scene: Scene, term: Any, number: int) -> float:
@@ -569,18 +614,33 @@ def is_needed(scene: Scene, term: Reward, number: int) -> bool:
 
 
 def finish(scene: Scene) -> None:
-    game, world = scene.game, scene.world
-    done = sum(map(game.remaining, world.cells.values())) == 0
-    scene.met["remaining"] += done
+    ends, world = scene.parts.ends, scene.world
+    done = nothing_remains(scene)
     for agent, event in zip(world.agents, scene.events, strict=True):
-        final = event is not None and event.verb in game.final_verbs
-        finished = not agent.ended and game.finished(agent.held)
+        final = event is not None and event.verb in ends.verbs
+        finished = not agent.ended and ends.hand is not None and ends.hand(agent.held)
         scene.met["final_verbs"] += final
         scene.met["finished"] += finished
         agent.ended = agent.ended or final or finished or done
 
 
-# Reset: `generate`, `scattered`, `start`, `hand`, `placed` and `slots`, in this order.
+def nothing_remains(scene: Scene) -> bool:
+    """Whether the sum over the board, the hands and the slots is 0, if the game has such a sum."""
+    ends, world, sums = scene.parts.ends, scene.world, {}
+    if ends.remaining is not None:
+        sums["remaining"] = sum(map(ends.remaining, world.cells.values()))
+    if ends.in_hands is not None:
+        sums["in_hands"] = sum(ends.in_hands(agent.held) for agent in world.agents)
+    if ends.in_slots is not None:
+        sums["in_slots"] = sum(ends.in_slots(name, thing) for name, thing in world.slots.items())
+    total = sum(sums.values())
+    for name, part in sums.items():  # those that decide it
+        scene.met[name] += (total == 0) != (len(sums) > 1 and total == part)
+    return bool(sums) and total == 0
+
+
+# Reset: the board is generated, things are scattered, letters and hands start, things are placed, and slots
+# start, in this order.
 
 
 @dataclass(frozen=True)
@@ -600,8 +660,8 @@ def reset(
     given: Sequence[str] | None = None,
 ) -> Start:
     """The first state; layouts, and a board that is given, are padded to one size."""
-    met: Counter[str] = Counter()
-    drawn = letters_of(given or board_of(game, layouts, num_agents, dice, met))
+    parts, met = PlainParts(game), Counter[str]()
+    drawn = letters_of(given or board_of(game, parts, layouts, num_agents, dice, met))
     met["any_board"] += given is not None
     known = {*"".join(map("".join, layouts)), *" #123456789"}
     letters = {cell: letter if letter in known else "#" for cell, letter in drawn.items()}
@@ -609,19 +669,18 @@ def reset(
     if random_start:
         start_anywhere(game, letters, agents, dice, met)
     world = World({cell: thing_of(game, letter) for cell, letter in letters.items()}, agents, {})
-    scattered = scatter(game, world, dice)
+    scattered = scatter(parts.scattered, world, dice)
     for cell, thing in world.cells.items():
         if agent_at(world, cell) is None and cell not in scattered:
             world.cells[cell] = dice.choose("start", cell, game.start(thing))
             met["start"] += world.cells[cell] != thing
     for number, agent in enumerate(agents):
         agent.held = dice.choose("hand", number, game.hand(number))
-    placed = place(game, world, floor_of(game, letters), dice)
+    placed = place(parts.placed, world, floor_of(game, letters), dice)
     for agent in agents:
-        agent.cell = None if game.away(agent.held) else agent.cell
-    own = {f"{name} {n}": thing for name, thing in game.own_slots().items() for n in range(num_agents)}
-    for slot, thing in {**game.slots(), **own}.items():
-        world.slots[slot] = first_of_slot(world, dice, slot, thing)
+        agent.cell = None if parts.is_away(agent.held) else agent.cell
+    for name, slot in parts.slots_of(num_agents).items():
+        world.slots[name] = first_of_slot(world, dice, name, slot.start)
     met.update(scattered=len(scattered), placed=placed, hand=sum(agent.held is not None for agent in agents))
     return Start(world, letters != drawn, met)
 
@@ -631,12 +690,17 @@ def letters_of(rows: Sequence[str]) -> dict[Cell, str]:
 
 
 def board_of(
-    game: Any, layouts: Sequence[Sequence[str]], num_agents: int, dice: Dice, met: Counter[str]
+    game: Any,
+    parts: PlainParts,
+    layouts: Sequence[Sequence[str]],
+    num_agents: int,
+    dice: Dice,
+    met: Counter[str],
 ) -> Sequence[str]:
     """The board that the game generates, or one of the layouts."""
-    if type(game).generate is not Game.generate:
-        sketch = PlainSketch(game.legend, layouts[0], num_agents, dice)
-        codes = game.generate(sketch).reshape(sketch.height, sketch.width).tolist()
+    if parts.generated is not None:
+        sketch: Any = PlainSketch(game.legend, layouts[0], num_agents, dice)
+        codes = parts.generated.draw(sketch).reshape(sketch.height, sketch.width).tolist()
         rows = ["".join(sketch.letters[code] for code in line) for line in codes]
         met["generate"] += rows != list(layouts[0])
         return rows
@@ -676,24 +740,23 @@ def room_of(floor: set[Cell], start: Cell | None) -> set[Cell]:
     return room
 
 
-def scatter(game: Any, world: World, dice: Dice) -> set[Cell]:
+def scatter(part: Scattered | None, world: World, dice: Dice) -> set[Cell]:
     """Turn floor cells without an agent into the scattered thing; returns which."""
-    if game.scattered() is None:
+    if part is None:
         return set()
-    thing, density = game.scattered()
     bare = [cell for cell, old in world.cells.items() if old == "floor" and agent_at(world, cell) is None]
-    scattered = {cell for cell in bare if dice.happens("scattered", cell, density)}
-    world.cells.update(dict.fromkeys(scattered, thing))
+    scattered = {cell for cell in bare if dice.happens("scattered", cell, part.density)}
+    world.cells.update(dict.fromkeys(scattered, part.thing))
     return scattered
 
 
-def place(game: Any, world: World, floor: set[Cell], dice: Dice) -> int:
+def place(parts: Sequence[Placed], world: World, floor: set[Cell], dice: Dice) -> int:
     """Put things on the board's floor, where it still is floor, one after another; returns how many."""
     height, width = (1 + max(cell[axis] for cell in world.cells) for axis in (0, 1))
-    things = [one for one in game.placed() for _ in range(one.count)]
+    things = [one for one in parts for _ in range(one.count)]
     taken: list[Cell] = []
     for number, one in enumerate(things):
-        strengths = sorted(game.strength(agent.held) for agent in world.agents)
+        strengths = sorted(strength(one.strength, agent.held) for agent in world.agents)
         answer = one.thing(sum(strengths[: one.weakest]))
         options = [
             (row, column)

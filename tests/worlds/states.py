@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from cogrid._core.author.acting import BUILT_IN
 from cogrid._core.author.actions import STRIDES
 from cogrid._core.compile.placing import placing_cells
 from cogrid._core.rules import Rules
 from cogrid.backend.env_state import EnvState
 from tests.worlds import interpreter
 from tests.worlds.generator import World
+from tests.worlds.parts import PlainParts
 
 BATCH = 8  # environments of a world
 
@@ -33,15 +35,16 @@ def moved_to(rules: Rules, state: EnvState) -> EnvState:
 def random_actions(world: World, rules: Rules, generator: np.random.Generator) -> np.ndarray[Any, Any]:
     """(batch, n) mostly moves and actions that the world has rules for, some together; a few out of range."""
     shape, names = (BATCH, rules.n_agents), [action.name for action in rules.spec.actions]
-    known = {*rules.spec.game.actions, *({"interact", "toggle"} & world.hooks)}
+    parts = PlainParts(rules.spec.game)
+    known = {*parts.acts} - {*BUILT_IN} | ({*BUILT_IN} & world.hooks)
     if "meet" in world.hooks:
-        known |= {"interact", "toggle"}
+        known |= {*BUILT_IN}
     acts = [number for number, name in enumerate(names) if name in known] or [0]
     moves = [number for number, action in enumerate(rules.spec.actions) if action.walks]
     kind = generator.random(shape)
     actions = np.where(kind < 0.4, generator.choice(acts, shape), generator.choice(moves, shape))
     actions = np.where(kind > 0.85, generator.integers(0, rules.n_actions, shape), actions)
-    joint = [names.index(rules.spec.game.joint)] * 4 if rules.spec.game.joint else []
+    joint = [] if parts.joint is None else [names.index(parts.joint.name)] * 4
     together = generator.choice(acts + joint, (BATCH, 1))
     actions = np.where(generator.random((BATCH, 1)) < 0.3, together, actions)
     strange = generator.choice((-1, rules.n_actions, 100), shape)
@@ -53,13 +56,13 @@ def mixed(rules: Rules, state: EnvState, first: EnvState, random: Random) -> Env
 
     That is, whatever cells, hands and slots can be, in any combination. Both get new keys.
     """
-    symbols, game, n = rules.spec.symbols, rules.spec.game, rules.n_agents
+    symbols, parts, n = rules.spec.symbols, PlainParts(rules.spec.game), rules.n_agents
     stored = {name: np.array(value) for name, value in state.stored().items()}
     for name, value in first.stored().items():
         stored[name][state.done] = value[state.done]
     anew = [one for one in range(BATCH) if state.done[one] or one >= BATCH // 2]
     stored["words"][anew] = [[random.getrandbits(32), random.getrandbits(32)] for _ in anew]
-    at_home = [k for k, item in enumerate(symbols.items) if not game.away(item)]
+    at_home = [k for k, item in enumerate(symbols.items) if not parts.is_away(item)]
     possible = _possible(rules)
     for one in range(BATCH // 2, BATCH):
         board = rules.boards[0 if state.layout is None else state.layout[one]]

@@ -61,7 +61,7 @@ def _start(case: Case, env: CoGridEnv) -> Any:
 
 
 def _actions(case: Case, *leading: int) -> Any:
-    """Random ones."""
+    """Random actions of a whole batch, for each of the leading axes."""
     import jax
 
     shape = (*leading, case.batch, case.spec.num_agents)

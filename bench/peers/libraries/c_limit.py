@@ -11,7 +11,7 @@ from typing import Any
 from bench import ROOT
 from bench.peers.cases import LOSSLESS, TWO_DEVICES, beside, cogrid, own_tapes
 from bench.peers.start import Process, Resources, tape_file
-from bench.peers.target import Peer, PeerCase, Target
+from bench.peers.target import Peer, PeerCase, PeerTarget
 from bench.processes.worker import WorkerFailed
 from bench.suites import CRAMPED, options
 from cogrid.benchmarks.case import Case
@@ -54,20 +54,20 @@ def _beside(way: str, **overrides: Any) -> tuple[PeerCase, PeerCase]:
 
 
 TARGETS = (
-    Target(
+    PeerTarget(
         "JAX scan@1024, no observation",
         "C, one core",
         _beside("step", observation="none"),
         enough=0.8,
         stretch=1.0,
     ),
-    Target(
+    PeerTarget(
         "JAX scan@1024, lossless",
         "C, one core, with observation",
         _beside("observe", observation="lossless"),
         stretch=0.5,
     ),
-    Target(
+    PeerTarget(
         "two CPU devices, JAX scan@1024, lossless",
         "C, two cores, with observation",
         (

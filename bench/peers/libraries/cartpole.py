@@ -10,14 +10,14 @@ from typing import Any
 
 from bench.measure import clock
 from bench.peers.cases import VMAPPED, cogrid, scan, single
-from bench.peers.peer_worker import Answer, Prepared, speed
-from bench.peers.target import PeerCase, Target, alone, python_peer
+from bench.peers.peer_worker import PeerAnswer, Prepared, speed
+from bench.peers.target import PeerCase, PeerTarget, alone, python_peer
 from cogrid.benchmarks.case import Case
 
 ID = "CartPole-v1"
 NOTE = "different work"
 
-Sampled = tuple[str, Callable[[], Answer]]  # the unit, and a sampler
+Sampled = tuple[str, Callable[[], PeerAnswer]]  # the unit, and a sampler
 
 
 def _case(way: str, case: Case, **facts: Any) -> PeerCase:
@@ -25,14 +25,14 @@ def _case(way: str, case: Case, **facts: Any) -> PeerCase:
     return PeerCase(python_peer(way.split()[0], __name__), way, case, facts=other, agents=1)
 
 
-def _target(what: str, way: str, case: Case) -> Target:
-    return Target(what, "", (_case(way, case),), figure=alone, unit="steps/s", note=NOTE)
+def _target(what: str, way: str, case: Case) -> PeerTarget:
+    return PeerTarget(what, "", (_case(way, case),), figure=alone, unit="steps/s", note=NOTE)
 
 
 TARGETS = (
     _target("Gymnasium CartPole, one environment", "gymnasium", single("numpy-single")),
     _target("gymnax CartPole, scan@1024, automatic reset, actions drawn", "gymnax", scan()),
-    Target(
+    PeerTarget(
         "trace + compile of the vmapped step",
         "gymnax CartPole",
         (cogrid(VMAPPED, "compile", measure="compile"), _case("gymnax compile", VMAPPED, measure="compile")),

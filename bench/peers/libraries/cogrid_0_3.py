@@ -10,7 +10,7 @@ from pathlib import Path
 from bench import ROOT
 from bench.peers.cases import VMAPPED, beside, lanes, scan, single
 from bench.peers.start import Process, Resources, tape_file
-from bench.peers.target import Peer, PeerCase, Target
+from bench.peers.target import Peer, PeerCase, PeerTarget
 from bench.processes.worker import WorkerFailed
 from cogrid.benchmarks.case import Case
 
@@ -43,7 +43,7 @@ def _shorter(cases: tuple[PeerCase, PeerCase], steps: int) -> tuple[PeerCase, Pe
 
 
 TARGETS = (
-    Target(
+    PeerTarget(
         "JAX vmap@1024, default observation, Python loop",
         "cogrid 0.3.2",
         _shorter(beside(COGRID_0_3, "vmap", VMAPPED), 64),
@@ -51,7 +51,7 @@ TARGETS = (
         stretch=20.0,
         note=OTHER_RULES,
     ),
-    Target(
+    PeerTarget(
         "JAX one environment, jit",
         "cogrid 0.3.2",
         beside(COGRID_0_3, "jax", single("jax-single")),
@@ -59,7 +59,7 @@ TARGETS = (
         stretch=15.0,
         note=OTHER_RULES,
     ),
-    Target(
+    PeerTarget(
         "NumPy one environment through env.step, default observation",
         "cogrid 0.3.2 NumPy",
         _shorter(beside(COGRID_0_3, "numpy", single("numpy-single")), 64),
@@ -67,7 +67,7 @@ TARGETS = (
         stretch=50.0,
         note=OTHER_RULES,
     ),
-    Target(
+    PeerTarget(
         "1,000 pictures of CrampedRoom in tiles of 32 pixels, their drawing included",
         "cogrid 0.3.2",
         beside(
@@ -77,7 +77,7 @@ TARGETS = (
         rounds=6,
         note=OTHER_RULES,
     ),
-    Target(
+    PeerTarget(
         "trace + compile of the vmapped step, default observation",
         "cogrid 0.3.2",
         beside(COGRID_0_3, "compile", scan(steps=1), "compile", measure="compile", mode="jax-vmap"),

@@ -31,11 +31,11 @@ def prepare(job: Job) -> Prepared:
 
 def _require_0_3() -> None:
     try:
-        found = version("cogrid")
+        installed = version("cogrid")
     except PackageNotFoundError:
-        found = ""
-    if not found.startswith("0.3."):
-        has = f"cogrid {found}" if found else "no cogrid"
+        installed = ""
+    if not installed.startswith("0.3."):
+        has = f"cogrid {installed}" if installed else "no cogrid"
         raise ImportError(f"{sys.executable} has {has}: name a Python that has cogrid 0.3.2 by --older.")
 
 

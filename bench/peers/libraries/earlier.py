@@ -10,7 +10,7 @@ from pathlib import Path
 from bench import ROOT
 from bench.peers.cases import cogrid, lanes
 from bench.peers.start import Process, Resources, tape_file
-from bench.peers.target import Peer, PeerCase, Target
+from bench.peers.target import Peer, PeerCase, PeerTarget
 from bench.processes.worker import WorkerFailed
 from bench.storage.machine import git
 from bench.suites import ARENA, TOY, options
@@ -48,7 +48,7 @@ EARLIER = Peer(NAME, process, (Path(__file__), Path(__file__).with_name("earlier
 ONE_TOY = Case(ARENA, "numpy-single", steps=64, options=options(**TOY))
 
 TARGETS = (
-    Target(
+    PeerTarget(
         "toy arena (20 agents, 40 × 40, window of 7), NumPy one environment",
         f"cogrid at revision {REVISION[:7]}",
         (cogrid(ONE_TOY), PeerCase(EARLIER, "play", ONE_TOY)),

@@ -15,7 +15,7 @@ from bench.measure.gpu.compiled import UNIT as MODELLED
 from bench.measure.gpu.targets import COMPILE_ONLY
 from bench.peers.cases import COUNTED, LOSSLESS, actions, beside, cogrid, draws, end_of, scan
 from bench.peers.peer_worker import Prepared, speed
-from bench.peers.target import COGRID, PeerCase, Target, python_peer
+from bench.peers.target import COGRID, PeerCase, PeerTarget, python_peer
 from bench.suites import CRAMPED, options
 from cogrid._core.author.layout import Layout
 from cogrid.benchmarks.case import Case
@@ -32,15 +32,15 @@ RESETS = scan(steps=EPISODE, max_steps=EPISODE, **LOSSLESS)
 NUMPY_BATCH = Case(CRAMPED, "numpy-batch", 1024, 64, "cooperative", options=options(**LOSSLESS))
 
 
-def _of_step(what: str, way: str, measure: str, **limits: Any) -> Target:
+def _of_step(what: str, way: str, measure: str, **limits: Any) -> PeerTarget:
     """A limit on the cost of our compiled step relative to JaxMARL's."""
     cases = beside(JAXMARL, way, scan(**LOSSLESS), way, measure=measure, mode="jax-vmap")
-    return Target(
+    return PeerTarget(
         f"{what} of the vmapped lossless step", "JaxMARL V1 step_env", cases, at_most=True, **limits
     )
 
 
-def _compiled(what: str, way: str, batch: int, **limits: Any) -> Target:
+def _compiled(what: str, way: str, batch: int, **limits: Any) -> PeerTarget:
     """Programs that are compiled for a GPU and not run: their modelled speeds."""
     drawn = "drawn" in way
     case = scan(batch=batch, steps=128, **LOSSLESS)
@@ -48,27 +48,27 @@ def _compiled(what: str, way: str, batch: int, **limits: Any) -> Target:
     cases = tuple(PeerCase(peer, way, case, COMPILE_ONLY, facts) for peer in (COGRID, JAXMARL))
     against = f"JaxMARL V1 step{'' if drawn else '_env'}"
     note = "modelled"
-    return Target(
+    return PeerTarget(
         f"{what}, compiled for an A100, not run", against, cases, rounds=COUNTED, note=note, **limits
     )
 
 
 TARGETS = (
-    Target(
+    PeerTarget(
         "JAX scan@1024, lossless, CrampedRoom",
         "JaxMARL V1 step_env, actions given",
         beside(JAXMARL, "play", scan(**LOSSLESS)),
         enough=4.5,
         stretch=6.0,
     ),
-    Target(
+    PeerTarget(
         "JAX scan@1024, lossless, CounterCircuit",
         "JaxMARL V1 step_env, actions given",
         beside(JAXMARL, "play", scan("Overcooked-CounterCircuit-V0", **LOSSLESS)),
         enough=3.5,
         stretch=5.0,
     ),
-    Target(
+    PeerTarget(
         "JAX scan@1024, lossless, automatic reset, actions drawn",
         "JaxMARL V1 step",
         beside(JAXMARL, "drawn", RESETS, "drawn", workload=DRAWN),
@@ -76,7 +76,7 @@ TARGETS = (
         stretch=8.0,
         rounds=12,
     ),
-    Target(
+    PeerTarget(
         "JAX scan@1024, lossless, actions drawn, through our JaxMARL adapter with LogWrapper",
         "JaxMARL V1 step",
         beside(JAXMARL, "drawn", RESETS, "adapter", workload=DRAWN),
@@ -88,13 +88,13 @@ TARGETS = (
     _compiled("scan@65536, lossless", "modelled", 65_536, enough=7.0),
     _compiled("scan@1024, lossless, resets, actions drawn", "modelled drawn", 1024),
     _compiled("scan@65536, lossless, resets, actions drawn", "modelled drawn", 65_536, enough=6.0),
-    Target(
+    PeerTarget(
         "JAX scan@1024, lossless, resets at all times, actions drawn",
         "JaxMARL V1 step",
         beside(JAXMARL, "staggered", RESETS, "staggered", workload="drawn, staggered resets"),
         rounds=8,
     ),
-    Target(
+    PeerTarget(
         "NumPy@1024 in one call, lossless",
         "JaxMARL V1 JAX scan of step_env",
         (cogrid(NUMPY_BATCH), PeerCase(JAXMARL, "play", NUMPY_BATCH, label=", JAX scan")),
@@ -104,7 +104,7 @@ TARGETS = (
     _of_step("trace + compile", "compile", "compile", enough=0.33, stretch=0.3, rounds=10),
     _of_step("bytes accessed", "bytes", "bytes accessed", rounds=COUNTED),
     _of_step("fusions", "fusions", "fusions", rounds=COUNTED),
-    Target(
+    PeerTarget(
         "state bytes per environment, CrampedRoom",
         "JaxMARL V1",
         beside(JAXMARL, "state bytes", scan(steps=1), "state bytes", measure="state bytes"),

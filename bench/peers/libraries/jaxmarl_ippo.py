@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from bench.measure import clock
 from bench.peers.cases import LOSSLESS, TWO_DEVICES, beside, cogrid
 from bench.peers.peer_worker import Prepared, speed
-from bench.peers.target import PeerCase, Target, python_peer
+from bench.peers.target import PeerCase, PeerTarget, python_peer
 from bench.suites import CRAMPED, options
 from cogrid.benchmarks.case import Case
 
@@ -55,14 +55,14 @@ WHAT, AGAINST = (
 BOTH: Mapping[str, Any] = {"measure": "train", "mode": f"jax-scan, {SEEDS} seeds"}
 
 TARGETS = (
-    Target(
+    PeerTarget(
         f"{WHAT}, one seed",
         AGAINST,
         beside(JAXMARL, "learn", LEARNING, "learn", measure="train"),
         enough=3.0,
         stretch=5.0,
     ),
-    Target(
+    PeerTarget(
         f"{WHAT}, {SEEDS} seeds, one on each core",
         f"{AGAINST}, by vmap as it does",
         (
@@ -90,7 +90,7 @@ def _learn(case: Case, seeds: int = 1) -> Prepared:
     begin, update = learner(env, SETTINGS)
     length = case.steps // SETTINGS["num_steps"]
 
-    def updates(run: Run) -> Any:
+    def updates(run: TrainingState) -> Any:
         return jax.lax.scan(update, run, None, length)
 
     each = jax.vmap if seeds > 1 else lambda function: function
@@ -107,7 +107,7 @@ _WAYS: Mapping[str, Callable[[Case], Prepared]] = {
 }
 
 
-class Run(NamedTuple):
+class TrainingState(NamedTuple):
     """The complete state of training."""
 
     network: Any
@@ -118,7 +118,7 @@ class Run(NamedTuple):
     key: Any
 
 
-class Steps(NamedTuple):
+class PlayedSteps(NamedTuple):
     """T steps of B environments and 2 agents, the agents side by side: A = 2 B."""
 
     obs: Any  # (T, A, inputs)
@@ -129,7 +129,9 @@ class Steps(NamedTuple):
     done: Any
 
 
-def learner(env: Any, settings: Mapping[str, Any]) -> tuple[Callable[[Any], Run], Callable[..., Any]]:
+def learner(
+    env: Any, settings: Mapping[str, Any]
+) -> tuple[Callable[[Any], TrainingState], Callable[..., Any]]:
     """A function that starts from a key, and one that makes an update, as the body of a scan."""
     import jax
     import jax.numpy as jnp
@@ -146,7 +148,7 @@ def learner(env: Any, settings: Mapping[str, Any]) -> tuple[Callable[[Any], Run]
     optimizer = optax.chain(optax.clip_by_global_norm(settings["max_gradient"]), optax.adam(rate, eps=1e-5))
     shaping = optax.linear_schedule(1.0, 0.0, round(settings["shaping"] * settings["steps"]))
 
-    def begin(key: Any) -> Run:
+    def begin(key: Any) -> TrainingState:
         for_network, for_envs, key = jax.random.split(key, 3)
         shape = env.observation_space(env.agents[0]).shape
         inputs, hidden = shape[0] * shape[1] * shape[2], settings["hidden"]
@@ -160,23 +162,23 @@ def learner(env: Any, settings: Mapping[str, Any]) -> tuple[Callable[[Any], Run]
                 for key, (rows, columns, scale) in zip(keys, sizes, strict=True)
             ]
         obs, state = jax.vmap(env.reset)(jax.random.split(for_envs, batch))
-        return Run(network, optimizer.init(network), state, obs, jnp.zeros((), jnp.int32), key)
+        return TrainingState(network, optimizer.init(network), state, obs, jnp.zeros((), jnp.int32), key)
 
     def forward(network: Any, obs: Any) -> tuple[Any, Any]:
         """(…, inputs) -> logarithms of the probabilities (…, actions), values (…)."""
-        found = {}
+        outputs_of = {}
         for name, layers in network.items():
             hidden = obs.astype(jnp.float32)
             for weight, bias in layers[:-1]:
                 hidden = jnp.tanh(hidden @ weight + bias)
-            found[name] = hidden @ layers[-1][0] + layers[-1][1]
-        return jax.nn.log_softmax(found["actor"]), found["critic"][..., 0]
+            outputs_of[name] = hidden @ layers[-1][0] + layers[-1][1]
+        return jax.nn.log_softmax(outputs_of["actor"]), outputs_of["critic"][..., 0]
 
     def side_by_side(by_agent: Mapping[str, Any]) -> Any:
         stacked = jnp.stack([by_agent[name] for name in env.agents])  # (n, B, …)
         return stacked.reshape(actors, -1) if stacked.ndim > 2 else stacked.reshape(actors)
 
-    def step(run: Run, _: None) -> tuple[Run, Steps]:
+    def step(run: TrainingState, _: None) -> tuple[TrainingState, PlayedSteps]:
         key, for_actions, for_envs = jax.random.split(run.key, 3)
         obs = side_by_side(run.obs)
         log_probs, values = forward(run.network, obs)
@@ -188,11 +190,11 @@ def learner(env: Any, settings: Mapping[str, Any]) -> tuple[Callable[[Any], Run]
         weight = shaping(run.update * batch * length)
         paid = jax.tree.map(lambda reward, shaped: reward + weight * shaped, rewards, infos["shaped_reward"])
         taken = jnp.take_along_axis(log_probs, actions[:, None], axis=-1)[:, 0]
-        steps = Steps(obs, actions, taken, values, side_by_side(paid), side_by_side(done))
+        steps = PlayedSteps(obs, actions, taken, values, side_by_side(paid), side_by_side(done))
         return run._replace(state=state, obs=seen, key=key), steps
 
-    def advantages_of(steps: Steps, last_values: Any) -> Any:
-        def one(carry: tuple[Any, Any], step: Steps) -> tuple[tuple[Any, Any], Any]:
+    def advantages_of(steps: PlayedSteps, last_values: Any) -> Any:
+        def one(carry: tuple[Any, Any], step: PlayedSteps) -> tuple[tuple[Any, Any], Any]:
             advantage, following = carry
             goes_on = settings["gamma"] * (1.0 - step.done)
             error = step.rewards + goes_on * following - step.values
@@ -202,7 +204,7 @@ def learner(env: Any, settings: Mapping[str, Any]) -> tuple[Callable[[Any], Run]
         start = (jnp.zeros_like(last_values), last_values)
         return jax.lax.scan(one, start, steps, reverse=True, unroll=16)[1]
 
-    def loss(network: Any, steps: Steps, advantages: Any, targets: Any) -> Any:
+    def loss(network: Any, steps: PlayedSteps, advantages: Any, targets: Any) -> Any:
         clip = settings["clip"]
         log_probs, values = forward(network, steps.obs)
         taken = jnp.take_along_axis(log_probs, steps.actions[:, None], axis=-1)[:, 0]
@@ -220,7 +222,7 @@ def learner(env: Any, settings: Mapping[str, Any]) -> tuple[Callable[[Any], Run]
         changes, state = optimizer.update(gradients, state)
         return (optax.apply_updates(network, changes), state), value
 
-    def update(run: Run, _: None) -> tuple[Run, Any]:
+    def update(run: TrainingState, _: None) -> tuple[TrainingState, Any]:
         run, steps = jax.lax.scan(step, run, None, length)
         advantages = advantages_of(steps, forward(run.network, side_by_side(run.obs))[1])
         played = (steps, advantages, advantages + steps.values)

@@ -12,7 +12,7 @@ import numpy as np
 from bench.measure import clock
 from bench.peers.cases import LOSSLESS, actions, beside, end_of
 from bench.peers.peer_worker import Prepared, speed
-from bench.peers.target import Target, python_peer
+from bench.peers.target import PeerTarget, python_peer
 from bench.suites import options
 from cogrid.benchmarks import modes
 from cogrid.benchmarks.case import Case
@@ -33,7 +33,7 @@ def _scan(layout: str) -> Case:
 
 
 TARGETS = (
-    Target(
+    PeerTarget(
         "JAX scan@1024, lossless, OvercookedV2 CrampedRoomV2",
         "JaxMARL V2 step_env, actions given",
         beside(JAXMARL_V2, "play", _scan("CrampedRoomV2")),

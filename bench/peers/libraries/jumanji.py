@@ -11,7 +11,7 @@ import numpy as np
 from bench.measure import clock
 from bench.peers.cases import FORAGING, actions, beside
 from bench.peers.peer_worker import Prepared, speed
-from bench.peers.target import Target, python_peer
+from bench.peers.target import PeerTarget, python_peer
 from cogrid.benchmarks.case import Case
 
 THEIR_ACTION = np.array([1, 3, 4, 2, 0, 5], np.int8)  # theirs: noop, up, right, down, left, load
@@ -19,7 +19,7 @@ THEIR_ACTION = np.array([1, 3, 4, 2, 0, 5], np.int8)  # theirs: noop, up, right,
 JUMANJI = python_peer("jumanji", __name__)
 
 TARGETS = (
-    Target(
+    PeerTarget(
         "foraging 8 × 8, 2 players, 3 foods, JAX scan@1024, vector",
         "Jumanji LevelBasedForaging, actions given",
         beside(JUMANJI, "play", FORAGING),

@@ -11,7 +11,7 @@ import numpy as np
 from bench.measure import clock
 from bench.peers.cases import FORAGING, cogrid, lanes
 from bench.peers.peer_worker import Prepared, speed
-from bench.peers.target import PeerCase, Target, python_peer
+from bench.peers.target import PeerCase, PeerTarget, python_peer
 from cogrid.benchmarks import workloads
 from cogrid.benchmarks.case import Case
 from cogrid.cogrid_env import CoGridEnv
@@ -23,13 +23,13 @@ LBFORAGING = python_peer("lbforaging", __name__)
 SINGLE = Case(FORAGING.id, "numpy-single", 1, FORAGING.steps)
 
 TARGETS = (
-    Target(
+    PeerTarget(
         "foraging 8 × 8, 2 players, 3 foods, JAX scan@1024, vector",
         "lbforaging, one environment",
         (cogrid(FORAGING), PeerCase(LBFORAGING, "play", SINGLE)),
         enough=500.0,
     ),
-    Target(
+    PeerTarget(
         "foraging 8 × 8, 2 players, 3 foods, NumPy one environment, vector",
         "lbforaging, one environment",
         (cogrid(SINGLE), PeerCase(LBFORAGING, "play", SINGLE)),

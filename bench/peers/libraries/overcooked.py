@@ -11,7 +11,7 @@ import numpy as np
 from bench.measure import clock
 from bench.peers.cases import LOSSLESS, beside, end_of, lanes, single
 from bench.peers.peer_worker import Prepared, speed
-from bench.peers.target import Target, python_peer
+from bench.peers.target import PeerTarget, python_peer
 from cogrid._core.author.layout import Layout
 from cogrid.benchmarks.case import Case
 
@@ -22,7 +22,7 @@ THEIR_ACTION = (DIRECTIONS[3], DIRECTIONS[1], DIRECTIONS[2], DIRECTIONS[0], "int
 OVERCOOKED = python_peer("overcooked", __name__)
 
 TARGETS = (
-    Target(
+    PeerTarget(
         "NumPy one environment, lossless",
         "overcooked, step + encoding",
         beside(OVERCOOKED, "play", single("numpy-single", **LOSSLESS)),

@@ -46,11 +46,11 @@ def _play(case: Case) -> Prepared:
 
 def _end(case: Case, end: modes.End, count: int) -> dict[str, Any]:
     state, obs, rewards = end
-    found = [state.pos, state.agent_dir, rewards[..., 0]]
-    found += [obs] if case.spec.observation == "lossless" and isinstance(case.spec.game, Cuisine) else []
+    values = [state.pos, state.agent_dir, rewards[..., 0]]
+    values += [obs] if case.spec.observation == "lossless" and isinstance(case.spec.game, Cuisine) else []
     if case.mode.endswith("single"):
-        found = [value[None] for value in found]
-    return end_of(*(np.asarray(value[:count]) for value in found))
+        values = [value[None] for value in values]
+    return end_of(*(np.asarray(value[:count]) for value in values))
 
 
 def _drawn(case: Case, staggered: bool = False) -> Prepared:

@@ -36,23 +36,23 @@ from bench.units import engineering
 
 def profiled(rows: Sequence[Row]) -> list[Row]:
     """Profiles, grouped by environment, NumPy first."""
-    found = [row for row in rows if row.case.measure == "profile" and (row.parts or not row.is_ok)]
-    order = list(dict.fromkeys(row.case.environment for row in found))
-    return sorted(found, key=lambda row: (order.index(row.case.environment), row.case.backend != "numpy"))
+    profiles = [row for row in rows if row.case.measure == "profile" and (row.parts or not row.is_ok)]
+    order = list(dict.fromkeys(row.case.environment for row in profiles))
+    return sorted(profiles, key=lambda row: (order.index(row.case.environment), row.case.backend != "numpy"))
 
 
 def phases(results: Iterable[Result]) -> Figure | None:
     """The step's phases side by side for NumPy and JAX, as shares of the whole step."""
-    found = panels(results, profiled)
-    if not found:
+    drawn = panels(results, profiled)
+    if not drawn:
         return None
-    height = 0.5 + 0.4 * max(len(rows) for _, rows in found)
-    figure, axes = columns(found, "Phases of a step", height, sharex=True)
-    parts = dict.fromkeys(part for _, rows in found for row in rows for part in row.parts)
+    height = 0.5 + 0.4 * max(len(rows) for _, rows in drawn)
+    figure, axes = columns(drawn, "Phases of a step", height, sharex=True)
+    parts = dict.fromkeys(part for _, rows in drawn for row in rows for part in row.parts)
     # Hatches when the colours run out.
     styles = ({"color": colour, "hatch": hatch} for hatch in ("", "//", "..") for colour in COLOURS)
     named = {part: {"label": part, **style} for part, style in zip(parts, styles, strict=False)}
-    for axis, (_, rows) in zip(axes[0], found, strict=True):
+    for axis, (_, rows) in zip(axes[0], drawn, strict=True):
         for y, row in enumerate(rows):
             phase_bar(axis, y, row, named) if row.is_ok else failed_bar(axis, y, row)
         name_bars(axis, [f"{row.case.environment} {row.case.mode}@{row.case.batch}" for row in rows])
@@ -78,10 +78,10 @@ def phase_bar(axis: Axes, y: int, row: Row, styles: Mapping[str, Style]) -> None
 
 def speeds(results: Iterable[Result]) -> Figure | None:
     """Steps per second of every mode, environment by environment."""
-    found = panels(results, by_environment)
-    if not found:
+    drawn = panels(results, by_environment)
+    if not drawn:
         return None
-    groups = [(panel, group) for panel, groups in found for group in groups]
+    groups = [(panel, group) for panel, groups in drawn for group in groups]
     sizes = [len(group) + 1.0 for _, group in groups]
     figure = Figure(figsize=(9, 1.2 + 0.3 * sum(sizes)), layout="constrained")
     axes = figure.subplots(len(groups), sharex=True, squeeze=False, height_ratios=sizes)[:, 0]
@@ -102,7 +102,7 @@ def speeds(results: Iterable[Result]) -> Figure | None:
         axis.set(xscale="log", xlim=(low, high))
         engineering_axis(axis, "x", "", log=True)
     axes[-1].set_xlabel("steps per second of the whole batch")
-    return with_heading(figure, found, "Steps per second")
+    return with_heading(figure, drawn, "Steps per second")
 
 
 def by_environment(rows: Sequence[Row]) -> list[list[Row]]:
@@ -115,8 +115,8 @@ def by_environment(rows: Sequence[Row]) -> list[list[Row]]:
         if row.ab is None:
             group = groups.setdefault(without_run(row.case).environment, {})
             group.setdefault(_mode(row.case), []).append(row)
-    found = [[row for same in group.values() for row in same] for group in groups.values()]
-    return found if sum(map(len, found)) > 1 else []
+    by_name = [[row for same in group.values() for row in same] for group in groups.values()]
+    return by_name if sum(map(len, by_name)) > 1 else []
 
 
 def mode_of(row: Row) -> str:
@@ -129,10 +129,10 @@ def _mode(case: Parameters) -> str:
 
 
 def libraries(results: Iterable[Result]) -> Figure | None:
-    found = panels(results, same_work)
-    if not found:
+    drawn = panels(results, same_work)
+    if not drawn:
         return None
-    groups = [(panel, group) for panel, groups in found for group in groups]
+    groups = [(panel, group) for panel, groups in drawn for group in groups]
     sizes = [len(group) + 1.0 for _, group in groups]
     figure = Figure(figsize=(9, 1.2 + 0.36 * sum(sizes)), layout="constrained")
     axes = figure.subplots(len(groups), sharex=True, squeeze=False, height_ratios=sizes)[:, 0]
@@ -146,7 +146,7 @@ def libraries(results: Iterable[Result]) -> Figure | None:
         axis.set(xscale="log", xlim=(min(speeds) / 5, 100 * max(speeds)))  # room for the text
         engineering_axis(axis, "x", "", log=True)
     axes[-1].set_xlabel("throughput of the whole batch (steps/s)")
-    return with_heading(figure, found, "Libraries on the same machine")
+    return with_heading(figure, drawn, "Libraries on the same machine")
 
 
 def same_work(rows: Sequence[Row]) -> list[list[Row]]:
@@ -191,10 +191,10 @@ class Bar(NamedTuple):
 
 def targets(results: Iterable[Result]) -> Figure | None:
     """The speeds of the newest run that was compared with peers, as multiples of theirs."""
-    found = [result for result in results if bars_of(result)]
-    if not found:
+    with_bars = [result for result in results if bars_of(result)]
+    if not with_bars:
         return None
-    newest = max(found, key=lambda result: result.when)
+    newest = max(with_bars, key=lambda result: result.when)
     bars = bars_of(newest)
     figure, axes = columns([(panel_of([newest]), bars)], "Beside others", 0.5 + 0.42 * len(bars))
     target_bars(axes[0, 0], bars)

@@ -52,11 +52,11 @@ def intervals(results: Iterable[Result]) -> Figure | None:
     runs = [one for *_, one in sorted(order, key=lambda one: one[:2])]
     if not runs:
         return None
-    found = [(panel_of([run]), compared(run.rows)) for run in runs]
+    drawn = [(panel_of([run]), compared(run.rows)) for run in runs]
     names = [kind(run) if run.configuration.against else "A/B" for run in runs]
-    height = 0.7 + 0.34 * max(len(lines) for _, lines in found)
-    figure, axes = columns(found, names[0] if len(set(names)) == 1 else "A/B runs", height)
-    for axis, run, name, (panel, lines) in zip(axes[0], runs, names, found, strict=True):
+    height = 0.7 + 0.34 * max(len(lines) for _, lines in drawn)
+    figure, axes = columns(drawn, names[0] if len(set(names)) == 1 else "A/B runs", height)
+    for axis, run, name, (panel, lines) in zip(axes[0], runs, names, drawn, strict=True):
         if len(runs) > 1:
             axis.set_title(f"{panel.title}, {run.when:%Y-%m-%d %H:%M}\n{name}", fontsize=10)
         draw(axis, lines)
@@ -65,8 +65,8 @@ def intervals(results: Iterable[Result]) -> Figure | None:
 
 def compared(rows: Sequence[Row]) -> list[Line]:
     """The rows that were measured in pairs: those without a ratio first, then the slowest."""
-    found = [Line(row, judge_pair(row, row.ab)) for row in rows if row.ab]
-    return sorted(found, key=lambda line: -line.finding.ratio.median if line.finding.ratio else float("-inf"))
+    lines = [Line(row, judge_pair(row, row.ab)) for row in rows if row.ab]
+    return sorted(lines, key=lambda line: -line.finding.ratio.median if line.finding.ratio else float("-inf"))
 
 
 def draw(axis: Axes, lines: Sequence[Line]) -> None:

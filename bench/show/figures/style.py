@@ -44,11 +44,11 @@ def panels(
     campaigns: dict[tuple[str, str], list[Result]] = {}
     for result in sorted(results, key=lambda result: result.when, reverse=True):
         campaigns.setdefault((result.fingerprint, str(result.git)), []).append(result)
-    found: dict[str, tuple[Panel, list[Group]]] = {}
+    by_platform: dict[str, tuple[Panel, list[Group]]] = {}
     for panel in map(panel_of, campaigns.values()):
         if groups := find(panel.rows):
-            found.setdefault(panel.platform, (panel, groups))
-    return [found[platform] for platform in sorted(found)]
+            by_platform.setdefault(panel.platform, (panel, groups))
+    return [by_platform[platform] for platform in sorted(by_platform)]
 
 
 def panel_of(campaign: Sequence[Result]) -> Panel:
@@ -71,12 +71,12 @@ class Styles:
     """Names and styles for the lines of a figure: the same name has the same style in every panel."""
 
     def __init__(
-        self, found: Sequence[tuple[Panel, Sequence[Sequence[Row]]]], with_batch: bool = False
+        self, drawn: Sequence[tuple[Panel, Sequence[Sequence[Row]]]], with_batch: bool = False
     ) -> None:
-        workloads = {row.case.workload for _, groups in found for group in groups for row in group}
+        workloads = {row.case.workload for _, groups in drawn for group in groups for row in group}
         self.with_batch, self.with_workload = with_batch, len(workloads) > 1
-        self.chunks = {} if with_batch else self._chunks([group for _, groups in found for group in groups])
-        self.given: dict[str, Style] = {}
+        self.chunks = {} if with_batch else self._chunks([group for _, groups in drawn for group in groups])
+        self.by_name: dict[str, Style] = {}
 
     def _chunks(self, groups: Sequence[Sequence[Row]]) -> dict[int, str]:
         """The steps of a line's scans by the id of a row, if lines differ in them at the same batch size."""
@@ -99,7 +99,7 @@ class Styles:
 
     def __call__(self, row: Row) -> Style:
         """The style of the row's line, named by environment, options and mode, and by what else differs."""
-        case, turn = row.case, len(self.given)
+        case, turn = row.case, len(self.by_name)
         name = " ".join(filter(None, [self._name(row), self.chunks.get(id(row))]))
         fresh = {
             "label": name,
@@ -108,7 +108,7 @@ class Styles:
             "marker": MARKERS.get(case.mode, "o"),
             "markersize": 5,
         }
-        return self.given.setdefault(name, fresh)
+        return self.by_name.setdefault(name, fresh)
 
 
 def spread(row: Row) -> Spread:
@@ -123,18 +123,18 @@ def reason(row: Row) -> str:
 
 
 def columns(
-    found: Sequence[tuple[Panel, Any]], title: str, height: float, rows: int = 1, **shared: Any
+    drawn: Sequence[tuple[Panel, Any]], title: str, height: float, rows: int = 1, **shared: Any
 ) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(5 * len(found) + 4, 1.3 + height), layout="constrained")
-    axes = figure.subplots(rows, len(found), squeeze=False, **shared)
-    for axis, (panel, _) in zip(axes[0], found, strict=True):
+    figure = Figure(figsize=(5 * len(drawn) + 4, 1.3 + height), layout="constrained")
+    axes = figure.subplots(rows, len(drawn), squeeze=False, **shared)
+    for axis, (panel, _) in zip(axes[0], drawn, strict=True):
         axis.set_title(panel.title, fontsize=10)
-    return with_heading(figure, found, title), axes
+    return with_heading(figure, drawn, title), axes
 
 
-def with_heading(figure: Figure, found: Sequence[tuple[Panel, Any]], title: str) -> Figure:
+def with_heading(figure: Figure, drawn: Sequence[tuple[Panel, Any]], title: str) -> Figure:
     figure.suptitle(title, fontweight="bold", x=0.01, ha="left")
-    machines = "\n".join(f"{panel.title}: {panel.machine}" for panel, _ in found)
+    machines = "\n".join(f"{panel.title}: {panel.machine}" for panel, _ in drawn)
     figure.supxlabel(machines, fontsize=SMALL, x=0.01, ha="left")
     return figure
 

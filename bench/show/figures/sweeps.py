@@ -29,7 +29,7 @@ from bench.units import engineering
 
 Sweeps = list[list[Row]]
 Draw = Callable[[Axes, Sweeps, Styles], None]
-Place = Callable[[Row], int]  # where on the axis
+PlaceOnAxis = Callable[[Row], int]  # where on the axis
 
 
 def batch_of(row: Row) -> int:
@@ -93,14 +93,14 @@ def memory(results: Iterable[Result]) -> Figure | None:
 
 
 def against_batch(results: Iterable[Result], title: str, label: str, unit: str, draw: Draw) -> Figure | None:
-    found = panels(results, batch_sweeps)
-    if not found:
+    drawn = panels(results, batch_sweeps)
+    if not drawn:
         return None
-    figure, axes = columns(found, title, 4, sharey=True)
-    styles = Styles(found)
-    for axis, (_, sweeps) in zip(axes[0], found, strict=True):
+    figure, axes = columns(drawn, title, 4, sharey=True)
+    styles = Styles(drawn)
+    for axis, (_, sweeps) in zip(axes[0], drawn, strict=True):
         draw(axis, sweeps, styles)
-    rows = [[row for sweep in sweeps for row in sweep] for _, sweeps in found]
+    rows = [[row for sweep in sweeps for row in sweep] for _, sweeps in drawn]
     if not any(row.is_ok for panel in rows for row in panel):
         axes[0, 0].set_ylim(1, 10)  # a log axis without data has no limits of its own
     for axis in axes[0]:  # all panels are drawn, so their shared limits are known
@@ -112,12 +112,12 @@ def against_batch(results: Iterable[Result], title: str, label: str, unit: str, 
 
 
 def chunks(results: Iterable[Result]) -> Figure | None:
-    found = panels(results, chunk_sweeps)
-    if not found:
+    drawn = panels(results, chunk_sweeps)
+    if not drawn:
         return None
-    figure, axes = columns(found, "Sensitivity to the chunk of a scan", 5.5, rows=2, sharex="col")
-    styles = Styles(found, with_batch=True)
-    for (speed, used), (_, sweeps) in zip(axes.T, found, strict=True):
+    figure, axes = columns(drawn, "Sensitivity to the chunk of a scan", 5.5, rows=2, sharex="col")
+    styles = Styles(drawn, with_batch=True)
+    for (speed, used), (_, sweeps) in zip(axes.T, drawn, strict=True):
         lines(speed, sweeps, styles, chunk_of, lambda row, first: spread(row))
         peaks(used, sweeps, styles, chunk_of)
         for axis, label, unit in ((speed, "throughput (steps/s)", ""), (used, "peak RSS (bytes)", "B")):
@@ -130,7 +130,9 @@ def chunks(results: Iterable[Result]) -> Figure | None:
     return legend(figure)
 
 
-def lines(axis: Axes, sweeps: Sweeps, styles: Styles, x: Place, y: Callable[[Row, Row], Spread]) -> None:
+def lines(
+    axis: Axes, sweeps: Sweeps, styles: Styles, x: PlaceOnAxis, y: Callable[[Row, Row], Spread]
+) -> None:
     """A curve of y(row, first row of its sweep) for each sweep, and crosses for what failed."""
     for sweep in sweeps:
         measured = [row for row in sweep if row.is_ok]
@@ -139,7 +141,7 @@ def lines(axis: Axes, sweeps: Sweeps, styles: Styles, x: Place, y: Callable[[Row
     failures(axis, sweeps, styles, x)
 
 
-def peaks(axis: Axes, sweeps: Sweeps, styles: Styles, x: Place) -> None:
+def peaks(axis: Axes, sweeps: Sweeps, styles: Styles, x: PlaceOnAxis) -> None:
     """The process's peak for each sweep, the device's where it is known, and crosses for what failed."""
     for sweep in sweeps:
         style = styles(sweep[0])
@@ -151,5 +153,5 @@ def peaks(axis: Axes, sweeps: Sweeps, styles: Styles, x: Place) -> None:
     failures(axis, sweeps, styles, x)
 
 
-def failures(axis: Axes, sweeps: Sweeps, styles: Styles, x: Place) -> None:
+def failures(axis: Axes, sweeps: Sweeps, styles: Styles, x: PlaceOnAxis) -> None:
     crosses(axis, [(x(row), row, styles(row)) for sweep in sweeps for row in sweep if not row.is_ok])

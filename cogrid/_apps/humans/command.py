@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
 
 
-class Checked(NamedTuple):
+class CheckedGame(NamedTuple):
     """A human game after comparison with the engine."""
 
     id: str
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     """Check all games, write the requested files, and return the exit code."""
     if options.observation and not options.out:
         raise ValueError("--observation is for the dataset: add --out FOLDER, or leave it out.")
-    groups: dict[tuple[str, str], list[Checked]] = {}  # by id and options
+    groups: dict[tuple[str, str], list[CheckedGame]] = {}  # by id and options
     for file in options.files:
         for game in _games(file):
             if options.observation == "window" and game.replay:  # windows of several sizes are not one array
@@ -98,19 +98,19 @@ def _numbered(name: str, number: int) -> str:
     return name if number == 1 else f"{name}-{number}"
 
 
-def _games(path: Path) -> Iterator[Checked]:
+def _games(path: Path) -> Iterator[CheckedGame]:
     """The games of a file or a folder, checked."""
     if path.is_dir():
-        found = list(load_folder(path))
-        if not found:
+        replays = list(load_folder(path))
+        if not replays:
             raise ValueError(f"{path} holds no replays: their names end in {' or '.join(SUFFIXES)}.")
-        yield from (_checked(file, replay) for file, replay in found)
+        yield from (_checked(file, replay) for file, replay in replays)
     elif is_replay_name(path.name):
         yield _checked(path, Replay.load(path))
     else:
         for game in read_games(path):
             result = check(game)
-            yield Checked(
+            yield CheckedGame(
                 game.id,
                 _rules_of(game.id, game.overrides),
                 *result,
@@ -118,7 +118,7 @@ def _games(path: Path) -> Iterator[Checked]:
             )
 
 
-def _checked(path: Path, replay: Replay) -> Checked:
+def _checked(path: Path, replay: Replay) -> CheckedGame:
     """A replay, played again."""
     if replay.id is None:
         raise ValueError(f"{path} is of a world without an id: this command can only replay registered ids.")
@@ -129,10 +129,10 @@ def _checked(path: Path, replay: Replay) -> Checked:
     try:
         replay.verify()
     except Mismatch as error:
-        return Checked(
+        return CheckedGame(
             replay.id, _rules_of(replay.id, replay.overrides), len(replay), 1, f"{path}: {error}", None
         )
-    return Checked(replay.id, _rules_of(replay.id, replay.overrides), len(replay), 0, None, replay)
+    return CheckedGame(replay.id, _rules_of(replay.id, replay.overrides), len(replay), 0, None, replay)
 
 
 def _rules_of(id: str, overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cogrid._apps.play.session import Message, Session
-from cogrid._core.author.answers import checked_integer
+from cogrid._core.author.options import checked_integer
 
 HOST = "127.0.0.1"
 MAX_MESSAGE = 2**20  # bytes; a replay of an episode has about ten thousand

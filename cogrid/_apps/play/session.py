@@ -304,8 +304,8 @@ def _legend(rules: Rules) -> list[Message]:
 
 def _away(state: EnvState) -> list[int]:
     """The agents that are off the board."""
-    found: list[int] = np.flatnonzero(np.asarray(state.away)).tolist()
-    return found
+    agents: list[int] = np.flatnonzero(np.asarray(state.away)).tolist()
+    return agents
 
 
 def _of_use(rules: Rules, action: int) -> bool:

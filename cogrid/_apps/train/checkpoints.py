@@ -21,7 +21,7 @@ from cogrid._apps.train.learner import Run
 from cogrid._apps.train.options import Options, environment, from_json
 from cogrid._core.state.difference import Difference
 from cogrid._core.state.snapshot import fingerprint
-from cogrid._env.shadow import Mismatch, ShadowReport
+from cogrid._env.shadow import ShadowMismatch, ShadowReport
 from cogrid._io import files
 from cogrid.backend.array import Array
 
@@ -113,14 +113,14 @@ def newest(paths: Sequence[Path]) -> Checkpoint:
     damaged: list[CheckpointError] = []
     for path in paths:
         try:
-            found = load(path)
+            checkpoint = load(path)
         except CheckpointError as error:
             damaged.append(error)
             continue
         if damaged:
-            instead = f"Resuming from {path.name}, after {len(found.history.scores)} chunks."
+            instead = f"Resuming from {path.name}, after {len(checkpoint.history.scores)} chunks."
             print(f"{damaged[0]} {instead}", file=sys.stderr)
-        return found
+        return checkpoint
     raise damaged[0]
 
 
@@ -130,7 +130,7 @@ def _shadow_report(values: dict[str, Any] | None) -> ShadowReport | None:
         return None
     if first := values["first"]:
         difference = Difference(*first["difference"])
-        first = Mismatch(**first | {"difference": difference, "backends": tuple(first["backends"])})
+        first = ShadowMismatch(**first | {"difference": difference, "backends": tuple(first["backends"])})
     return ShadowReport(**values | {"first": first})
 
 

@@ -93,13 +93,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="replay a part of all steps on NumPy and compare; exits with 22 if any differ",
     )
-    parser.set_defaults(run=lambda given: run(parser, given))
+    parser.set_defaults(run=lambda arguments: run(parser, arguments))
 
 
-def run(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
+def run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     """Train, evaluate and write the results; returns the exit code."""
     with contextlib.ExitStack() as held:
-        return _run(parser, *_prepared(parser, given, held))
+        return _run(parser, *_prepared(parser, arguments, held))
 
 
 def _run(
@@ -139,25 +139,25 @@ def _run(
 
 
 def _prepared(
-    parser: argparse.ArgumentParser, given: argparse.Namespace, held: contextlib.ExitStack
+    parser: argparse.ArgumentParser, arguments: argparse.Namespace, held: contextlib.ExitStack
 ) -> tuple[Options, Path, Checkpoint | None, bool]:
     """The options, the folder, the checkpoint to resume, and whether to compare with NumPy.
 
     The folder is claimed until `held` is closed.
     """
     names = {field.name for field in dataclasses.fields(Options)}
-    values = {name: value for name, value in vars(given).items() if name in names}
+    values = {name: value for name, value in vars(arguments).items() if name in names}
     if "set" in values:
         values["set"] = json.loads(json.dumps(dict(values["set"])))  # as a checkpoint returns it
-    _join(parser, given.join)
+    _join(parser, arguments.join)
     name = Path(values.get("id", Options.id)).name.replace(".py", "").replace(":", "-")
-    out = given.out or Path("runs", name)
-    checkpoint, there = None, _saved(out)
-    if given.resume:
-        if not there:
+    out = arguments.out or Path("runs", name)
+    checkpoint, saved = None, _saved(out)
+    if arguments.resume:
+        if not saved:
             parser.error(f"there is no checkpoint in {out}: start without --resume.")
-        checkpoint = _resumed(parser, there, values)
-    elif there:
+        checkpoint = _resumed(parser, saved, values)
+    elif saved:
         parser.error(TAKEN.format(out=out))
     if checkpoint and is_own(checkpoint.options.id) and "id" not in values:
         # a file that is read must not choose what is imported
@@ -171,19 +171,19 @@ def _prepared(
             usual = {"observation": usual_observation(id), **SETTINGS.get(id, {})}
             values = usual | values | {"set": usual.get("set", {}) | values.get("set", {})}
         options = checkpoint.options if checkpoint else Options(**values)
-        _use_cores(given.join, options.devices)
+        _use_cores(arguments.join, options.devices)
         check(options)
     except (ValueError, TypeError) as error:
         parser.error(str(error))
     if checkpoint and checkpoint.spec != fingerprint(environment(options).rules):
         parser.error(f"{options.id} has changed since the run in {out} started: start a new run.")
-    shadowed = wanted(given.shadow or None)
+    shadowed = wanted(arguments.shadow or None)
     if jax.process_index() == 0:  # the only one that writes
-        _claim(parser, out, given.resume, held)
+        _claim(parser, out, arguments.resume, held)
     if jax.process_count() > 1:
         try:
             chunks = len(checkpoint.history.scores) if checkpoint else 0
-            facts = {"resume": given.resume, "chunks": chunks, "shadow": shadowed}
+            facts = {"resume": arguments.resume, "chunks": chunks, "shadow": shadowed}
             distributed.agree("train", **facts, **dataclasses.asdict(options))
         except ValueError as error:
             parser.error(str(error))
@@ -238,12 +238,12 @@ def _use_cores(joined: list[str] | None, devices: int) -> None:
 def _resumed(parser: argparse.ArgumentParser, paths: list[Path], values: dict[str, Any]) -> Checkpoint:
     """The checkpoint; options that are given again must be the same."""
     try:
-        found = checkpoints.newest(paths)
+        checkpoint = checkpoints.newest(paths)
     except CheckpointError as error:
         parser.error(str(error))
     if "set" in values:  # the checkpoint also has the environment's own settings
-        values = values | {"set": found.options.set | values["set"]}
+        values = values | {"set": checkpoint.options.set | values["set"]}
     for name, now in values.items():
-        if now != (then := getattr(found.options, name)):
+        if now != (then := getattr(checkpoint.options, name)):
             parser.error(f"{name} was {then!r} when this run started and cannot be changed to {now!r}.")
-    return found
+    return checkpoint

@@ -31,9 +31,9 @@ def train(
 ) -> tuple[Run, History]:
     """Run the remaining chunks, with a checkpoint after each; a shadow replays a part of them."""
     started = time.perf_counter()
-    there = place(options.devices, options.num_envs)
+    placement = place(options.devices, options.num_envs)
     learner = Learner(options, min(RECORDED, options.num_envs // options.sharing) if shadow else 0)
-    shardings = Run(*(jax.sharding.NamedSharding(there.mesh, spec) for spec in specs(learner)[0]))
+    shardings = Run(*(jax.sharding.NamedSharding(placement.mesh, spec) for spec in specs(learner)[0]))
     begin = jax.jit(over_seeds(learner.begin), out_shardings=shardings)
     if checkpoint:
         history, run = (
@@ -43,7 +43,7 @@ def train(
         run = jax.device_put(run, shardings)
     else:
         history, run = History([], 0.0), begin(seeds(options))
-    chunk, before = jax.jit(chunk_on(there, learner), donate_argnums=0), history.shadow
+    chunk, before = jax.jit(chunk_on(placement, learner), donate_argnums=0), history.shadow
     with TrainingProgress(options) as progress:
         for done in range(len(history.scores), options.updates // options.chunk):
             progress.start(done)
@@ -102,10 +102,10 @@ def specs(learner: Learner) -> tuple[Run, Log]:
     return Run(whole, whole, whole, whole, envs, envs, envs), Log(whole, whole, recorded)
 
 
-def chunk_on(there: Placement, learner: Learner) -> Callable[[Run], tuple[Run, Log]]:
+def chunk_on(placement: Placement, learner: Learner) -> Callable[[Run], tuple[Run, Log]]:
     """A chunk, each device with its own seeds or environments; if they share seeds, they exchange means."""
     run, log = specs(learner)
-    return there.on_each(over_seeds(learner.chunk), (run,), (run, log))
+    return placement.on_each(over_seeds(learner.chunk), (run,), (run, log))
 
 
 def over_seeds(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -38,7 +38,7 @@ class Past(NamedTuple):
     done: Array  # (b, T) steps after which the memory is reset
 
 
-class Memory(eqx.Module):
+class RecurrentUnit(eqx.Module):
     """A gated recurrent unit (GRU) after a hidden layer; `policies.policy_file` has the same in NumPy."""
 
     seen: Layer  # (inputs, hidden)
@@ -90,7 +90,7 @@ class Network(eqx.Module):
 
     actor: list[Layer]
     critic: list[Layer]
-    memory: Memory | None
+    memory: RecurrentUnit | None
 
     def __init__(self, key: Array, inputs: int, hidden: int, actions: int, memory: int = 0) -> None:
         """Draw the weights; `memory` is its size."""
@@ -105,7 +105,7 @@ class Network(eqx.Module):
         keys = jax.random.split(key, (2, 3))
         self.actor = layers(keys[0], actions, 0.01)  # all actions are about equally likely at first
         self.critic = layers(keys[1], 1, 1.0)
-        self.memory = Memory(keys[0, 2], inputs, hidden, memory) if memory else None  # an unused key
+        self.memory = RecurrentUnit(keys[0, 2], inputs, hidden, memory) if memory else None  # an unused key
 
     def __call__(self, obs: Array, memory: Array | None = None) -> tuple[Array, Array, Array | None]:
         """Inputs (…, inputs) and memory -> logits (…, actions), values (…), memory (…, size)."""

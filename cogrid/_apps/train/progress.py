@@ -41,7 +41,7 @@ class TrainingProgress:
         self.bar.stop()
 
     def start(self, done: int) -> None:
-        """A chunk starts."""
+        """Start the clock of a chunk, with so many done before it."""
         self.began = time.perf_counter()
         self.bar.update(self.task, completed=done)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cogrid._core.rules import Rules
-from cogrid._core.see.onehot import painter
+from cogrid._core.see.onehot import planes_of
 from cogrid._core.see.planes import paint_table
 from cogrid.backend.array import Array
 
@@ -19,9 +19,9 @@ def varying(rules: Rules) -> Array:
     shape, symbols = rules.observer.shape, rules.spec.symbols
     if rules.spec.observation != "lossless" or rules.slots is not None or rules.leaves:
         return np.ones(shape, bool)
-    game, table = painter(rules.spec.game, symbols), paint_table(rules, 0)
+    planes, table = planes_of(rules.answers, symbols), paint_table(rules, 0)
     agents = table[rules.n_things : rules.n_things + 2 * rules.n_poses]
-    lowest = np.full((rules.n_cells, len(game.planes)), 255)
+    lowest = np.full((rules.n_cells, len(planes.names)), 255)
     highest = np.zeros_like(lowest)
 
     def add(cells: Array, rows: Array) -> None:
@@ -32,6 +32,6 @@ def varying(rules: Rules) -> Array:
         add(rules.cells_where(lambda other, thing=thing: other == thing), table[number : number + 1])  # type: ignore[misc]
     add(rules.cells_where(rules.spec.game.walkable), agents)
     changes = lowest < highest
-    if game.countdown is not None:
-        changes[:, game.planes.index(game.countdown[0])] = True
+    if planes.countdown is not None:
+        changes[:, planes.names.index(planes.countdown[0])] = True
     return changes.reshape(shape)

@@ -1,4 +1,4 @@
-"""Hooks: what a game may define, and errors for misspelt hooks and hooks that need another one."""
+"""Hooks: which methods of `Game` a game writes; errors for misspelt ones and for names that are parts now."""
 
 from __future__ import annotations
 
@@ -7,30 +7,79 @@ import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from cogrid._core.author.acting import BUILT_IN, Act, Joint
+from cogrid._core.author.agents import Away, Hands, Moving
+from cogrid._core.author.cells import Generated, Near, OneCell, Placed, Scattered
 from cogrid._core.author.game import Game
+from cogrid._core.author.look import Looks
+from cogrid._core.author.part import Part, Parts, check_parts
+from cogrid._core.author.planes import Planes
+from cogrid._core.author.rewards import Ends
+from cogrid._core.author.slots import Slot
+from cogrid.backend.array import brief
 
-_SLOTS = ("slots", "own_slots")
+#: The kinds of parts. To add one, write its class, add it here, and compile it in a phase.
+KINDS: tuple[type[Part], ...] = (
+    Act,
+    Joint,
+    Moving,
+    Hands,
+    Away,
+    Near,
+    OneCell,
+    Slot,
+    Placed,
+    Scattered,
+    Generated,
+    Ends,
+)
 
-#: Hooks that are never called unless another one, or one of several, is written too.
-_NEEDS: Mapping[str, str | tuple[str, ...]] = MappingProxyType(
+#: Names that meant a rule before there were parts, and what to write now; under such a name nothing calls it.
+FORMER: Mapping[str, str] = MappingProxyType(
     {
-        "tick_near": "near",
-        "act": "actions",
-        "join": "joint",
-        "strength": ("joint", "placed"),
-        "most_strength": "joint",
-        "reply": _SLOTS,
-        "tick_slot": _SLOTS,
-        "rank": _SLOTS,
-        "shows": _SLOTS,
-        "paint_slot": _SLOTS,
-        "look_slot": "shows",
-        "sees": "own_slots",
-        "paint": "planes",
-        "paint_agent": "planes",
-        "countdown": "planes",
-        "spawn": "away",
-        "paint_away": "away",
+        "toggle": 'Act("toggle", thing=…) in parts()',
+        "actions": "Act(name, …) in parts(), one for each action",
+        "act": "Act(name, thing=…) in parts()",
+        "meet": "Act(name, agent=…) in parts()",
+        "aim": "Act(name, aim=…) in parts()",
+        "joint": "Joint(name, work, …) in parts()",
+        "join": "Joint(name, work=…) in parts()",
+        "most_strength": "Joint(…, most=…) in parts()",
+        "strength": "Joint(…, strength=…) or Placed(…, strength=…) in parts()",
+        "moves_first": "Moving(first=True) in parts()",
+        "swaps": "Moving(swaps=True) in parts()",
+        "can_move": "Moving(when=…) in parts()",
+        "tick_hand": "Hands(tick=…) in parts()",
+        "can_act": "Hands(can_act=…) in parts()",
+        "away": "Away(when=…) in parts()",
+        "spawn": "Away(…, back=…) in parts()",
+        "near": "Near(mark, tick, most) in parts()",
+        "tick_near": "Near(…, tick=…) in parts()",
+        "one_cell": "OneCell(…) in parts()",
+        "slots": "Slot(name, start) in parts()",
+        "own_slots": "Slot(name, start, own=True) in parts()",
+        "reply": "Slot(…, reply=…) in parts()",
+        "rank": "Slot(…, rank=…) in parts()",
+        "tick_slot": "Slot(…, tick=…) in parts()",
+        "placed": "Placed(…) in parts()",
+        "scattered": "Scattered(thing, density) in parts()",
+        "generate": "Generated(draw) in parts()",
+        "final_verbs": "Ends(verbs=…) in parts()",
+        "finished": "Ends(hand=…) in parts()",
+        "remaining": "Ends(remaining=…) in parts()",
+        "paint": "Planes(names, thing=…) in planes()",
+        "paint_agent": "Planes(names, agent=…) in planes()",
+        "paint_away": "Planes(names, away=…) in planes()",
+        "paint_slot": "Planes(names, slot=…) in planes()",
+        "shows": "Planes(…, shows=…) in planes()",
+        "sees": "Planes(names, sees=…) in planes()",
+        "countdown": "Planes(names, countdown=…) in planes()",
+        "view": "Planes(…, view=…) in planes()",
+        "look": "Looks(thing=…) in looks()",
+        "look_item": "Looks(item=…) in looks()",
+        "look_agent": "Looks(agent=…) in looks()",
+        "look_slot": "Looks(slot=…) in looks()",
+        "glyph": "Looks(glyph=…) in looks()",
     }
 )
 
@@ -46,25 +95,59 @@ def writes(game: Game, hook: str) -> bool:
 
 
 def check_hooks(game: Game) -> None:
-    """Raise an error for a public name that resembles a hook, and for a hook that would never be called."""
+    """Raise an error for a public name that resembles a hook, and for one that is a part now."""
     name_, own = type(game).__name__, type(game).__mro__[: type(game).__mro__.index(Game)]
     options = {field.name for field in dataclasses.fields(game)}
     for name in dict.fromkeys(name for one in own for name in _public(one)):
         if name in options or hasattr(Game, name):
             continue
+        if name in FORMER:
+            raise TypeError(f"{name_}.{name} has no effect: return {FORMER[name]}.")
         if meant := difflib.get_close_matches(name, _public(Game), 1, 0.85):
             raise TypeError(
                 f"{name_}.{name} is not a hook of a game: call it {meant[0]!r} if you mean that one, "
                 f"or {'_' + name!r} if it is a helper."
             )
-    mine = written(game)
-    for hook, others in _NEEDS.items():
-        asking = (others,) if isinstance(others, str) else others
-        if hook in mine and not set(asking) & set(mine):
-            lacking = " and no ".join(map(repr, asking))
-            raise TypeError(
-                f"{name_}.{hook} is never called, because {name_} has no {lacking}: write both or neither."
-            )
+    for name in ("planes", "looks", "parts"):
+        if not callable(getattr(game, name)):
+            raise TypeError(f"{name_}.{name} is {brief(getattr(game, name))}: write a method.")
+
+
+def parts_of(game: Game) -> Parts:
+    """The parts of a game, checked; whether each is right with the others too."""
+    owner, given = type(game).__name__, game.parts()
+    check_parts(owner, given, KINDS)
+    found = Parts(given)
+    names = [part.name for part in found.all if isinstance(part, (Act, Joint))]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"{owner}.parts names the action {twice[0]!r} twice: write one Act or Joint for it.")
+    slots = [part.name for part in found.every(Slot)]
+    if twice := [name for name in slots if slots.count(name) > 1]:
+        raise ValueError(f"{owner}.parts has two slots named {twice[0]!r}: rename one.")
+    return found
+
+
+def check_together(owner: str, parts: Parts, planes: Planes, looks: Looks) -> None:
+    """Raise an error for a function of planes or looks that nothing would call."""
+    slots = parts.every(Slot)
+    no_slots = "" if slots else "the game has no slots"
+    lacking = {
+        "Planes.away": "" if parts.one(Away) else "the game has no Away",
+        "Planes.slot": no_slots,
+        "Planes.shows": no_slots,
+        "Planes.sees": "" if any(slot.own for slot in slots) else "no slot is every agent's own",
+        "Looks.slot": no_slots or ("" if planes.shows else "the game has no Planes.shows"),
+    }
+    for name, reason in lacking.items():
+        kind, field = name.split(".")
+        if reason and getattr(planes if kind == "Planes" else looks, field) is not None:
+            raise ValueError(f"{name} of {owner} has no effect: {reason}.")
+
+
+def own_actions(parts: Parts) -> tuple[str, ...]:
+    """The names of the game's own actions, in their order."""
+    names = (part.name for part in parts.all if isinstance(part, (Act, Joint)))
+    return tuple(name for name in names if name not in BUILT_IN)
 
 
 def _public(one: type) -> list[str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 from cogrid._core.author.lettering import strokes
+from cogrid._core.author.values import Item, Thing
+from cogrid.backend.array import brief
 
 Point = tuple[float, float]
 
@@ -35,6 +38,30 @@ class Shape(NamedTuple):
 
 
 Look = tuple[Shape, ...]  # bottom first
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How a game is drawn. Each function may return None for the look that a game without it has."""
+
+    #: The drawing of a thing; what lies there is drawn over it.
+    thing: Callable[[Thing], Look | None] | None = None
+    #: The drawing of an item at the size of a cell; it is drawn smaller in hands and on things.
+    item: Callable[[Item], Look | None] | None = None
+    #: The drawing of an agent that faces right; it is rotated for other facings.
+    agent: Callable[[int], Look | None] | None = None
+    #: `slot(thing, name, inside)`: what a slot adds to a thing that shows it (see `Planes.shows`). Round
+    #: clocks to a few looks.
+    slot: Callable[[Thing, str, Thing], Look | None] | None = None
+    #: Two characters for a thing in text: the letter of the legend, and what lies there, by default.
+    glyph: Callable[[Thing], str | None] | None = None
+    _asks: ClassVar[tuple[str, ...]] = ("thing", "item", "agent", "slot", "glyph")
+
+    def __post_init__(self) -> None:
+        """Check the functions."""
+        for name in self._asks:
+            if (value := getattr(self, name)) is not None and not callable(value):
+                raise TypeError(f"Looks.{name} is {brief(value)}: give a function.")
 
 
 def disk(colour: str, x: float, y: float, radius: float) -> Shape:

@@ -1,9 +1,13 @@
-"""Options: the fields of specs and games, and the text by which they identify an environment."""
+"""Options: the fields of specs and games, their checks, and the text that identifies an environment."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
+
+import numpy as np
+
+from cogrid.backend.array import brief
 
 _ADDED = "added"
 
@@ -22,6 +26,11 @@ def is_added(field: dataclasses.Field[Any]) -> bool:
     return _ADDED in field.metadata
 
 
+def is_default(value: Any, field: dataclasses.Field[Any]) -> bool:
+    """Whether a field was declared by `added` and has its default."""
+    return is_added(field) and _equal(getattr(value, field.name), field.default)
+
+
 def identity(value: Any) -> str:
     """The value's repr, but without `added` fields that have their defaults, in it or in what it contains.
 
@@ -38,7 +47,7 @@ def identity(value: Any) -> str:
     told = (
         f"{field.name}={identity(getattr(value, field.name))}"
         for field in fields
-        if not (is_added(field) and _equal(getattr(value, field.name), field.default))
+        if not is_default(value, field)
     )
     return f"{type(value).__qualname__}({', '.join(told)})"
 
@@ -55,3 +64,28 @@ def _shown(kind: type) -> list[dataclasses.Field[Any]] | None:
         return None
     is_field = {field.name for field in dataclasses.fields(owner)}  # no class variables
     return [field for name, field in fields.items() if name in is_field and field.repr]
+
+
+def checked_number(name: str, value: object, low: float, high: float) -> float:
+    """The value as a float, or an error that names it; for the options of specs and games."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name}={brief(value)} is not a number.")
+    if not low <= value <= high:  # false for NaN
+        raise ValueError(f"{name}={brief(value)} is out of range: it must be from {low:g} to {high:g}.")
+    return float(value)
+
+
+def checked_flag(name: str, value: object) -> bool:
+    """The value as a bool, or an error that names it."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}={brief(value)} is neither True nor False.")
+    return bool(value)
+
+
+def checked_integer(name: str, value: object, low: int, high: int) -> int:
+    """The value, or an error that names it; for the options of specs and games."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}={brief(value)} is not an integer.")
+    if not low <= value <= high:
+        raise ValueError(f"{name}={brief(value)} is out of range: it must be from {low} to {high}.")
+    return value

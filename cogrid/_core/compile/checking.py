@@ -1,20 +1,22 @@
-"""Checking: on compilation, a game's hooks are called with all that can occur and their results checked."""
+"""Checking: a game's functions are called with all that can occur, and their answers are checked."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from traceback import walk_tb
-from types import CodeType, FunctionType, MappingProxyType, TracebackType
+from types import CodeType, FunctionType, TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cogrid._core.author.answers import Aim, AnyReward, Counted, Near, OneCell, Placed, Thing, View
 from cogrid._core.author.game import Game
-from cogrid._core.author.hooks import written
 from cogrid._core.author.look import Shape
+from cogrid._core.author.rewards import AnyReward
+from cogrid._core.author.slots import Counted, Slot
+from cogrid._core.compile.answers import Answers
 from cogrid._core.compile.asking import question
 from cogrid._core.compile.memory import memory_of
 from cogrid._core.compile.slots import slots_of
@@ -24,27 +26,22 @@ from cogrid.backend.array import Array, brief, several
 Built = TypeVar("Built")
 
 
-class Kind(NamedTuple):
+class AnswerKind(NamedTuple):
     """What a hook must return: a test, and a description for errors."""
 
     fits: Callable[[Any], bool]
     words: str
 
 
-def _a(what: type) -> Kind:
-    article = "an" if what.__name__[0] in "AEIO" else "a"
-    return Kind(lambda answer: isinstance(answer, what), f"{article} {what.__name__}")
+def _or_none(kind: AnswerKind) -> AnswerKind:
+    return AnswerKind(lambda answer: answer is None or kind.fits(answer), f"{kind.words} or None")
 
 
-def _or_none(kind: Kind) -> Kind:
-    return Kind(lambda answer: answer is None or kind.fits(answer), f"{kind.words} or None")
-
-
-def _several(what: Any, words: str) -> Kind:
+def _several(what: Any, words: str) -> AnswerKind:
     def fits(answer: Any) -> bool:
         return isinstance(answer, (tuple, list)) and all(isinstance(one, what) for one in answer)
 
-    return Kind(fits, f"a tuple of {words}, even for a single one")
+    return AnswerKind(fits, f"a tuple of {words}, even for a single one")
 
 
 def _is_integer(answer: Any) -> bool:
@@ -55,137 +52,141 @@ def _is_paint(answer: Any) -> bool:
     return isinstance(answer, Mapping) and all(_is_integer(v) and 0 <= v < 256 for v in answer.values())
 
 
-def _is_scattered(answer: Any) -> bool:
-    is_pair = isinstance(answer, tuple) and len(answer) == 2
-    return answer is None or (is_pair and isinstance(answer[1], (int, float)) and 0 <= answer[1] <= 1)
-
-
-FLAG = Kind(_is_integer, "True or False")
-INTEGER = Kind(_is_integer, "a whole number")
-COUNT = Kind(lambda answer: _is_integer(answer) and 0 <= answer < 2**31, "a whole number of 0 or more")
-NAME = Kind(lambda answer: isinstance(answer, str) and bool(answer), "a name")
-PAINT = Kind(_is_paint, "a mapping of planes to whole numbers from 0 to 255")
-GLYPH = Kind(lambda answer: isinstance(answer, str) and len(answer) == 2, "two characters")
-LOOK = _several(Shape, "Shapes, such as disk(…)")
-SHOWN = Kind(
+FLAG = AnswerKind(_is_integer, "True or False")
+INTEGER = AnswerKind(_is_integer, "a whole number")
+COUNT = AnswerKind(lambda answer: _is_integer(answer) and 0 <= answer < 2**31, "a whole number of 0 or more")
+NAME = AnswerKind(lambda answer: isinstance(answer, str) and bool(answer), "a name")
+PAINT = AnswerKind(_is_paint, "a mapping of planes to whole numbers from 0 to 255")
+GLYPH = _or_none(AnswerKind(lambda answer: isinstance(answer, str) and len(answer) == 2, "two characters"))
+LOOK = _or_none(_several(Shape, "Shapes, such as disk(…)"))
+SHOWN = AnswerKind(
     lambda answer: isinstance(answer, (bool, Collection)) and not isinstance(answer, str),
     "True, False or the names of planes",
 )
+TERMS = _several(AnyReward, "Reward, Price, Tally, Replies and BySlot")
+FEATURES = _several(object, "features")
 
-#: Hooks without arguments, called before all others.
-PARTS: Mapping[str, Kind] = MappingProxyType(
-    {
-        "near": _or_none(_a(Near)),
-        "view": _or_none(_a(View)),
-        "one_cell": _several(OneCell, "OneCells"),
-        "placed": _several(Placed, "Placed"),
-        "scattered": Kind(_is_scattered, "None or a thing and its density from 0 to 1"),
-        "slots": _a(Mapping),
-        "own_slots": _a(Mapping),
-        "rewards": _several(AnyReward, "Reward, Price, Tally, Replies and BySlot"),
-        "features": _several(object, "features"),
-    }
-)
 
-#: The others, with the names of their arguments; the hooks of rules are checked where they become tables.
-ANSWERS: Mapping[str, tuple[tuple[str, ...], Kind]] = MappingProxyType(
-    {
-        "aim": (("action",), _a(Aim)),
-        "can_move": (("hand",), FLAG),
-        "can_act": (("hand",), FLAG),
-        "away": (("hand",), FLAG),
-        "finished": (("hand",), FLAG),
-        "strength": (("hand",), COUNT),
-        "item_name": (("item",), NAME),
-        "walkable": (("thing",), FLAG),
-        "spawn": (("thing",), FLAG),
-        "remaining": (("thing",), INTEGER),
-        "kind": (("thing",), NAME),
-        "glyph": (("thing",), GLYPH),
-        "shows": (("thing",), SHOWN),
-        "paint": (("thing",), PAINT),
-        "paint_agent": (("own", "facing", "hand"), PAINT),
-        "paint_away": (("own", "hand"), PAINT),
-        "paint_slot": (("slot",), PAINT),
-    }
-)
+class Asked(NamedTuple):
+    """A function, what it is asked about, and what it must return."""
+
+    function: Callable[..., Any] | None
+    about: tuple[str, ...]
+    kind: AnswerKind
 
 
 def check_answers(spec: Spec) -> None:
-    """Raise a TypeError that names the hook, its arguments and what it returned."""
-    game, mine = memory_of(spec.game).open, written(spec.game)
-    for hook, kind in PARTS.items():  # before the symbols are looked for, which takes longest
-        if hook in mine:
-            _check(game, hook, {}, kind)
-    for hook, answers in plain_answers(spec).items():
-        painted = {plane for answer in answers for plane in answer} if ANSWERS[hook][1] is PAINT else set()
-        # `{self.kind(thing): 1}` is a usual answer of `paint`, and not every kind needs a plane.
-        kinds = map(game.kind, spec.symbols.things) if painted else ()
-        if unknown := painted - {*game.planes, *kinds}:
-            raise ValueError(
-                f"{type(game).__name__}.{hook} paints {brief(min(unknown, key=repr))}, which is not one of "
-                f"its planes: {brief(game.planes)}."
-            )
-    _ask_parts(game, spec.symbols.things)
+    """Raise a TypeError that names the function, its arguments and what it returned."""
+    answers = memory_of(spec.game).open
+    game = answers.game
+    _check(game.rewards, {}, TERMS)  # before the symbols are looked for, which takes longest
+    _check(game.features, {}, FEATURES)
+    for one in _plain(spec):
+        _check_all(spec, one)
+    if spec.observation in ("lossless", "window"):
+        for one in _painted(answers):
+            planes = {plane for painted in _check_all(spec, one) for plane in painted}
+            # `{self.kind(thing): 1}` is a usual answer, and not every kind needs a plane.
+            kinds = map(game.kind, spec.symbols.things) if planes else ()
+            if unknown := planes - {*answers.planes.names, *kinds}:
+                function: Any = one.function
+                raise ValueError(
+                    f"{function.__qualname__} paints {brief(min(unknown, key=repr))}, which is not one of "
+                    f"its planes: {brief(answers.planes.names)}."
+                )
+    _ask_all(spec)
     _check_names(spec)
 
 
-def _ask_parts(game: Game, things: Iterable[Thing]) -> None:
-    """Ask for all things what tables need for some of them: digests and `check_env` read the rest."""
-    legend = game.legend.values()
-    for thing in {*things, *legend}:
-        game.kind(thing), game.walkable(thing)
-    near = game.near()
-    for thing in things:
-        if near is not None:
-            near.mark(thing)
-        for slot in {**game.slots(), **game.own_slots()}.values():
-            if isinstance(slot, Counted):
-                slot.count(thing)
+def _plain(spec: Spec) -> Iterator[Asked]:
+    """The functions whose answers are plain; rules are checked where they become tables."""
+    answers = spec.symbols.answers
+    game, joint, ends = answers.game, answers.joint, answers.ends
+    yield Asked(game.item_name, ("item",), NAME)
+    yield Asked(game.kind, ("thing",), NAME)
+    yield Asked(game.walkable, ("thing",), FLAG)
+    yield Asked(answers.moving.when, ("hand",), FLAG)
+    yield Asked(answers.hands.can_act, ("hand",), FLAG)
+    if (leaving := answers.leaving) is not None:
+        yield Asked(leaving.when, ("hand",), FLAG)
+        yield Asked(leaving.back, ("thing",), FLAG)
+    strengths = [joint.strength] if joint is not None else []
+    for strength in (*strengths, *(one.strength for one in answers.placed)):
+        yield Asked(strength, ("hand",), COUNT)
+    yield Asked(ends.hand, ("hand",), FLAG)
+    yield Asked(ends.remaining, ("thing",), INTEGER)
+    yield Asked(ends.in_hands, ("hand",), INTEGER)
+    yield Asked(ends.in_slots, ("slot",), INTEGER)
+    if spec.observation in ("lossless", "window"):
+        yield Asked(answers.planes.shows, ("thing",), SHOWN)
 
 
-def plain_answers(spec: Spec) -> dict[str, list[Any]]:
-    """What the hooks in `ANSWERS` return for everything that can occur, if the game writes them."""
-    game, mine = spec.symbols.game, set(written(spec.game))
+def _painted(answers: Answers) -> Iterator[Asked]:
+    """The functions that return values of planes."""
+    planes = answers.planes
+    yield Asked(planes.thing, ("thing",), PAINT)
+    yield Asked(planes.agent, ("own", "facing", "hand"), PAINT)
+    yield Asked(planes.away, ("own", "hand"), PAINT)
+    yield Asked(planes.slot, ("slot",), PAINT)
+
+
+def _check_all(spec: Spec, one: Asked) -> list[Any]:
+    """What a function returns for everything that can occur."""
+    if one.function is None:
+        return []
     symbols, slots = spec.symbols, slots_of(spec)
-    if spec.observation not in ("lossless", "window"):
-        mine -= {"paint", "paint_agent", "paint_away", "paint_slot", "shows"}
     known: dict[str, Iterable[tuple[Any, ...]]] = {
         "thing": [(thing,) for thing in symbols.things],
         "hand": [(item,) for item in symbols.items],
         "item": [(item,) for item in symbols.items[1:]],
-        "action": [(action.name,) for action in spec.actions],
         "own": [(False,), (True,)],
         "facing": [(facing,) for facing in range(4)],
         "slot": () if slots is None else sorted(slots.can_be, key=repr),  # with the thing in it
     }
-    found: dict[str, list[Any]] = {}
-    for hook in filter(mine.__contains__, ANSWERS):
-        about, kind = ANSWERS[hook]
-        names = ("slot", "thing") if about == ("slot",) else about
-        cases = itertools.product(*(known[name] for name in about))
-        asked = (dict(zip(names, itertools.chain(*values), strict=True)) for values in cases)
-        found[hook] = [_check(game, hook, one, kind) for one in asked]
+    names = ("slot", "thing") if one.about == ("slot",) else one.about
+    cases = itertools.product(*(known[name] for name in one.about))
+    asked = (dict(zip(names, itertools.chain(*values), strict=True)) for values in cases)
+    found = []
+    for about in asked:
+        if about.get("hand", one) is None and not symbols.has_empty:  # which never occurs
+            with contextlib.suppress(Exception):  # an author's function may raise anything
+                one.function(*about.values())
+        else:
+            found.append(_check(one.function, about, one.kind))
     return found
+
+
+def _ask_all(spec: Spec) -> None:
+    """Ask for all things what tables need for some of them: digests and `check_env` read the rest."""
+    answers, things = spec.symbols.answers, spec.symbols.things
+    for thing in {*things, *answers.game.legend.values()}:
+        answers.game.kind(thing), answers.game.walkable(thing)
+    counted = [slot.start for slot in answers.parts.every(Slot) if isinstance(slot.start, Counted)]
+    for thing in things:
+        if answers.near is not None:
+            answers.near.mark(thing)
+        for count in counted:
+            count.count(thing)
 
 
 def check_looks(spec: Spec) -> None:
     """Raise a TypeError for a drawing that is not made of shapes; only pictures need them."""
-    game, symbols = spec.game, spec.symbols
-    for thing in symbols.things:
-        _check(game, "look", {"thing": thing}, LOOK)
-    for item in symbols.items[1:]:
-        _check(game, "look_item", {"item": item}, LOOK)
-    for agent in range(spec.num_agents):
-        _check(game, "look_agent", {"agent": agent}, LOOK)
+    symbols = spec.symbols
+    looks = symbols.answers.looks
+    _check_all(spec, Asked(looks.thing, ("thing",), LOOK))
+    _check_all(spec, Asked(looks.item, ("item",), LOOK))
+    _check_all(spec, Asked(looks.glyph, ("thing",), GLYPH))
+    for agent in range(spec.num_agents if looks.agent else 0):
+        assert looks.agent is not None
+        _check(looks.agent, {"agent": agent}, LOOK)
 
 
-def _check(game: Game, hook: str, about: Mapping[str, Any], kind: Kind) -> Any:
-    """What the hook returns, which must be of this kind."""
-    answer = getattr(game, hook)(*about.values())
+def _check(function: Callable[..., Any], about: Mapping[str, Any], kind: AnswerKind) -> Any:
+    """What the function returns, which must be of this kind."""
+    answer = function(*about.values())
     if not kind.fits(answer):
         words = f" for {question(about)}" if about else ""
-        raise TypeError(f"{type(game).__name__}.{hook} returned {brief(answer)}{words}: return {kind.words}.")
+        raise TypeError(f"{function.__qualname__} returned {brief(answer)}{words}: return {kind.words}.")
     return answer
 
 
@@ -226,25 +227,23 @@ def paying(term: Any) -> Callable[..., Any]:
 def _numbers(answer: Any) -> Array | None:
     """A number or a sequence of numbers as an array; None for anything else."""
     try:
-        found = np.asarray(answer)
+        array = np.asarray(answer)
     except ValueError:  # sequences of different lengths
         return None
-    return found if found.dtype.kind in "biuf" else None
+    return array if array.dtype.kind in "biuf" else None
 
 
 def _check_names(spec: Spec) -> None:
     """Check that the verbs the game names occur in its rules, and that reward terms have distinct names."""
-    game = spec.symbols.game
-    verbs = {line[2].verb for line in spec.symbols.lines} - {""}
-    for hook in ("final_verbs", "timed"):
-        named = getattr(game, hook)
-        if isinstance(named, str):
-            raise TypeError(
-                f"{type(game).__name__}.{hook} is the text {named!r}: write a tuple, even for one verb."
-            )
-        if unknown := [verb for verb in named if verb not in verbs]:
+    game, symbols = spec.symbols.game, spec.symbols
+    verbs, name = {line.made.verb for line in symbols.lines} - {""}, type(game).__name__
+    ends: Any = symbols.answers.ends.verbs
+    for owner, told in ((f"Ends.verbs of {name}", ends), (f"{name}.timed", game.timed)):
+        if isinstance(told, str):
+            raise TypeError(f"{owner} is the text {told!r}: write a tuple, even for one verb.")
+        if unknown := [verb for verb in told if verb not in verbs]:
             raise ValueError(
-                f"{type(game).__name__}.{hook} has {unknown[0]!r}, which no rule returns: the verbs are "
+                f"{owner} has {unknown[0]!r}, which no rule returns: the verbs are "
                 f"{', '.join(sorted(map(repr, verbs))) or 'none'}."
             )
     terms = [term.name for term in game.rewards()]
@@ -285,5 +284,5 @@ def _questions(game: Game, raised: TracebackType | None) -> list[str]:
 def _named(code: CodeType, classes: Iterable[type]) -> str:
     """Class and function; for a lambda, also the hook that contains it."""
     name = code.co_qualname.replace(".<locals>", "")
-    found = (name[at:] for one in classes if (at := name.find(f"{one.__name__}.")) >= 0)
-    return next(found, name)
+    qualified = (name[at:] for one in classes if (at := name.find(f"{one.__name__}.")) >= 0)
+    return next(qualified, name)

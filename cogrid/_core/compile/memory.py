@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import math
+import operator
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from types import FunctionType, MethodType
 from typing import Any, cast
 
 from cogrid._core.author.game import Game
+from cogrid._core.author.part import Part
+from cogrid._core.compile.answers import Answers
 from cogrid.backend.array import brief
 
-#: Hooks that draw boards, in arrays, or that only a spec asks for.
-NOT_ASKED = frozenset({"generate", "default_layouts"})
-#: Hooks that pictures ask, when one is drawn.
-LOOKS = frozenset({"shows", "look", "look_slot", "look_item", "look_agent", "glyph"})
+#: Hooks that only a spec asks for.
+NOT_ASKED = frozenset({"default_layouts"})
 #: Hooks whose answers hold functions, which are asked questions in turn.
-PARTS = frozenset({"near", "one_cell", "placed", "slots", "own_slots", "rewards", "features"})
+PARTS = frozenset({"parts", "planes", "looks", "rewards", "features"})
 HOOKS = frozenset(
     name for name, hook in vars(Game).items() if isinstance(hook, FunctionType) and name[0] != "_"
 )
@@ -35,10 +37,22 @@ class Memory:
     def __init__(self, game: Game) -> None:
         self.game = game
         self.answers: dict[Question, Any] = {}
+
+    @functools.cached_property
+    def open(self) -> Answers:
+        """Asks the game what is not known yet."""
+        return self._standing_in(False)
+
+    @functools.cached_property
+    def sealed(self) -> Answers:
+        """Raises an error for what is not known."""
+        return self._standing_in(True)
+
+    def _standing_in(self, sealed: bool) -> Answers:
         # With the name of the game's class, for errors; a subclass of that would show in the author's code.
-        names = {name: getattr(type(game), name) for name in ("__module__", "__qualname__", "__doc__")}
-        stand_in: Any = type(type(game).__name__, (_Asked,), names)
-        self.open, self.sealed = cast(Game, stand_in(self, False)), cast(Game, stand_in(self, True))
+        names = {name: getattr(type(self.game), name) for name in ("__module__", "__qualname__", "__doc__")}
+        stand_in: Any = type(type(self.game).__name__, (_Asked,), names)
+        return Answers(cast(Game, stand_in(self, sealed)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle has the game; its functions may be lambdas, which no pickle can have."""
@@ -48,10 +62,31 @@ class Memory:
         """The answer to a question, which may be for a function in an earlier answer."""
         path, about = question
         if isinstance(path, str):
-            return getattr(self.open if path in PARTS else self.game, path)(*about)
+            return getattr(self.open.game if path in PARTS else self.game, path)(*about)
         whole, place, field = path
         answer = self.ask(whole)
-        return getattr(answer if place is None else answer[place], field)(*about)
+        return operator.attrgetter(field)(answer if place is None else answer[place])(*about)
+
+    def name(self, question: Question) -> str:
+        """The function that a question is for: "Tag.tick", or "Away.when of Tag"."""
+        path, _ = question
+        own = type(self.game).__name__
+        if isinstance(path, str):
+            return f"{own}.{path}"
+        whole, place, field = path
+        answer = self.answers[whole]
+        return f"{type(answer if place is None else answer[place]).__name__}.{field} of {own}"
+
+    def functions(self) -> Iterator[tuple[str, Callable[..., Any]]]:
+        """The functions in the game's parts, each with its name."""
+        for hook in sorted(PARTS):
+            whole: Question = (hook, ())
+            getattr(self.open.game, hook)()
+            answer = self.answers.get(whole, ())  # a default of `Game` is not the author's
+            places = enumerate(answer) if isinstance(answer, (tuple, list)) else [(None, answer)]
+            for place, part in places:
+                for field, function in functions_of(part):
+                    yield self.name(((whole, place, field), ())), function
 
 
 class Waiting:
@@ -73,10 +108,20 @@ def memory_of(game: Game) -> Memory:
     return Memory(game)
 
 
-def hook_of(question: Question) -> str:
-    """The hook that a question is for."""
+def functions_of(part: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The functions of a part that are asked questions: its own, and those of a value in it."""
+    for field in getattr(part, "_asks", ()):
+        if callable(function := getattr(part, field)):
+            yield field, function
+    for name, value in vars(part).items() if isinstance(part, Part) else ():
+        for inner, function in functions_of(value):
+            yield f"{name}.{inner}", function
+
+
+def is_drawn(question: Question) -> bool:
+    """Whether pictures ask this, when one is drawn."""
     path, _ = question
-    return path if isinstance(path, str) else hook_of(path[0])
+    return not isinstance(path, str) and (path[0][0] == "looks" or path[2] == "shows")
 
 
 class _Asked:
@@ -124,7 +169,7 @@ class _Asked:
             answer = self.__answer(question, function)
             return self.__remembering(question, answer) if hook in PARTS else answer
 
-        ask.__name__ = hook
+        ask.__name__, ask.__qualname__ = hook, f"{type(self).__name__}.{hook}"
         return ask
 
     def __answer(self, question: Question, function: Callable[..., Any]) -> Any:
@@ -136,37 +181,44 @@ class _Asked:
             pass
         except TypeError:  # an argument that cannot be hashed, which a check will name
             return function(*question[1])
-        if self.__is_sealed and question[0] not in LOOKS:
+        if self.__is_sealed and not is_drawn(question):
             about = " and ".join(map(brief, question[1]))
             raise LookupError(
-                f"{type(self).__name__}.{hook_of(question)} was asked for {about} after its rules were "
-                "compiled."
+                f"{self.__memory.name(question)} was asked for {about} after its rules were compiled."
             )
-        answer = answers[question] = function(*question[1])
+        try:
+            answer = answers[question] = function(*question[1])
+        except Exception as error:  # an author's function may raise anything
+            if not getattr(error, "__notes__", ()):
+                error.add_note(f"{self.__memory.name(question)} was called{_with(function, question[1])}")
+            raise
         return answer
 
     def __remembering(self, question: Question, answer: Any) -> Any:
         """The answer with functions that remember, always the same object."""
         if question not in self.__parts:
-            found: Any = answer
-            if isinstance(answer, Mapping):
-                found = {name: self.__part(question, name, part) for name, part in answer.items()}
-            elif type(answer) in (tuple, list):
-                found = type(answer)([self.__part(question, k, part) for k, part in enumerate(answer)])
-            elif not isinstance(answer, (tuple, list)):
+            if type(answer) in (tuple, list):
+                found: Any = type(answer)([self.__part(question, k, part) for k, part in enumerate(answer)])
+            else:
                 found = self.__part(question, None, answer)
             self.__parts[question] = found
         return self.__parts[question]
 
-    def __part(self, question: Question, place: Any, part: Any) -> Any:
-        """A part with functions that remember: those that it names in `_asks`."""
-        functions = {field: getattr(part, field) for field in getattr(part, "_asks", ())}
-        if not any(map(callable, functions.values())):
+    def __part(self, question: Question, place: Any, part: Any, inside: str = "") -> Any:
+        """A part with functions that remember."""
+        changes: dict[str, Any] = {
+            field: self.__function((question, place, inside + field), function)
+            for field, function in functions_of(part)
+            if "." not in field
+        }
+        for name, value in vars(part).items() if isinstance(part, Part) else ():
+            if any(functions_of(value)):
+                changes[name] = self.__part(question, place, value, f"{name}.")
+        if not changes:
             return part
         part = copy.copy(part)
-        for field, function in functions.items():
-            if callable(function):
-                object.__setattr__(part, field, self.__function((question, place, field), function))
+        for name, value in changes.items():
+            object.__setattr__(part, name, value)
         return part
 
     def __function(self, path: Any, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -174,9 +226,21 @@ class _Asked:
         def ask(*about: Any) -> Any:
             return self.__answer((path, about), function)
 
+        ask.__qualname__ = self.__memory.name((path, ()))
         return ask
+
+
+def _with(function: Callable[..., Any], about: tuple[Any, ...]) -> str:
+    """The arguments of a call, with the names that the author gave them."""
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # of a compiled function
+        names = []
+    named = (f"{name} {brief(value)}" for name, value in zip(names, about, strict=False))
+    words = " and ".join(named if len(names) >= len(about) else map(brief, about))
+    return f" with {words}" if words else ""
 
 
 def _again(game: Game, sealed: bool) -> Game:
     memory = memory_of(game)
-    return memory.sealed if sealed else memory.open
+    return (memory.sealed if sealed else memory.open).game

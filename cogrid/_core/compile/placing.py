@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cogrid._core.author.answers import Near
+from cogrid._core.author.cells import Placed, offsets_within
 from cogrid._core.author.chance import odds, one_of, realised
-from cogrid._core.author.game import Game
 from cogrid._core.author.layout import FLOOR
 from cogrid._core.compile.spec import Spec
 from cogrid.backend.array import Array, lift
@@ -18,15 +17,15 @@ if TYPE_CHECKING:
     from cogrid._core.rules import Rules
 
 
-def placing_draws(game: Game) -> np.ndarray[Any, Any]:
+def placing_draws(placed: tuple[Placed, ...]) -> np.ndarray[Any, Any]:
     """The numbers of the draws: 2k for the cell of thing k, 2k + 1 for what it is."""
-    return np.arange(2 * sum(placed.count for placed in game.placed()))
+    return np.arange(2 * sum(one.count for one in placed))
 
 
 @functools.lru_cache(maxsize=256)
 def placing_cells(spec: Spec) -> np.ndarray[Any, Any]:
     """(layouts, cells) where things may be placed: bare floor, far enough from the edge for any of them."""
-    edge = min((placed.margin for placed in spec.symbols.game.placed()), default=spec.height)
+    edge = min((placed.margin for placed in spec.symbols.answers.placed), default=spec.height)
     legend = spec.game.legend
     floor = [[legend[letter] == legend[FLOOR] for row in board for letter in row] for board in spec.boards]
     cells: np.ndarray[Any, Any] = _inside(spec.height, spec.width, edge) & np.array(floor)
@@ -44,15 +43,14 @@ def place_things(rules: Rules, drawn: Array, cells: Array, free: Array, pose: Ar
     """Place things on cells that are still `free` (*B, cells): a scaled draw is the rank of a free cell."""
     xp, game, symbols = rules.xp, rules.game, rules.spec.symbols
     free = free & (cells == symbols.number[game.legend[FLOOR]])  # excludes scattered things
-    strength = xp.sort(rules.lookup(rules.items(game.strength, np.int32)[rules.held], pose), axis=-1)
-    mine, number, taken = rules.start.draws.of("placed", drawn), 0, xp.zeros_like(free)
-    for placed, (least, cases) in zip(game.placed(), symbols.placed, strict=True):
+    draws, number, taken = rules.start.draws.of("placed", drawn), 0, xp.zeros_like(free)
+    for placed, (least, cases) in zip(rules.answers.placed, symbols.placed, strict=True):
         things, inside = odds(cases), _inside(rules.height, rules.width, placed.margin)
         after = things.table(symbols.number.__getitem__, rules.cell_dtype)
-        weakest = strength[..., : placed.weakest].sum(axis=-1, keepdims=True, dtype=np.int32)
-        near = Near(bool, 1, placed.apart - 1, "diamond").offsets if placed.apart > 1 else ()
+        weakest = _weakest(rules, placed, pose)
+        near = offsets_within(placed.apart - 1, "diamond")
         for _ in range(placed.count):
-            which, what = mine[..., number : number + 1], mine[..., number + 1 : number + 2]
+            which, what = draws[..., number : number + 1], draws[..., number + 1 : number + 2]
             room = free & ~taken & lift(inside, free.ndim)
             if near:
                 board = taken.reshape(*taken.shape[:-1], rules.height, rules.width).astype(np.int8)
@@ -62,3 +60,12 @@ def place_things(rules: Rules, drawn: Array, cells: Array, free: Array, pose: Ar
             case = realised(rules.lookup, things, weakest - np.int32(least), what)
             cells, taken, number = xp.where(hit, rules.lookup(after, case), cells), taken | hit, number + 2
     return cells
+
+
+def _weakest(rules: Rules, placed: Placed, pose: Array) -> Array:
+    """(*B, 1) the sum of the weakest agents' strengths."""
+    if not placed.weakest:
+        return rules.xp.zeros((*pose.shape[:-1], 1), np.int32)
+    strength = rules.lookup(rules.items(placed.strength_of, np.int32)[rules.held], pose)  # (*B, n)
+    ordered = rules.xp.sort(strength, axis=-1)[..., : placed.weakest]
+    return ordered.sum(axis=-1, keepdims=True, dtype=np.int32)

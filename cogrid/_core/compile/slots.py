@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from cogrid._core.author.answers import Counted, Event, Reply, Thing
 from cogrid._core.author.chance import Branch, Odds, branches, odds
-from cogrid._core.author.game import Game
-from cogrid._core.author.hooks import writes
+from cogrid._core.author.slots import Counted, Slot
+from cogrid._core.author.values import Event, Reply, Thing
 from cogrid._core.compile.asking import asked
 from cogrid._core.compile.memory import Waiting
 from cogrid._core.compile.spec import Spec
@@ -59,37 +58,41 @@ def slots_of(spec: Spec) -> Slots | None:
 @functools.lru_cache(maxsize=256)
 def _close(symbols: Symbols) -> Slots | None:
     memory, n_agents = symbols.memory, len(symbols.hands)
-    game, wait = memory.open, Waiting(memory)
-    own = {f"{name} {i}": thing for name, thing in game.own_slots().items() for i in range(n_agents)}
-    named = {**game.slots(), **own}
+    owner, wait = type(memory.game).__name__, Waiting(memory)
+    named: dict[str, Slot] = {}
+    for slot in symbols.answers.parts.every(Slot):
+        named |= dict.fromkeys(_names(slot, n_agents), slot)
     if not named:
         return None
-    counted = tuple((k, slot) for k, slot in enumerate(named.values()) if isinstance(slot, Counted))
-    starts = tuple(branches(0 if isinstance(slot, Counted) else slot) for slot in named.values())
-    events = _events(symbols) if writes(game, "reply") else {}
+    begins = [slot.start for slot in named.values()]
+    counted = tuple((k, start) for k, start in enumerate(begins) if isinstance(start, Counted))
+    starts = tuple(branches(0 if isinstance(start, Counted) else start) for start in begins)
+    events = _events(symbols) if any(slot.reply for slot in named.values()) else {}
     firsts = [[thing for thing, _ in start] for start in starts]
-    for k, slot in counted:
-        firsts[k] = list(range(slot.most + 1))
+    for k, count in counted:
+        firsts[k] = list(range(count.most + 1))
     is_empty = None in itertools.chain(*firsts)  # then None is a thing like any other
     ticks: dict[tuple[str, Thing], tuple[Branch, ...]] = {}
     replies: dict[tuple[str, Thing], dict[int, tuple[Branch, ...]]] = {}  # by the row of the event
-    for name, todo in zip(named, firsts, strict=True):  # every slot has things of its own
+    for (name, slot), todo in zip(named.items(), firsts, strict=True):  # every slot has things of its own
+        heard = _heard(slot, events)
         for thing in todo:  # grows during the loop
             wait()
             if (name, thing) in ticks:
                 continue
-            ticks[name, thing] = ticks_of(game, name, thing)
+            ticks[name, thing] = ticks_of(slot, thing)
             if not is_empty and any(reply.thing is None for reply, _ in ticks[name, thing]):
+                function: Any = slot.tick or slot.reply
                 raise TypeError(
-                    f"{type(game).__name__}.tick_slot returned None for slot {name!r} and thing {thing!r}: "
+                    f"{function.__qualname__} returned None for slot {name!r} and thing {thing!r}: "
                     "return a thing, the same one if nothing changes."
                 )
-            replies[name, thing] = {row: _replies_of(game, name, thing, events[row]) for row in events}
+            replies[name, thing] = {row: _replies_of(slot, thing, event) for row, event in heard.items()}
             found = [ticks[name, thing], *replies[name, thing].values()]
             todo += [reply.thing for some in found for reply, _ in some if reply is not None]
             if len(ticks) > MAX_SLOT_THINGS:
                 raise ValueError(
-                    f"the slots of {type(game).__name__} can be more than {MAX_SLOT_THINGS:,} things, and "
+                    f"the slots of {owner} can be more than {MAX_SLOT_THINGS:,} things, and "
                     f"slot {name!r} goes on with {brief(todo[-1])}: bound what it counts, or use a Counted."
                 )
     things = dict.fromkeys(thing for _, thing in ticks)
@@ -97,11 +100,11 @@ def _close(symbols: Symbols) -> Slots | None:
     kinds: dict[tuple[Any, ...], int] = {(nothing,) * len(pairs): 0}
     numbers = np.zeros(len(symbols.lines), np.int32)
     for row in events:
-        answers = tuple(replies[pair][row] if pair in replies else nothing for pair in pairs)
+        answers = tuple(replies[pair].get(row, nothing) if pair in replies else nothing for pair in pairs)
         numbers[row] = kinds.setdefault(answers, len(kinds))
     tick = odds([ticks.get(pair, branches(Reply(pair[1]))) for pair in pairs])
     answer = odds([case for kind in kinds for case in kind])
-    own_ranks = {pair: _rank_of(game, *pair) for pair in ticks}
+    own_ranks = {(name, thing): _rank_of(named[name], thing) for name, thing in ticks}
     usual = next(iter(own_ranks.values()))
     ranks = np.array([own_ranks.get(pair, usual) for pair in pairs], np.int32)
     return Slots(
@@ -117,34 +120,51 @@ def _close(symbols: Symbols) -> Slots | None:
     )
 
 
-def _rank_of(game: Game, slot: str, thing: Thing) -> int:
-    rank = game.rank(slot, thing)
+def _names(slot: Slot, n_agents: int) -> tuple[str, ...]:
+    return tuple(f"{slot.name} {agent}" for agent in range(n_agents)) if slot.own else (slot.name,)
+
+
+def _heard(slot: Slot, events: dict[int, Event]) -> dict[int, Event]:
+    """The events that a slot is asked about."""
+    if slot.reply is None:
+        return {}
+    return {row: event for row, event in events.items() if not slot.to or event.verb in slot.to}
+
+
+def _rank_of(slot: Slot, thing: Thing) -> int:
+    if slot.rank is None:
+        return 0
+    rank = slot.rank(thing)
     if not isinstance(rank, int) or abs(rank) >= 2**31:
         raise TypeError(
-            f"{type(game).__name__}.rank returned {brief(rank)} for slot {slot!r} and thing {thing!r}: "
+            f"{slot.rank.__qualname__} returned {brief(rank)} for slot {slot.name!r} and thing {thing!r}: "
             "return a whole number below 2³¹."
         )
     return rank
 
 
 def _events(symbols: Symbols) -> dict[int, Event]:
-    """The events of the rows of the rule tables in which something happens."""
-    lines = enumerate(symbols.lines)
-    return {row: Event(o.verb, held, thing, o.value) for row, (held, thing, o) in lines if o.verb}
+    """The events that can happen, by their rows of the rule tables."""
+    return {
+        row: Event(made.verb, held, thing, made.value)
+        for row, (held, thing, made) in enumerate(symbols.lines)
+        if made.verb and (symbols.has_empty or held is not None)
+    }
 
 
-def ticks_of(game: Game, slot: str, thing: Thing) -> tuple[Branch, ...]:
+def ticks_of(slot: Slot, thing: Thing) -> tuple[Branch, ...]:
     """What a slot becomes by itself, as replies."""
-    found = asked(game, game.tick_slot, slot=slot, thing=thing)
-    return tuple((answer if isinstance(answer, Reply) else Reply(answer), below) for answer, below in found)
+    cases = branches(thing) if slot.tick is None else asked(slot.tick, thing=thing)
+    return tuple((answer if isinstance(answer, Reply) else Reply(answer), below) for answer, below in cases)
 
 
-def _replies_of(game: Game, slot: str, thing: Thing, event: Event) -> tuple[Branch, ...]:
-    found = asked(game, game.reply, slot=slot, thing=thing, event=event)
-    for answer, _ in found:
+def _replies_of(slot: Slot, thing: Thing, event: Event) -> tuple[Branch, ...]:
+    assert slot.reply is not None
+    cases = asked(slot.reply, thing=thing, event=event)
+    for answer, _ in cases:
         if answer is not None and not (isinstance(answer, Reply) and math.isfinite(answer.value)):
             raise TypeError(
-                f"{type(game).__name__}.reply returned {answer!r} for slot {slot!r}, {thing!r} and "
+                f"{slot.reply.__qualname__} returned {answer!r} for slot {slot.name!r}, {thing!r} and "
                 f"{event!r}: return None or a Reply with a finite value."
             )
-    return found
+    return cases

@@ -6,22 +6,40 @@ import dataclasses
 import difflib
 import functools
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from cogrid._core.author.actions import ACTION_SETS, FURTHER, Action
-from cogrid._core.author.answers import checked_integer, checked_number
+from cogrid._core.author.cells import Generated, Placed
 from cogrid._core.author.game import Game
 from cogrid._core.author.hooks import check_hooks, writes
 from cogrid._core.author.layout import DIGITS, FLOOR, MAX_ALL_CELLS, WALL, Layout
+from cogrid._core.author.options import checked_integer, checked_number
+from cogrid._core.compile.answers import Answers
+from cogrid._core.compile.memory import memory_of
 from cogrid._core.compile.symbols import Symbols, close
 from cogrid.backend.array import brief, is_choice, several
 
 OBSERVATIONS = ("features", "lossless", "window", "none")
 MAX_TIME = 2**31 - 1
 MAX_WEIGHT = 100.0
+DEFAULT_AGENTS = 2  # on boards without digits
 MAX_ACTIONS = 36  # a replay has one letter or digit for each
+
+
+if TYPE_CHECKING:  # what a spec is given, and what it has
+
+    class _Layouts:
+        def __get__(self, spec: Any, owner: Any = None) -> tuple[Layout, ...]: ...
+        def __set__(self, spec: Any, value: str | Layout | Iterable[str | Layout]) -> None: ...
+
+    class _Count:
+        def __get__(self, spec: Any, owner: Any = None) -> int: ...
+        def __set__(self, spec: Any, value: int | None) -> None: ...
+
+
+_NO_LAYOUT, _BY_DIGITS = cast("_Layouts", ()), cast("_Count", None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,8 +47,8 @@ class Spec:
     """A game on one or several layouts, with its limits and its observation."""
 
     game: Game
-    layout: tuple[Layout, ...] = ()  # reset draws one of them
-    num_agents: int = 2  # at most 127
+    layout: _Layouts = _NO_LAYOUT  # reset draws one of them
+    num_agents: _Count = _BY_DIGITS  # at most 127; if it is not given, that of the layouts' digits
     max_steps: int = 400  # then the episode is truncated
     action_set: str = "cardinal"  # "cardinal", "rotation" or "moves"
     observation: str = ""  # "features", "lossless", "window" or "none"; "" is features if any, else lossless
@@ -46,7 +64,8 @@ class Spec:
         if not isinstance(game, Game):
             what = f"the class {game.__name__}" if isinstance(game, type) else brief(game)
             raise TypeError(f"the game of a spec is {what}: give a game, such as MyGame().")
-        checked_integer("num_agents", self.num_agents, 1, 127)
+        if (agents := vars(self)["num_agents"]) is not None:
+            checked_integer("num_agents", agents, 1, 127)
         checked_integer("max_steps", self.max_steps, 1, MAX_TIME)
         checked_integer("window", self.window, 1, 127)
         object.__setattr__(self, "shaping", checked_number("shaping", self.shaping, -MAX_WEIGHT, MAX_WEIGHT))
@@ -66,8 +85,10 @@ class Spec:
             object.__setattr__(self, "observation", "features" if own else "lossless")
         _check_choice("observation", self.observation, OBSERVATIONS)
         none = isinstance(self.layout, tuple) and not self.layout  # an array is compared by its elements
-        given = self.game.default_layouts() if none else self.layout
-        object.__setattr__(self, "layout", layouts_of(self.game, given))
+        layouts = self.game.default_layouts() if none else self.layout
+        object.__setattr__(self, "layout", layouts_of(self.game, layouts))
+        if agents is None:
+            object.__setattr__(self, "num_agents", agents_on(self.layout))
         self._check_sizes()
         self._check_letters()
         walkable = {letter for letter in self.game.legend if self._is_walkable(letter)}
@@ -90,24 +111,13 @@ class Spec:
                 )
 
     def _check_actions(self) -> None:
-        own: Any = self.game.actions  # a comma may be missing
-        if isinstance(own, str):
-            raise TypeError(
-                f"{type(self.game).__name__}.actions is the text {own!r}: write a tuple, even for one action."
-            )
         names = [action.name for action in self.actions]
-        for name in self.game.actions:
-            if not isinstance(name, str) or not name or names.count(name) > 1:
+        for name in self._answers.actions:
+            if names.count(name) > 1:
                 raise ValueError(
-                    f"{type(self.game).__name__} has the action {name!r}, which is not a name or is taken: "
+                    f"{type(self.game).__name__} has the action {name!r}, which is taken: "
                     f"the actions are {', '.join(map(repr, names))}."
                 )
-        if self.game.joint and self.game.joint not in self.game.actions:
-            raise ValueError(
-                f"the joint action {self.game.joint!r} is not one of the {len(self.game.actions)} actions of "
-                f"{type(self.game).__name__}: name it in `actions`."
-            )
-        checked_integer("most_strength", self.game.most_strength, 1, 2**10)
         if len(names) > MAX_ACTIONS:
             raise ValueError(
                 f"{type(self.game).__name__} has {len(names)} actions: at most {MAX_ACTIONS} fit."
@@ -137,9 +147,14 @@ class Spec:
         return bool(answer)
 
     @property
+    def _answers(self) -> Answers:
+        """The game with its parts."""
+        return memory_of(self.game).open
+
+    @property
     def actions(self) -> tuple[Action, ...]:
         """The actions by number: the action set, which ends with the noop, then the game's own."""
-        own = (Action(name, intent=FURTHER + k) for k, name in enumerate(self.game.actions))
+        own = (Action(name, intent=FURTHER + k) for k, name in enumerate(self._answers.actions))
         return (*ACTION_SETS[self.action_set], *own)
 
     def _check_sizes(self) -> None:
@@ -160,9 +175,8 @@ class Spec:
                 f"layout {layout.name!r} has too few spawn cells: "
                 f"{several(self.num_agents, 'agent')}, {several(floor, 'floor cell')}."
             )
-        placed = self.game.placed()
-        known = placed if isinstance(placed, tuple) else ()  # its type is checked later, with all other hooks
-        edge = max((one.margin for one in known if one.count), default=0)
+        placed = self._answers.parts.every(Placed)
+        edge = max((one.margin for one in placed if one.count), default=0)
         inside = (row[edge : layout.width - edge] for row in layout.letters[edge : layout.height - edge])
         if edge and not self.open and not any(FLOOR in row for row in inside):
             raise ValueError(
@@ -183,13 +197,13 @@ class Spec:
     @property
     def open(self) -> bool:
         """Whether boards are data: given to reset, or drawn by the game."""
-        return self.any_board or writes(self.game, "generate")
+        return self.any_board or self._answers.parts.one(Generated) is not None
 
     @property
     def letters(self) -> frozenset[str]:
         """The letters that boards of this spec may have."""
-        found = frozenset("".join(row for board in self.boards for row in board))
-        return found | {FLOOR, WALL} if self.open else found
+        letters = frozenset("".join(row for board in self.boards for row in board))
+        return letters | {FLOOR, WALL} if self.open else letters
 
     @functools.cached_property
     def symbols(self) -> Symbols:
@@ -226,13 +240,26 @@ def override(spec: Spec, changes: Mapping[str, Any], name: str, also: tuple[str,
     game = dataclasses.replace(spec.game, **{key: value for key, value in changes.items() if key in games})
     if spec.layout == spec.game.default_layouts():  # the game draws its board from its own options
         own = {"layout": game.default_layouts()} | own
-    if own.get("window", spec.window) != spec.window and (view := game.view()) is not None:
+    if "layout" in own and _counted(spec.layout) == spec.num_agents:
+        own = {"num_agents": None} | own  # it was that of the layout, and is again
+    if (
+        own.get("window", spec.window) != spec.window
+        and (view := memory_of(game).open.planes.view) is not None
+    ):
         rows, columns = view.shape
         raise ValueError(
             f"window={brief(own['window'])}: {name} has a window of its own, {rows} × {columns} cells "
             "that turn with the agent, so leave `window` out."
         )
     return dataclasses.replace(spec, game=game, **own)
+
+
+def _counted(layouts: tuple[Layout, ...]) -> int | None:
+    """How many agents the layouts are for, None if they differ."""
+    try:
+        return agents_on(layouts)
+    except ValueError:
+        return None
 
 
 def differences(base: Spec, spec: Spec) -> dict[str, Any]:
@@ -253,34 +280,44 @@ def _changed(old: Any, new: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != getattr(old, name)}
 
 
-def layouts_of(game: Game, given: str | Layout | Iterable[str | Layout]) -> tuple[Layout, ...]:
+def agents_on(layouts: tuple[Layout, ...]) -> int:
+    """How many agents the digits of the layouts are for; 2 without any."""
+    counts = {len(layout.starts) or DEFAULT_AGENTS for layout in layouts}
+    if len(counts) > 1:
+        raise ValueError(
+            f"the layouts have digits for {' and '.join(map(str, sorted(counts)))} agents: give num_agents."
+        )
+    return counts.pop()
+
+
+def layouts_of(game: Game, layouts: str | Layout | Iterable[str | Layout]) -> tuple[Layout, ...]:
     """Layouts by name, as ASCII text or as they are."""
-    if isinstance(given, (str, Layout)):
-        given = (given,)
-    if not isinstance(given, Iterable):
-        raise TypeError(f"layout={brief(given)} is neither a name, nor ASCII text, nor a list of these.")
-    given = tuple(given)
-    if not given:
+    if isinstance(layouts, (str, Layout)):
+        layouts = (layouts,)
+    if not isinstance(layouts, Iterable):
+        raise TypeError(f"layout={brief(layouts)} is neither a name, nor ASCII text, nor a list of these.")
+    layouts = tuple(layouts)
+    if not layouts:
         raise ValueError(f"{type(game).__name__} needs a layout: give layout= a name or ASCII text.")
-    return tuple(_layout(game, one, number) for number, one in enumerate(given))
+    return tuple(_layout(game, one, number) for number, one in enumerate(layouts))
 
 
-def _layout(game: Game, given: str | Layout, number: int) -> Layout:
-    if isinstance(given, Layout):
-        return given
-    if not isinstance(given, str):
-        raise TypeError(f"layout {brief(given)} is neither a name nor ASCII text.")
-    if "\n" in given:
-        return Layout(f"own-{number}", given)
-    if given not in game.layouts:
-        close = difflib.get_close_matches(given[:80], game.layouts, 3, 0.5)
+def _layout(game: Game, layout: str | Layout, number: int) -> Layout:
+    if isinstance(layout, Layout):
+        return layout
+    if not isinstance(layout, str):
+        raise TypeError(f"layout {brief(layout)} is neither a name nor ASCII text.")
+    if "\n" in layout:
+        return Layout(f"own-{number}", layout)
+    if layout not in game.layouts:
+        close = difflib.get_close_matches(layout[:80], game.layouts, 3, 0.5)
         known = sorted(game.layouts)
         hint = f"choose one of {_some(known)}; " if known else ""
         hint = f"did you mean {' or '.join(map(repr, close))}; " if close else hint
         raise ValueError(
-            f"unknown layout {brief(given)}: {hint}a board of your own is one text with line breaks."
+            f"unknown layout {brief(layout)}: {hint}a board of your own is one text with line breaks."
         )
-    return game.layouts[given]
+    return game.layouts[layout]
 
 
 def _some(names: list[str]) -> str:

@@ -31,11 +31,16 @@ class Starting:
 
 def starting_of(rules: Rules) -> Starting:
     """What episodes of a game start with."""
-    game, symbols = rules.game, rules.spec.symbols
-    begins = [symbols.number[t] for t in symbols.begins if starts_of(game, t) != branches(t)]
+    symbols = rules.spec.symbols
+    begins = [symbols.number[t] for t in symbols.begins if starts_of(rules.answers, t) != branches(t)]
     somewhere = np.isin(rules.boards, begins).any(axis=0) | (rules.open and bool(begins))
     cells, hands = np.flatnonzero(somewhere), odds(symbols.hands)
     drawn_hands = np.arange(rules.n_agents if hands.n_branches > 1 else 0)
     slots = np.arange(0 if rules.slots is None else len(rules.slots.names))
-    draws = {"start": cells, "hand": drawn_hands, "slot": slots, "placed": placing_draws(game)}
+    draws = {
+        "start": cells,
+        "hand": drawn_hands,
+        "slot": slots,
+        "placed": placing_draws(rules.answers.placed),
+    }
     return Starting(cells, hands, Draws(draws))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cogrid._core.author.acting import Aim
 from cogrid._core.author.actions import ENTER, STRIDES
-from cogrid._core.author.answers import Aim
 from cogrid._core.phases.phase import Table
 from cogrid.backend.array import Array, everywhere, lift
 from cogrid.backend.env_state import EnvState
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ADJACENT = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
-class Target(NamedTuple):
+class AimedTarget(NamedTuple):
     """The target of every agent's action."""
 
     found: Array  # (*B, n) bool whether there is a target
@@ -49,7 +49,7 @@ class Aiming:
     @classmethod
     def compile(cls, rules: Rules) -> Aiming | None:
         """None if all actions are for the thing in the cell ahead."""
-        aims = [rules.game.aim(action.name) for action in rules.table_actions]
+        aims = [rules.answers.aim(action.name) for action in rules.table_actions]
         if rules.rows.meetings is None and all(aim == Aim() for aim in aims):
             return None
         kinds = tuple(dict.fromkeys(aims))
@@ -78,7 +78,7 @@ class Aiming:
             things,
         )
 
-    def __call__(self, rules: Rules, state: EnvState, choice: Array) -> Target:
+    def __call__(self, rules: Rules, state: EnvState, choice: Array) -> AimedTarget:
         xp, backend, (rows, lanes) = rules.xp, rules.backend, self.order.shape
         size, line_dtype = np.int32(rows * lanes), backend.index_dtype(self.answers.size)
         begin = rules.lookup(self.start, choice) + state.pos.astype(np.int32)  # (*B, n)
@@ -96,14 +96,14 @@ class Aiming:
         best = best.min(axis=-1)  # (*B, n)
         found = best < size
         cell = rules.lookup(self.flat, begin * size + xp.where(found, best, np.int32(0)))
-        return Target(found, cell, backend.who(cell[..., None], state.pos)[..., 0].astype(np.int32))
+        return AimedTarget(found, cell, backend.who(cell[..., None], state.pos)[..., 0].astype(np.int32))
 
 
 def answered(rules: Rules, state: EnvState, choice: Array) -> Array:
     """(*B, n, actions) whether each choice finds something that it can act on."""
     if rules.aiming is not None:
-        found = [rules.aiming(rules, state, choice[..., k]).found for k in range(rules.n_actions)]
-        return rules.xp.stack(found, axis=-1)
+        finds = [rules.aiming(rules, state, choice[..., k]).found for k in range(rules.n_actions)]
+        return rules.xp.stack(finds, axis=-1)
     faced = rules.on_board(state.pos + rules.lookup(rules.front, state.pose))
     seen = rules.at(state.cells, faced).astype(rules.row_dtype)  # (*B, n)
     return rules.lookup(rules.rows.useful, rules.lookup(rules.rows.of_choice, choice) + seen[..., None])
@@ -113,18 +113,18 @@ def _answering(rules: Rules, things: bool) -> Table:
     """(choices, things + items + 1) possible targets: a thing, an agent by what it holds, never the void."""
     rows, n_symbols = rules.rows, rules.n_things + rules.n_items + 1
     rules.check_table("what answers", len(rows.of_choice) * n_symbols)
-    found = np.zeros((len(rows.of_choice), n_symbols), bool)
+    answering = np.zeros((len(rows.of_choice), n_symbols), bool)
     if things:
-        found[:, : rules.n_things] = rows.useful[rows.of_choice[:, None] + np.arange(rules.n_things)]
+        answering[:, : rules.n_things] = rows.useful[rows.of_choice[:, None] + np.arange(rules.n_things)]
     if rows.meetings is not None:
         lines = rows.meetings.of_choice[:, None] + np.arange(rules.n_items)
-        found[:, rules.n_things : -1] = rows.meetings.useful[lines]
-    return found
+        answering[:, rules.n_things : -1] = rows.meetings.useful[lines]
+    return answering
 
 
 def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> Table:
     """(4 · places, rows · lanes) the cells aimed at, by facing and place; the void beyond board and reach."""
-    found = np.full((4, rules.n_spots, rows, lanes), rules.n_spots, np.int32)
+    cells = np.full((4, rules.n_spots, rows, lanes), rules.n_spots, np.int32)
     row, column = np.divmod(np.arange(rules.n_cells), rules.width)
     for facing, (down, right) in enumerate(STRIDES):
         for distance in range(aim.reach):
@@ -136,7 +136,7 @@ def _cells(rules: Rules, aim: Aim, rows: int, lanes: int) -> Table:
                     r, c = ADJACENT[lane]
                 y, x = row + r, column + c
                 inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
-                found[facing, : rules.n_cells, distance, lane] = np.where(
+                cells[facing, : rules.n_cells, distance, lane] = np.where(
                     inside, y * rules.width + x, rules.n_spots
                 )
-    return found.reshape(4 * rules.n_spots, rows * lanes).astype(rules.backend.index_dtype(rules.n_spots + 1))
+    return cells.reshape(4 * rules.n_spots, rows * lanes).astype(rules.backend.index_dtype(rules.n_spots + 1))

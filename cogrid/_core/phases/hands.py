@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from cogrid._core.author.chance import Odds, odds, realised
-from cogrid._core.compile.asking import hand_ticks_of
 from cogrid._core.phases.phase import Events, Phase, Table
 from cogrid.backend.env_state import EnvState
 
@@ -32,7 +31,7 @@ class HandTicking(Phase):
         symbols = rules.spec.symbols
         if symbols.hand_ticks.values == symbols.items:
             return None
-        by_pose = odds([hand_ticks_of(rules.game, symbols.items[item]) for item in rules.held])
+        by_pose = odds([symbols.hand_ticks_of[item] for item in rules.held])
         held = np.tile(rules.held, by_pose.n_branches)
         swap = by_pose.table(symbols.item_number.__getitem__, rules.agent_dtype) - held
         return cls(swap, by_pose, np.arange(rules.n_agents if by_pose.n_branches > 1 else 0))

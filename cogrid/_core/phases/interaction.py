@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from cogrid._core.author.chance import realised
+from cogrid._core.author.rewards import pays_other
 from cogrid._core.phases.aiming import answered
 from cogrid._core.phases.phase import Events, Phase, Table
 from cogrid._core.phases.rows import Meetings
@@ -26,6 +27,7 @@ class Interaction(Phase):
     guard: Table | None  # (rows,) what is applied to a cell in which an agent stands; see `_guard`
     agents: Table  # (n,) int32 their numbers
     drawn: Table  # the agents whose outcome is drawn: all or none
+    tells_met: bool  # a reward term pays the agent that was met
     name: ClassVar[str] = "interact"
 
     @classmethod
@@ -33,7 +35,8 @@ class Interaction(Phase):
         """None if agents only ever work together."""
         if not rules.acts_alone:
             return None
-        return cls(_guard(rules), np.arange(rules.n_agents, dtype=np.int32), rules.rows.drawn)
+        tells_met = any(map(pays_other, rules.game.rewards()))
+        return cls(_guard(rules), np.arange(rules.n_agents, dtype=np.int32), rules.rows.drawn, tells_met)
 
     @property
     def draws(self) -> Mapping[str, Table]:
@@ -110,7 +113,10 @@ class Interaction(Phase):
             applied.append(row)
         if changes:
             cells = rules.put(cells, target.cell, xp.asarray(seen, rules.cell_dtype))
-        return state.evolve(cells=cells, pose=pose), events.evolve(row=xp.concatenate(applied, axis=-1))
+        events = events.evolve(row=xp.concatenate(applied, axis=-1))
+        return state.evolve(cells=cells, pose=pose), events.evolve(
+            met=target.other
+        ) if self.tells_met else events
 
     def useful(self, rules: Rules, state: EnvState, choice: Array) -> Array:
         """Whether it finds something to act on."""

@@ -37,20 +37,20 @@ class Joining(Phase):
     @classmethod
     def compile(cls, rules: Rules) -> Self | None:
         """None in games without joint work."""
-        game, symbols, rows = rules.game, rules.spec.symbols, rules.rows
-        if not symbols.joint_rows:
+        answers, symbols, rows = rules.answers, rules.spec.symbols, rules.rows
+        if (joint := answers.joint) is None:
             return None
-        own = rules.items(lambda item: game.strength(item) if acts(game, item) else 0, np.int32)
-        joint = np.array([action.name == game.joint for action in rules.table_actions])
-        strength = np.where(joint[:, None], own[rules.held], 0).astype(np.int32).reshape(-1)
+        own = rules.items(lambda item: joint.strength_of(item) if acts(answers, item) else 0, np.int32)
+        is_joint = np.array([action.name == joint.name for action in rules.table_actions])
+        strength = np.where(is_joint[:, None], own[rules.held], 0).astype(np.int32).reshape(-1)
         after = [symbols.number[outcome.thing] for _, _, outcome in symbols.joint_rows]
         swaps = bool(rows.swap[rows.first_joint : rows.first_meeting].any())
-        intent, pairs = symbols.intents.index(joint_intent(game)), rules.n_items**2
+        intent, pairs = symbols.intents.index(joint_intent(answers)), rules.n_items**2
         meets = rows.meetings is not None and bool(
             rows.meetings.useful[intent * pairs : (intent + 1) * pairs].any()
         )
         things = np.array(after, rules.cell_dtype)
-        return cls(strength, game.most_strength, things, swaps, meets, _sought(rules))
+        return cls(strength, joint.most, things, swaps, meets, _sought(rules))
 
     def __call__(self, rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Events]:
         xp, lookup, rows, now = rules.xp, rules.lookup, rules.rows, events.choice
@@ -90,12 +90,14 @@ class Joining(Phase):
 
 def _sought(rules: Rules) -> Table | None:
     """(things,) what workers look for in adjacent cells, if no agent can hide it; else None."""
-    game, symbols = rules.game, rules.spec.symbols
-    if not game.aim(game.joint).adjacent or symbols.meet_rows or rules.leaves:
+    answers, symbols = rules.answers, rules.spec.symbols
+    joint = answers.joint
+    if joint is None or not joint.aim.adjacent or symbols.meet_rows or rules.leaves:
         return None
-    intent = symbols.intents.index(joint_intent(game))
+    intent = symbols.intents.index(joint_intent(answers))
     useful = rules.rows.useful.reshape(len(symbols.intents), rules.n_items, -1)[intent]
-    wanted = useful[[game.strength(item) > 0 and game.can_act(item) for item in symbols.items]]
+    works = rules.items(lambda item: joint.strength_of(item) > 0 and answers.can_act(item), bool)
+    wanted = useful[works]
     differ = (wanted != wanted[:1]).any() or wanted[:, : rules.n_walkable].any()
     return None if differ or not len(wanted) else wanted[0]
 
@@ -108,6 +110,6 @@ def _beside(rules: Rules, sought: Table, state: EnvState) -> tuple[Array, Array]
     cell, seen = cells[0], things[..., :n]
     for k in reversed(range(len(cells))):
         thing = things[..., k * n : (k + 1) * n]
-        found = marked(rules, sought, thing)
-        cell, seen = xp.where(found, cells[k], cell), xp.where(found, thing, seen)
+        is_sought = marked(rules, sought, thing)
+        cell, seen = xp.where(is_sought, cells[k], cell), xp.where(is_sought, thing, seen)
     return cell, seen

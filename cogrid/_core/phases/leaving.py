@@ -36,9 +36,9 @@ class Leaving(Phase):
         """None if agents never leave."""
         if not rules.leaves:
             return None
-        game, cells = rules.game, rules.cells_where(rules.game.spawn)
+        answers, cells = rules.answers, rules.cells_where(rules.answers.back)
         _check(rules)
-        away, spawn = rules.items(game.away, bool)[rules.held], rules.symbols(game.spawn, np.uint32)
+        away, spawn = rules.items(answers.away, bool)[rules.held], rules.symbols(answers.back, np.uint32)
         return cls(away, cells.astype(rules.pos_dtype), cells.astype(np.int32), parking(rules), spawn)
 
     @property
@@ -85,16 +85,16 @@ def stood(cells: Table, pos: Array) -> Array:
 
 def _check(rules: Rules) -> None:
     """Raise an error if agents could come back to a wall, or to no cell at all."""
-    game = rules.game
-    for thing in filter(game.spawn, rules.spec.symbols.things):
-        if not game.walkable(thing):
+    name = f"Away.back of {type(rules.game).__name__}"
+    for thing in filter(rules.answers.back, rules.spec.symbols.things):
+        if not rules.game.walkable(thing):
             raise ValueError(
-                f"{type(game).__name__}.spawn returned True for {thing!r}, where no agent can stand: "
+                f"{name} returned True for {thing!r}, where no agent can stand: "
                 "spawn points must be walkable."
             )
     for layout, board in zip(rules.spec.layout, rules.boards, strict=True):
-        if not any(any(map(game.spawn, rules.reachable(symbol))) for symbol in np.unique(board)):
+        if not any(any(map(rules.answers.back, rules.reachable(symbol))) for symbol in np.unique(board)):
             raise ValueError(
-                f"layout {layout.name!r} has no cell to come back to: {type(game).__name__}.spawn returned "
+                f"layout {layout.name!r} has no cell to come back to: {name} returned "
                 "False for everything that it can hold."
             )

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 def marked(rules: Rules, marks: np.ndarray[Any, Any], cells: Array) -> Array:
     """Whether each symbol is one of `marks` (things,); two comparisons cost much less than a gather."""
-    found = np.flatnonzero(marks)
-    if not found.size or found[-1] - found[0] >= found.size:
+    numbers = np.flatnonzero(marks)
+    if not numbers.size or numbers[-1] - numbers[0] >= numbers.size:
         return rules.lookup(marks, cells)
-    return (cells >= found[0].item()) & (cells <= found[-1].item())
+    return (cells >= numbers[0].item()) & (cells <= numbers[-1].item())
 
 
 def rectangle(rules: Rules, cells: np.ndarray[Any, Any]) -> tuple[slice, slice] | None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from cogrid._core.author.values import Item
+from cogrid._core.compile.answers import Answers
 from cogrid._core.phases.phase import Events, Phase, Table
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
@@ -29,14 +31,14 @@ class Movement(Phase):
     @classmethod
     def compile(cls, rules: Rules) -> Self:
         """Tables over actions and poses; a hand that cannot move neither turns nor walks."""
-        game, facing, actions = rules.game, rules.facing.astype(np.int64), rules.table_actions
-        can_move = rules.items(lambda item: game.can_move(item) and not game.away(item), bool)[rules.held]
+        facing, actions = rules.facing.astype(np.int64), rules.table_actions
+        can_move = rules.items(lambda item: _moves(rules.answers, item), bool)[rules.held]
         after = np.array([[action.facing_after(d) for d in facing] for action in actions])  # (actions, poses)
         after = np.where(can_move, after, facing)
         walks = np.array([action.walks for action in actions])[:, None] & can_move
         stride = np.where(walks, rules.ahead[after], 0).astype(rules.pos_dtype).reshape(-1)
         turn = ((after - facing) * rules.n_items).astype(rules.agent_dtype).reshape(-1)
-        return cls(stride, turn, np.array(rules.n_walkable, rules.cell_dtype), game.swaps)
+        return cls(stride, turn, np.array(rules.n_walkable, rules.cell_dtype), rules.answers.moving.swaps)
 
     def __call__(self, rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Events]:
         xp, pos = rules.xp, state.pos
@@ -56,6 +58,11 @@ class Movement(Phase):
         ahead = (state.pos[..., None] + stride).reshape(*state.pos.shape[:-1], -1)
         open_ = rules.at(state.cells, rules.on_board(ahead)).reshape(stride.shape) < rules.n_walkable
         return (rules.lookup(self.turn, choice) != 0) | ((stride != 0) & open_)
+
+
+def _moves(answers: Answers, held: Item) -> bool:
+    """Whether an agent with this hand can turn and walk at all."""
+    return answers.can_move(held) and not answers.away(held)
 
 
 def _contend(mine: list[Array], theirs: list[Array]) -> Array:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from cogrid._core.author.answers import OneCell
+from cogrid._core.author.cells import OneCell
 from cogrid._core.author.chance import SCALE, one_of
 from cogrid._core.phases.phase import Events, Phase, Table
 from cogrid.backend.array import Array
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 class Picking(Phase):
     """Make the changes of single cells, in their order."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[CellChange, ...]
     name: ClassVar[str] = "one cell"
 
     @classmethod
     def compile(cls, rules: Rules) -> Self | None:
         """None if the game has no such changes."""
-        changes = tuple(Change.compile(rules, one) for one in rules.game.one_cell())
+        changes = tuple(CellChange.compile(rules, one) for one in rules.answers.one_cell)
         return cls(changes) if changes else None
 
     @property
@@ -44,7 +44,7 @@ class Picking(Phase):
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
+class CellChange:
     """A random one of the cells that qualify changes: the draw times their number is its rank."""
 
     cells: Table  # (k,) the cells that can ever qualify
@@ -55,7 +55,7 @@ class Change:
 
     @classmethod
     def compile(cls, rules: Rules, one: OneCell) -> Self:
-        """Its tables."""
+        """Which cells and things qualify, what they become, and the bound below which a draw changes one."""
         symbols = rules.spec.symbols
         changed = [one.becomes(thing) if one.qualifies(thing) else thing for thing in symbols.things]
         return cls(
@@ -67,7 +67,7 @@ class Change:
         )
 
     def __call__(self, rules: Rules, state: EnvState, drawn: Array) -> Array:
-        """The cells after it."""
+        """The board after the change, if it happens."""
         seen = rules.pick(state.cells, self.cells)
         marks = rules.lookup(self.qualifies, seen)  # (*B, k)
         ranks = marks.cumsum(axis=-1, dtype=np.uint32)  # from 1 on

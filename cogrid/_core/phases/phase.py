@@ -27,6 +27,7 @@ class Events:
     choice: Array  # (*B, n) action and pose before the step, as the index of tables over choices
     drawn: Array = None  # (*B, draws) uint32 random numbers of 24 bits, if the game has chance
     row: Array = None  # (*B, n) the row of the rule tables that was applied: verb, item, target and value
+    met: Array = None  # (*B, n) int32 the agent in its aim, n for none; only if a term pays the other agent
     stride: Array = None  # (*B, n) the step that was tried, 0 none
     moved: Array = None  # (*B, n) bool
     wanted: Array = None  # (*B, n) the cell where it would be without other agents
@@ -72,7 +73,7 @@ class Phase:
         return ()
 
     def __call__(self, rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Events]:
-        """Run it."""
+        """The state after this phase, and the events of the step so far."""
         raise NotImplementedError
 
     def useful(self, rules: Rules, state: EnvState, choice: Array) -> Array | None:

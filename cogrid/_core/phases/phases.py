@@ -36,6 +36,6 @@ AFTERWARDS: tuple[type[Phase], ...] = (
 def phases_of(rules: Rules) -> tuple[Phase, ...]:
     """The phases that a game has."""
     order: tuple[type[Phase], ...]
-    order = (Movement, *ACTING) if rules.game.moves_first else (*ACTING, Movement)
+    order = (Movement, *ACTING) if rules.answers.moving.first else (*ACTING, Movement)
     compiled = (kind.compile(rules) for kind in (*order, *AFTERWARDS))
     return tuple(phase for phase in compiled if phase is not None)

@@ -28,7 +28,7 @@ class Answering:
 
     @classmethod
     def compile(cls, rules: Rules, purpose: str, odds: Odds) -> Self:
-        """Its tables."""
+        """What each case makes of the slot, −1 for no reply, and the points that it pays."""
         assert rules.slots is not None
         after = [-1 if reply is None else rules.slots.number[reply.thing] for reply in odds.values]
         value = [0.0 if reply is None else reply.value for reply in odds.values]

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from cogrid._core.author.answers import (
-    AnyReward,
-    BySlot,
-    Event,
-    Item,
-    Price,
-    Replies,
-    Reward,
-    Tally,
-    Thing,
-)
+from cogrid._core.author.rewards import AnyReward, BySlot, Price, Replies, Reward, Tally, pays_other
+from cogrid._core.author.values import Item, Thing
 from cogrid._core.compile.checking import paying
 from cogrid._core.phases.phase import Events, Phase, Table
 from cogrid.backend.array import Array, lift
@@ -65,7 +58,7 @@ class Rewards(Phase):
 
     @classmethod
     def compile(cls, rules: Rules) -> Self:
-        """Its terms."""
+        """The terms that can pay on these layouts, and the names of those that never do."""
         wanted = [reward for reward in rules.game.rewards() if rules.spec.shaping or not reward.shaping]
         compiled = [_compile(rules, reward) for reward in wanted]
         terms = tuple(term for term in compiled if term.points.any())
@@ -105,7 +98,7 @@ class Rewards(Phase):
 def _check_shaping(rules: Rules, terms: tuple[Term, ...]) -> None:
     """Raise an error if the shaping terms can pay more points in a step than are exact."""
     shaping = [term for term in terms if term.reward.shaping]
-    most = sum(abs(t.points).max() * (rules.n_agents if t.reward.team else 1) for t in shaping)
+    most = sum(abs(t.points).max() * (rules.n_agents if _adds_up(t) else 1) for t in shaping)
     if most > MAX_SHAPING:
         names = ", ".join(repr(term.reward.name) for term in shaping)
         raise ValueError(
@@ -118,6 +111,13 @@ def _compile(rules: Rules, reward: AnyReward) -> Term:
     scarcity, pay = None, None
     if isinstance(reward, Reward):
         points, scarcity = rules.events(paying(reward), np.float32), _scarcity(rules, reward)
+        if reward.other:
+            if rules.rows.meetings is None:
+                raise ValueError(
+                    f"the term {reward.name!r} pays the other agent, but no action of "
+                    f"{type(rules.game).__name__} works on agents."
+                )
+            points[: rules.rows.first_meeting] = 0
     elif isinstance(reward, Price):
         points, pay = _price(rules, reward)
     elif isinstance(reward, Tally):
@@ -179,11 +179,12 @@ class _Paid(NamedTuple):
 
 def _price(rules: Rules, term: Price) -> _Paid:
     """A table over actions and poses; agents that have ended get nothing."""
-    items, names = rules.spec.symbols.items, [action.name for action in rules.spec.actions]
+    of_hands, names = rules.spec.symbols.of_hands, [action.name for action in rules.spec.actions]
     if rules.out_of_range == rules.n_actions:
         names.append(names[rules.noop])
     points = paying(term)
-    table = np.array([points(name, items[held]) for name in names for held in rules.held], np.float32)
+    by_item = [of_hands(functools.partial(points, name)) for name in names]
+    table = np.array(by_item, np.float32)[:, rules.held].reshape(-1)
 
     def pay(state: EnvState, events: Events) -> Array:
         points, ended = rules.lookup(table, events.choice), events.before.ended
@@ -226,31 +227,37 @@ def _by_slot(rules: Rules, term: BySlot) -> _Paid:
     if rules.slots is None or term.slot not in rules.slots.names:
         raise ValueError(
             f"the term {term.name!r} names the slot {term.slot!r}: {type(rules.game).__name__} has "
-            f"{', '.join(rules.game.slots()) or 'none'}."
+            f"{', '.join(() if rules.slots is None else rules.slots.names) or 'none'}."
         )
     symbols, index, can_be = rules.spec.symbols, rules.slots.names.index(term.slot), rules.slots.can_be
-    lines = [(held, thing, outcome.verb, outcome.value) for held, thing, outcome in symbols.lines]
     points = paying(term)
-    rules.check_table(f"the term {term.name!r}", len(rules.slots.things) * len(lines))
+    rules.check_table(f"the term {term.name!r}", len(rules.slots.things) * len(symbols.lines))
     table = np.array(
         [
-            points(Event(verb, held, thing, value), slot) if verb and (term.slot, slot) in can_be else 0
+            symbols.of_event(lambda event, slot=slot: points(event, slot), *line)
+            if line.made.verb and (term.slot, slot) in can_be
+            else 0
             for slot in rules.slots.things
-            for held, thing, verb, value in lines
+            for line in symbols.lines
         ],
         np.float32,
     )
 
     def pay(state: EnvState, events: Events) -> Array:
-        first = events.before.slots[..., index : index + 1].astype(np.int32) * np.int32(len(lines))
+        first = events.before.slots[..., index : index + 1].astype(np.int32) * np.int32(len(symbols.lines))
         return rules.lookup(table, first + events.row.astype(np.int32))
 
     return _Paid(table, pay)
 
 
+def _adds_up(term: Term) -> bool:
+    """Whether an agent can be paid for several agents' events in one step."""
+    return term.reward.team or pays_other(term.reward)
+
+
 def _pays_the_idle(term: Term) -> bool:
     """Whether a term can pay an agent that did nothing; a weight can make zero points -0."""
-    return term.reward.team or term.reward.shaping or isinstance(term.reward, (Tally, Replies))
+    return _adds_up(term) or term.reward.shaping or isinstance(term.reward, (Tally, Replies))
 
 
 def _paid(rules: Rules, term: Term, state: EnvState, events: Events) -> Array:
@@ -265,6 +272,13 @@ def _paid(rules: Rules, term: Term, state: EnvState, events: Events) -> Array:
         for i in range(1, rules.n_agents):  # one by one: a sum over an axis may add in any order
             total = total + points[..., i : i + 1]
         points = total
+    if pays_other(term.reward):
+        agents = lift(np.arange(rules.n_agents, dtype=np.int32), points.ndim)
+        paid = [
+            rules.xp.where(agents == events.met[..., i : i + 1], points[..., i : i + 1], np.float32(0))
+            for i in range(rules.n_agents)
+        ]
+        points = functools.reduce(operator.add, paid)  # one by one, as above
     if isinstance(term.reward, Replies) and events.expired is not None:
         points = points + events.expired  # paid by ticks
     return points

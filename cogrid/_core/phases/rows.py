@@ -85,7 +85,7 @@ def _of_choice(rules: Rules) -> Table:
     intents, block = rules.spec.symbols.intents, rules.n_items * rules.n_things
     actions = rules.table_actions
     first = np.array([intents.index(a.intent) * block if a.intent in intents else 0 for a in actions])
-    can_act = rules.items(lambda item: acts(rules.game, item), bool)[rules.held]
+    can_act = rules.items(lambda item: acts(rules.answers, item), bool)[rules.held]
     rows = np.where(can_act, first[:, None], 0) + rules.held.astype(np.int64) * rules.n_things
     return rows.astype(rules.row_dtype).reshape(-1)
 
@@ -95,7 +95,7 @@ def _useful(rules: Rules, verb: Table) -> Table:
     first, count = len(symbols.rows), len(symbols.joint_rows)
     useful: Table = np.any(verb[:first].reshape(symbols.outcomes.n_branches, -1) > 0, axis=0)
     if count:
-        block, intent = rules.n_items * rules.n_things, symbols.intents.index(joint_intent(rules.game))
+        block, intent = rules.n_items * rules.n_things, symbols.intents.index(joint_intent(rules.answers))
         happens = (verb[first : first + count].reshape(-1, block) > 0).any(axis=0)
         useful[intent * block : (intent + 1) * block] |= happens
     return useful

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from cogrid._core.author.answers import Near
+from cogrid._core.author.cells import Near
 from cogrid._core.author.chance import Odds, realised
 from cogrid._core.compile.asking import ticks_of
 from cogrid._core.phases.marks import marked
@@ -35,7 +35,7 @@ class Ticking(Phase):
         """None if nothing ticks."""
         symbols = rules.spec.symbols
         first = symbols.ticks.values[: rules.n_things]  # of the first branch, which is usually the only one
-        cells = rules.cells_where(lambda thing: ticks_of(rules.game, thing)[0][0][0] != thing)
+        cells = rules.cells_where(lambda thing: ticks_of(rules.answers, thing)[0][0][0] != thing)
         cases = Cases.compile(rules)
         if not cells.size and cases is None:
             return None
@@ -68,12 +68,12 @@ class Cases:
     @classmethod
     def compile(cls, rules: Rules) -> Self | None:
         """None if every thing always becomes the same."""
-        game, symbols = rules.game, rules.spec.symbols
-        cells = rules.cells_where(lambda thing: len({*itertools.chain(*ticks_of(game, thing))}) > 1)
+        answers, symbols = rules.answers, rules.spec.symbols
+        cells = rules.cells_where(lambda thing: len({*itertools.chain(*ticks_of(answers, thing))}) > 1)
         if not cells.size:
             return None
         after = symbols.ticks.table(symbols.number.__getitem__, rules.cell_dtype)
-        near, dtype = game.near(), rules.backend.index_dtype(len(symbols.ticks.values))
+        near, dtype = answers.near, rules.backend.index_dtype(len(symbols.ticks.values))
         count = None if near is None else NearCount.compile(rules, near, cells)
         return cls(cells, after, symbols.ticks, count, dtype)
 
@@ -103,12 +103,12 @@ class NearCount:
 
     @classmethod
     def compile(cls, rules: Rules, near: Near, cells: Table) -> Self:
-        """Its table."""
+        """What each thing adds to the counts near it, cut off at the most that the game asks about."""
         marks = rules.symbols(near.mark, np.int32)
         if (marks < 0).any():
+            thing = rules.spec.symbols.things[marks.argmin()]
             raise ValueError(
-                f"Near's mark of {rules.spec.symbols.things[marks.argmin()]!r} is {marks.min()}: "
-                "return 0 or more."
+                f"{near.mark.__qualname__} returned {marks.min()} for {thing!r}: return 0 or more."
             )
         marks = np.minimum(marks, near.most)  # the sum is cut off there anyway, and this fits its type
         largest = max(int(marks.max()) * max(1, len(near.offsets)), near.most)

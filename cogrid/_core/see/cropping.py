@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cogrid._core.author.actions import STRIDES
-from cogrid._core.author.answers import View
+from cogrid._core.author.planes import View
 from cogrid.backend.array import Array, everywhere
 
 if TYPE_CHECKING:
@@ -48,13 +48,13 @@ def cells_ahead(rules: Rules, view: View) -> np.ndarray[Any, Any]:
     rules.check_table(f"{view!r}", 4 * rules.n_spots * rows * columns)
     ahead, right = view.ahead - np.arange(rows)[:, None], np.arange(columns) - view.side
     row, column = np.divmod(np.arange(rules.n_cells)[:, None, None], rules.width)
-    found = []
+    by_facing = []
     for facing in range(4):
         (down, along), (aside, across) = STRIDES[facing], STRIDES[(facing + 1) % 4]
         y, x = row + ahead * down + right * aside, column + ahead * along + right * across
         inside = (y >= 0) & (y < rules.height) & (x >= 0) & (x < rules.width)
-        found.append(_with_parking(rules, np.where(inside, y * rules.width + x, rules.n_spots)))
-    cells = np.concatenate(found).reshape(4 * rules.n_spots, -1)
+        by_facing.append(_with_parking(rules, np.where(inside, y * rules.width + x, rules.n_spots)))
+    cells = np.concatenate(by_facing).reshape(4 * rules.n_spots, -1)
     return cells.astype(rules.backend.index_dtype(rules.n_spots + 1))
 
 

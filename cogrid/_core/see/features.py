@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from cogrid._core.author.actions import FACINGS, STRIDES
-from cogrid._core.author.answers import Item, Thing
 from cogrid._core.author.game import Game
+from cogrid._core.author.values import Item, Thing
 from cogrid._core.compile.checking import labelled
-from cogrid._core.see.offsets import Offsets, closest, distance, offset_to, scaled
+from cogrid._core.see.offsets import OffsetTable, closest, distance, offset_to, scaled
 from cogrid.backend.array import Array, brief, lift
 from cogrid.backend.env_state import EnvState
 
@@ -54,7 +54,7 @@ class Agents:
     _asks: ClassVar[tuple[str, ...]] = ("of_item",)
 
     def names(self, rules: Rules) -> list[str]:
-        """Own first."""
+        """The agent's own numbers, then a block for each other agent."""
         own = [f"facing {name}" for name in FACINGS] + [f"holds {label}" for label in self.labels]
         own += ["is away"] if rules.leaves else []
         block = ["rows", "columns", *own]
@@ -64,10 +64,12 @@ class Agents:
         """One table over facing and item, one over the offset between two cells."""
         n, xp = rules.n_agents, rules.xp
         who = (np.arange(n)[:, None] + np.arange(1, n)) % n  # (n, n − 1)
-        items = labelled(self, self.of_item, rules.spec.symbols.items)
+        symbols = rules.spec.symbols
+        known = dict(zip(symbols.items, symbols.of_hands(self.of_item), strict=True))
+        items = labelled(self, known.__getitem__, symbols.items)
         facings = np.eye(4, dtype=np.float32)
         table = np.array([np.concatenate((facing, item)) for facing in facings for item in items], np.float32)
-        offsets = Offsets(rules)
+        offsets = OffsetTable(rules)
 
         def agents(state: EnvState) -> Array:
             own = rules.lookup(table, state.pose)  # (*B, n, 4 + labels)
@@ -90,7 +92,7 @@ class Faced:
     _asks: ClassVar[tuple[str, ...]] = ("of_thing",)
 
     def names(self, rules: Rules) -> list[str]:
-        """As labelled."""
+        """The labels of what the agent faces."""
         return [f"faces {label}" for label in self.labels]
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
@@ -163,7 +165,7 @@ class Place:
 
     def _from_places(self, rules: Rules) -> Callable[[EnvState], Array]:
         """On open boards: free directions of the cells as they are, offsets to the cells that reset found."""
-        xp, lookup, offsets = rules.xp, rules.lookup, Offsets(rules)
+        xp, lookup, offsets = rules.xp, rules.lookup, OffsetTable(rules)
         row, column = np.divmod(np.arange(rules.n_cells), rules.width)
         where = np.stack((scaled(row, rules.height), scaled(column, rules.width)), axis=-1, dtype=np.float32)
 
@@ -233,21 +235,21 @@ class Each:
         xp, cells = rules.xp, rules.cells_of(self.kind)  # (layouts, k)
         values = labelled(self, self.of_thing, rules.spec.symbols.things)  # (things, labels)
         table = np.concatenate((values, np.zeros_like(values[:1])))
-        there = cells >= 0
-        where = np.where(there, cells, 0).astype(rules.pos_dtype)
+        exists = cells >= 0
+        where = np.where(exists, cells, 0).astype(rules.pos_dtype)
         everyone = np.tile(where[0], (rules.n_agents, 1))  # (n, k)
 
         def each(state: EnvState) -> Array:
             if rules.open:
-                found = state.cells_of(self.kind)  # (*B, k)
-                seen = rules.at(state.cells, xp.maximum(found, found.dtype.type(0)))
-                seen = xp.where(found >= 0, seen.astype(np.int32), np.int32(len(values)))
+                cells_now = state.cells_of(self.kind)  # (*B, k)
+                seen = rules.at(state.cells, xp.maximum(cells_now, cells_now.dtype.type(0)))
+                seen = xp.where(cells_now >= 0, seen.astype(np.int32), np.int32(len(values)))
                 seen = seen[..., None, :].repeat(rules.n_agents, axis=-2)
             elif state.layout is None:
                 seen = rules.pick(state.cells, everyone)  # (*B, n, k)
             else:
                 seen = rules.at(state.cells, rules.lookup(where, state.layout))  # (*B, k)
-                seen = xp.where(rules.lookup(there, state.layout), seen.astype(np.int32), len(values))
+                seen = xp.where(rules.lookup(exists, state.layout), seen.astype(np.int32), len(values))
                 seen = seen[..., None, :].repeat(rules.n_agents, axis=-2)
             return rules.lookup(table, seen).reshape(*state.pos.shape, -1)
 
@@ -320,7 +322,7 @@ class SlotFeature:
     _asks: ClassVar[tuple[str, ...]] = ("of_thing",)
 
     def names(self, rules: Rules) -> list[str]:
-        """As labelled."""
+        """The labels, after the name of the slot."""
         return [f"{self.slot} {label}" for label in self.labels]
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:

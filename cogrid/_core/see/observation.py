@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cogrid._core.see.features import Bounded
-from cogrid._core.see.onehot import painter
+from cogrid._core.see.onehot import planes_of
 from cogrid._core.see.planes import EVERYBODY, compile_planes
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
@@ -36,7 +36,7 @@ def observer_of(rules: Rules) -> Observer:
     if kind == "none":
         return _nothing(rules)
     shape, see = compile_planes(rules)
-    names = painter(rules.game, rules.spec.symbols).planes
+    names = planes_of(rules.answers, rules.spec.symbols).names
     return Observer(names, shape, np.dtype(np.uint8), 0, 255, see)
 
 

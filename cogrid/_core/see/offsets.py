@@ -1,4 +1,4 @@
-"""Offsets: distances between cells, as fractions of the board."""
+"""OffsetTable: distances between cells, as fractions of the board."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from cogrid._core.rules import Rules
 
 
-class Offsets:
-    """Offsets between any two cells, looked up by one number for each pair of differences."""
+class OffsetTable:
+    """OffsetTable between any two cells, looked up by one number for each pair of differences."""
 
     def __init__(self, rules: Rules) -> None:
         self.lookup, self.pick, self.xp, self.rules = rules.lookup, rules.pick, rules.xp, rules
@@ -33,8 +33,8 @@ class Offsets:
             (self.exists, np.zeros((1, 3), np.float32))
         )  # the last row: no such cell
         # Nearer cells rank lower; of equally near cells, the first, whose difference has the lowest number.
-        steps = [*(abs(rows)[:, None] + abs(columns)).reshape(-1).tolist(), height + width]
-        self.rank = (np.array(steps) * len(steps) + np.arange(len(steps))).astype(np.int32)
+        far = [*(abs(rows)[:, None] + abs(columns)).reshape(-1).tolist(), height + width]
+        self.rank = (np.array(far) * len(far) + np.arange(len(far))).astype(np.int32)
 
     def between(self, pos: Array, who: np.ndarray[Any, Any]) -> Array:
         """(*B, n, k, 2) rows and columns from every agent to those in `who` (n, k), as board fractions."""
@@ -83,12 +83,12 @@ def distance(rules: Rules, cell: Any, target: Any) -> Any:
 
 def closest(rules: Rules, cells: np.ndarray[Any, Any], targets: np.ndarray[Any, Any]) -> Any:
     """For each cell, the closest target, the first of equally close ones; −1 if there are none."""
-    there = targets[targets >= 0]  # in reading order
-    if not there.size:
+    exist = targets[targets >= 0]  # in reading order
+    if not exist.size:
         return np.full_like(cells, -1)
-    block = max(1, 2**20 // there.size)  # cells at a time, which bounds the memory
+    block = max(1, 2**20 // exist.size)  # cells at a time, which bounds the memory
     parts = [cells[first : first + block, None] for first in range(0, cells.size, block)]
-    return np.concatenate([there[distance(rules, part, there).argmin(axis=-1)] for part in parts])
+    return np.concatenate([exist[distance(rules, part, exist).argmin(axis=-1)] for part in parts])
 
 
 def offset_to(rules: Rules, cell: Any, target: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cogrid._core.author.actions import UP
-from cogrid._core.author.answers import Thing, View
+from cogrid._core.author.planes import Paint, Planes, View
+from cogrid._core.author.slots import Slot
+from cogrid._core.author.values import Item, Thing
 from cogrid._core.see.cropping import cells_ahead, cells_around, cropped, peopled
-from cogrid._core.see.onehot import painter
+from cogrid._core.see.onehot import planes_of
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 
@@ -32,10 +34,10 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[..., Array]]
     Rows of the table: things, other agents, the agent itself, nothing, things that show slots; then all again
     for the countdown.
     """
-    game, xp = painter(rules.game, rules.spec.symbols), rules.xp
-    countdown = game.countdown  # read once: `see` runs in every step
-    if rules.spec.observation == "window" and (view := game.view()) is not None:
-        return _turning(rules, view)
+    planes, xp = _planes(rules), rules.xp
+    countdown = planes.countdown
+    if rules.spec.observation == "window" and planes.view is not None:
+        return _turning(rules, planes.view)
     table = paint_table(rules, 0)
     size = len(table)
     if countdown is not None:
@@ -74,19 +76,20 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[..., Array]]
 
     away = _away(rules)
     sides = (rules.height, rules.width) if crop is None else (rules.spec.window,) * 2
-    shape = (*sides, len(game.planes))
+    shape = (*sides, len(planes.names))
     return shape, see
 
 
 def paint_table(rules: Rules, turn: int) -> np.ndarray[Any, Any]:
     """(rows, planes) what is painted; agents as seen by an agent that has made this many quarter turns."""
-    game, symbols = painter(rules.game, rules.spec.symbols), rules.spec.symbols
-    agents = [((facing - turn) % 4, item) for facing in range(4) for item in symbols.items]
-    painted = [game.paint(thing) for thing in symbols.things]
-    painted += [game.paint_agent(False, facing, item) for facing, item in agents]
-    painted += [game.paint_agent(True, facing, item) for facing, item in agents]
+    planes, symbols = _planes(rules), rules.spec.symbols
+    painted = [planes.thing(thing) if planes.thing else {} for thing in symbols.things]
+    for own in (False, True):
+        for facing in range(4):
+            relative = (facing - turn) % 4
+            painted += symbols.of_hands(functools.partial(planes.agent or _nothing, own, relative))
     painted.append({})
-    table = np.array([[cell.get(plane, 0) for plane in game.planes] for cell in painted], np.uint8)
+    table = np.array([[cell.get(plane, 0) for plane in planes.names] for cell in painted], np.uint8)
     if not _are_few(rules):
         return table
     masks, shown = _masks(rules), _sums(rules)  # (things, planes), (combinations, planes)
@@ -94,22 +97,34 @@ def paint_table(rules: Rules, turn: int) -> np.ndarray[Any, Any]:
     return np.concatenate((table, (table[which] + masks[which] * shown[:, None]).reshape(-1, table.shape[1])))
 
 
+def _nothing(own: bool, facing: int, held: Item) -> Paint:
+    return {}
+
+
+def _planes(rules: Rules) -> Planes:
+    return planes_of(rules.answers, rules.spec.symbols)
+
+
 def _sights(rules: Rules) -> np.ndarray[Any, Any] | None:
     """(slots' things, planes) the plane seen instead of each; None if all agents see the same."""
-    game = painter(rules.game, rules.spec.symbols)
-    if rules.slots is None or not game.own_slots():
+    planes, own = _planes(rules), {f"{name} 0" for name in _own_slots(rules)}
+    sees, names = planes.sees, planes.names
+    if sees is None or rules.slots is None:
         return None
-    own = {f"{name} 0" for name in game.own_slots()}
     seeing = {thing for name, thing in rules.slots.can_be if name in own}
-    places = [game.sees(thing) if thing in seeing else {} for thing in rules.slots.things]
+    places = [sees(thing) if thing in seeing else {} for thing in rules.slots.things]
     for thing, some in zip(rules.slots.things, places, strict=True):
-        if unknown := {*some, *some.values()} - {*game.planes}:
+        if unknown := {*some, *some.values()} - {*names}:
             raise ValueError(
-                f"{type(rules.game).__name__}.sees names {min(unknown)!r} for {thing!r}: "
-                f"the planes are {', '.join(map(repr, game.planes))}."
+                f"{sees.__qualname__} names {min(unknown)!r} for {thing!r}: "
+                f"the planes are {', '.join(map(repr, names))}."
             )
-    sights = np.array([[game.planes.index(some.get(p, p)) for p in game.planes] for some in places])
-    return sights if (sights != np.arange(len(game.planes))).any() else None
+    sights = np.array([[names.index(some.get(p, p)) for p in names] for some in places])
+    return sights if (sights != np.arange(len(names))).any() else None
+
+
+def _own_slots(rules: Rules) -> tuple[str, ...]:
+    return tuple(slot.name for slot in rules.answers.parts.every(Slot) if slot.own)
 
 
 def _ways(
@@ -120,7 +135,7 @@ def _ways(
     if sights is None or rules.slots is None:
         return table, None
     ways, of_thing = np.unique(sights, axis=0, return_inverse=True)
-    names, planes = rules.game.own_slots(), [np.arange(table.shape[1])]
+    names, planes = _own_slots(rules), [np.arange(table.shape[1])]
     for _ in names:  # each slot maps the planes that the slots before it leave
         planes = [before[way] for before in planes for way in ways]
     rules.check_table("the planes with a sight for each agent", len(planes) * table.size)
@@ -142,16 +157,16 @@ def _void(rules: Rules) -> int:
 
 def _urgent(rules: Rules, table: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The table as it is near the end."""
-    game, urgent = painter(rules.game, rules.spec.symbols), table.copy()
-    assert game.countdown is not None
-    urgent[:, game.planes.index(game.countdown[0])] = 1
+    planes, urgent = _planes(rules), table.copy()
+    assert planes.countdown is not None
+    urgent[:, planes.names.index(planes.countdown[0])] = 1
     return urgent
 
 
 def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[..., Array]]:
     """A window that turns: the table has a part per facing, in which other agents' facings are relative."""
-    game, xp = painter(rules.game, rules.spec.symbols), rules.xp
-    countdown = game.countdown  # read once: `see` runs in every step
+    planes, xp = _planes(rules), rules.xp
+    countdown = planes.countdown
     quarters = [paint_table(rules, facing - UP) for facing in range(4)]
     size = len(quarters[0])
     parts = [quarters] if countdown is None else [quarters, [_urgent(rules, part) for part in quarters]]
@@ -180,30 +195,30 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[..., A
             first = first + way(state).astype(dtype)
         mine = agent + dtype.type(rules.n_poses) + first
         index = rules.backend.place(seen + first[..., None], own_cell, mine[..., None])  # as above
-        planes = read(table, index[..., who, :])
+        found = read(table, index[..., who, :])
         if added is not None:
-            planes = planes + added(state, seen[..., who, :])
-        planes = planes if away is None else _with_away(rules, planes, away(state)[..., who, :, :])
-        return planes.reshape(*state.pos[..., who].shape, *shape)
+            found = found + added(state, seen[..., who, :])
+        found = found if away is None else _with_away(rules, found, away(state)[..., who, :, :])
+        return found.reshape(*state.pos[..., who].shape, *shape)
 
-    shape = (rows, columns, len(game.planes))
+    shape = (rows, columns, len(planes.names))
     return shape, see
 
 
 def _masks(rules: Rules) -> np.ndarray[Any, Any]:
     """(things, planes) 1 for the planes in which slots are painted on a thing."""
-    game = painter(rules.game, rules.spec.symbols)
+    planes = _planes(rules)
 
-    def planes(thing: Thing) -> list[bool]:
-        shown = game.shows(thing)
-        return [shown if isinstance(shown, bool) else plane in shown for plane in game.planes]
+    def shown(thing: Thing) -> list[bool]:
+        where = False if planes.shows is None else planes.shows(thing)
+        return [where if isinstance(where, bool) else plane in where for plane in planes.names]
 
-    return np.asarray(rules.symbols(planes, np.uint8))
+    return np.asarray(rules.symbols(shown, np.uint8))
 
 
 def _sums(rules: Rules) -> np.ndarray[Any, Any]:
     """(combinations, planes) what the slots paint together, for all they can be; the last varies fastest."""
-    total = np.zeros((1, len(painter(rules.game, rules.spec.symbols).planes)), np.uint8)
+    total = np.zeros((1, len(_planes(rules).names)), np.uint8)
     for each in _painted(rules)[_painters(rules)]:
         total = (total[:, None] + each).reshape(-1, total.shape[1])
     return total
@@ -213,10 +228,13 @@ def _sums(rules: Rules) -> np.ndarray[Any, Any]:
 def _painted(rules: Rules) -> np.ndarray[Any, Any]:
     """(slots, things, planes) what a slot paints."""
     assert rules.slots is not None
-    game, slots = painter(rules.game, rules.spec.symbols), rules.slots
-    can_be = slots.can_be
-    painted = [[game.paint_slot(n, t) if (n, t) in can_be else {} for t in slots.things] for n in slots.names]
-    return np.array([[[one.get(p, 0) for p in game.planes] for one in slot] for slot in painted], np.uint8)
+    planes, slots = _planes(rules), rules.slots
+
+    def paint(name: str, thing: Thing) -> Mapping[str, int]:
+        return planes.slot(name, thing) if planes.slot and (name, thing) in slots.can_be else {}
+
+    painted = [[paint(name, thing) for thing in slots.things] for name in slots.names]
+    return np.array([[[one.get(p, 0) for p in planes.names] for one in slot] for slot in painted], np.uint8)
 
 
 def _painters(rules: Rules) -> np.ndarray[Any, Any]:
@@ -258,7 +276,7 @@ def _added(rules: Rules, size: int) -> Callable[[EnvState, Array], Array] | None
     if _sights(rules) is not None:
         raise ValueError(
             f"{type(rules.game).__name__} paints slots in more than {MAX_SHOWN:,} ways, which does not "
-            "work together with sees(): paint fewer slots."
+            "work together with Planes.sees: paint fewer slots."
         )
     table, masks = _painted(rules), _masks(rules)
     n_things, n_planes = len(rules.slots.things), table.shape[-1]
@@ -277,9 +295,11 @@ def _added(rules: Rules, size: int) -> Callable[[EnvState, Array], Array] | None
 
 def _away(rules: Rules) -> Callable[[EnvState], Array] | None:
     """What agents off the board add to each agent's planes, (*B, n, 1, planes); None for nothing."""
-    game, items = rules.game, rules.spec.symbols.items
-    painted = [game.paint_away(own, item) for own in (False, True) for item in items] if rules.leaves else []
-    table = np.array([[one.get(plane, 0) for plane in game.planes] for one in painted], np.uint8)
+    planes, of_hands = _planes(rules), rules.spec.symbols.of_hands
+    if (paint := planes.away) is None or not rules.leaves:
+        return None
+    painted = [*of_hands(lambda item: paint(False, item)), *of_hands(lambda item: paint(True, item))]
+    table = np.array([[one.get(plane, 0) for plane in planes.names] for one in painted], np.uint8)
     if not table.any():
         return None
     theirs, mine = np.split(table, 2)

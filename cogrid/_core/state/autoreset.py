@@ -26,7 +26,7 @@ def renew(rules: Rules, state: EnvState, obs: Array, over: Array, pool: Any = No
 
 
 def renewed(rules: Rules, state: EnvState, over: Array, pool: Any = None) -> EnvState:
-    """The state alone."""
+    """The state after an automatic reset, not observed yet."""
 
     def begin(state: EnvState) -> EnvState:
         # an annealed weight persists across resets
@@ -38,7 +38,7 @@ def renewed(rules: Rules, state: EnvState, over: Array, pool: Any = None) -> Env
 
 
 def restarted(
-    rules: Rules, state: EnvState, over: Array, begin: Callable[..., EnvState], *given: Array
+    rules: Rules, state: EnvState, over: Array, begin: Callable[..., EnvState], *inputs: Array
 ) -> EnvState:
     """The state with the environments in `over` (*B,) replaced by `begin(state, *given)`; all are (*B, …).
 
@@ -46,10 +46,10 @@ def restarted(
     ended somewhere: episodes end rarely, and mostly together.
     """
 
-    def chosen(over: Array, state: EnvState, *given: Array) -> EnvState:
-        return _chosen(rules, over, state, begin, *given, cheap=not is_random(rules))
+    def chosen(over: Array, state: EnvState, *inputs: Array) -> EnvState:
+        return _chosen(rules, over, state, begin, *inputs, cheap=not is_random(rules))
 
-    result: EnvState = rules.backend.at_once(chosen, over, state, *given)
+    result: EnvState = rules.backend.at_once(chosen, over, state, *inputs)
     return result
 
 
@@ -58,13 +58,13 @@ def _chosen(
     over: Array,
     state: EnvState,
     begin: Callable[..., EnvState],
-    *given: Array,
+    *inputs: Array,
     cheap: bool = False,
 ) -> EnvState:
     """If resets are cheap, because they draw nothing, a GPU need not check whether there are any."""
 
     def then() -> EnvState:
-        return choose(rules, over, begin(state, *given), state)
+        return choose(rules, over, begin(state, *inputs), state)
 
     result: EnvState = rules.backend.when(over.any(), then, lambda: state, cheap)
     return result

@@ -102,10 +102,10 @@ def _over(groups: Array, most: np.ndarray[Any, Any]) -> tuple[Array, Array]:
     over = (among & (ranks > lift(most[:, None], ranks.ndim))).any(axis=-2)
     group = np.repeat(np.arange(len(most)), most)  # (k,)
     rank = np.concatenate([np.arange(1, count + 1, dtype=np.int32) for count in (0, *most.tolist())])
-    mine = among[..., group, :] & (ranks[..., group, :] == lift(rank[:, None], ranks.ndim))  # (*B, k, cells)
+    kth = among[..., group, :] & (ranks[..., group, :] == lift(rank[:, None], ranks.ndim))  # (*B, k, cells)
     cells = lift(np.arange(1, groups.shape[-1] + 1, dtype=np.int32), ranks.ndim)
-    found = mine.astype(np.int32) * cells
-    return over, found.sum(axis=-1, dtype=np.int32) - np.int32(1)
+    numbers = kth.astype(np.int32) * cells
+    return over, numbers.sum(axis=-1, dtype=np.int32) - np.int32(1)
 
 
 @functools.lru_cache(maxsize=256)
@@ -116,13 +116,13 @@ def _edge(rules: Rules) -> np.ndarray[Any, Any]:
     return edge.reshape(-1)
 
 
-def encode(spec: Spec, given: str | Layout | list[str | Layout]) -> np.ndarray[Any, Any]:
+def encode(spec: Spec, wanted: str | Layout | list[str | Layout]) -> np.ndarray[Any, Any]:
     """(H, W) codes of a board, or (k, H, W) of several: ASCII text or names, padded with walls."""
-    game, several = spec.symbols.game, not isinstance(given, (str, Layout))
+    game, several = spec.symbols.game, not isinstance(wanted, (str, Layout))
     letters = (*game.legend, *DIGITS)
     walkable = {letter for letter, thing in game.legend.items() if game.walkable(thing)}
     boards = []
-    for layout in layouts_of(game, given):
+    for layout in layouts_of(game, wanted):
         layout.check(game.legend, walkable)
         if layout.height > spec.height or layout.width > spec.width:
             raise ValueError(

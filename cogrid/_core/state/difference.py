@@ -64,8 +64,8 @@ def differing(main: Arrays, shadow: Arrays, batch: tuple[int, ...]) -> np.ndarra
     if main.keys() != shadow.keys():
         return ~wrong
     for name, value in main.items():
-        if (found := _unequal(value, shadow[name])) is not None:
-            wrong |= found.reshape(len(wrong), -1).any(axis=-1) if found.size else True
+        if (unequal := _unequal(value, shadow[name])) is not None:
+            wrong |= unequal.reshape(len(wrong), -1).any(axis=-1) if unequal.size else True
     return wrong
 
 
@@ -75,8 +75,8 @@ def _unequal(main: np.ndarray[Any, Any], shadow: np.ndarray[Any, Any]) -> np.nda
         return np.zeros(0, bool)
     if main.dtype.kind == "f":  # 0 differs from −0, and NaN equals NaN
         main, shadow = (value.view(f"u{value.dtype.itemsize}") for value in (main, shadow))
-    found: np.ndarray[Any, Any] = np.asarray(main != shadow)
-    return found if found.any() else None
+    differs: np.ndarray[Any, Any] = np.asarray(main != shadow)
+    return differs if differs.any() else None
 
 
 def first_difference(
@@ -85,17 +85,17 @@ def first_difference(
     """The first field of this environment that differs; the state's fields come before derived results."""
     for name in dict.fromkeys([*main, *shadow]):
         if name not in main or name not in shadow:
-            there = ["there" if name in side else "not there" for side in (main, shadow)]
-            return Difference(name, (), *there)
-        found = _unequal(main[name], shadow[name])
-        if found is None:
+            presence = ["there" if name in side else "not there" for side in (main, shadow)]
+            return Difference(name, (), *presence)
+        unequal = _unequal(main[name], shadow[name])
+        if unequal is None:
             continue
-        if not found.size:
+        if not unequal.size:
             kinds = (f"{side[name].dtype} of shape {side[name].shape}" for side in (main, shadow))
             return Difference(name, (), *kinds)
         one = (environment,) if batch else ()
-        if found[one].any():
-            index = tuple(int(k) for k in np.argwhere(found[one])[0])
+        if unequal[one].any():
+            index = tuple(int(k) for k in np.argwhere(unequal[one])[0])
             values = (_value(rules, name, side[name][one][index].item()) for side in (main, shadow))
             return Difference(name, _place(rules, name, index), *values)
     raise AssertionError("nothing differs")

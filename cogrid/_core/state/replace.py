@@ -146,11 +146,11 @@ def _items(rules: Rules, ids: Array) -> Array:
 def _cells(rules: Rules, state: EnvState, views: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
     """Symbols from maps of types and lying items; a thing whose type and item stay keeps its state."""
     cells = np.asarray(state.cells)
-    given = {name: view.reshape(cells.shape) for name, view in views.items() if name in _MAPS}
+    maps = {name: view.reshape(cells.shape) for name, view in views.items() if name in _MAPS}
     old_types, old_lying = rules.types[cells], rules.lying[cells]
-    types, lying = given.get("object_type_map", old_types), given.get("object_state_map", old_lying)
-    if "wall_map" in given:
-        walls = given["wall_map"].astype(bool)
+    types, lying = maps.get("object_type_map", old_types), maps.get("object_state_map", old_lying)
+    if "wall_map" in maps:
+        walls = maps["wall_map"].astype(bool)
         types = np.where(walls & (cells < rules.n_walkable), rules.type_ids.get("wall", -1), types)
         types = np.where(~walls & (cells >= rules.n_walkable), 0, types)
     first: dict[tuple[int, int], int] = {}

@@ -52,7 +52,7 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
         free = rooms(rules, cells, pos) if rules.open else rules.lookup(_rooms(rules), index)
         pos, facing = _random_starts(rules, children[..., 2, :], free)
     letters, scattered = cells, None  # what the letters stand for
-    if rules.game.scattered() is not None:
+    if rules.answers.scattered is not None:
         cells, scattered = _scatter(rules, children[..., 3, :], cells, pos)
     if rules.start.draws.numbers.size:
         drawn = rng.draws(children[..., 4, :], xp.zeros(batch, np.uint32), rules.start.draws.numbers)
@@ -61,7 +61,7 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
     pose = facing * rules.n_items
     if rules.start.handed:
         pose = pose + _first_hands(rules, drawn, batch)
-    if rules.game.placed():
+    if rules.answers.placed:
         free = ~stood(np.arange(rules.n_cells, dtype=rules.pos_dtype), pos)
         floor = np.asarray(spec.symbols.number[spec.game.legend[FLOOR]], rules.cell_dtype)
         free = free & (letters == floor if rules.open else rules.lookup(placing_cells(spec), index))
@@ -86,8 +86,8 @@ def reset(rules: Rules, key: Array, board: Array = None, pool: Any = None) -> En
 def is_random(rules: Rules) -> bool:
     """Whether reset draws anything; if not, every episode starts alike and the key is passed on unchanged."""
     spec = rules.spec
-    drawn = rules.chance or rules.start.draws.numbers.size > 0 or rules.game.scattered() is not None
-    return drawn or rules.generates or spec.random_start or len(rules.boards) > 1
+    drawn = rules.chance or rules.start.draws.numbers.size > 0 or rules.answers.scattered is not None
+    return drawn or rules.generates is not None or spec.random_start or len(rules.boards) > 1
 
 
 def boards_of(rules: Rules, key: Array) -> Array:
@@ -96,7 +96,8 @@ def boards_of(rules: Rules, key: Array) -> Array:
 
 
 def _generated(rules: Rules, words: Array) -> Array:
-    board = rules.game.generate(Sketch(rules, words))
+    assert rules.generates is not None
+    board = rules.generates.draw(Sketch(rules, words))
     return board.reshape(*words.shape[:-1], rules.height, rules.width)
 
 
@@ -177,13 +178,14 @@ def _scatter(rules: Rules, words: Array, cells: Array, pos: Array) -> tuple[Arra
 
     Returns the cells, and which of them were hit, (*B, cells) bool.
     """
-    thing, density = rules.game.scattered() or (None, 0.0)
+    scattered = rules.answers.scattered
+    assert scattered is not None
     symbols, legend = rules.spec.symbols.number, rules.game.legend
     draws = rng.bits(words, rules.n_cells) >> np.uint32(8)  # 24 bits
-    hit = draws < np.uint32(round(density * 2**24))
+    hit = draws < np.uint32(round(scattered.density * 2**24))
     every = np.arange(rules.n_cells, dtype=rules.pos_dtype)
     hit = hit & (cells == symbols[legend[FLOOR]]) & ~stood(every, pos)
-    return rules.xp.where(hit, np.asarray(symbols[thing], rules.cell_dtype), cells), hit
+    return rules.xp.where(hit, np.asarray(symbols[scattered.thing], rules.cell_dtype), cells), hit
 
 
 def _begun(rules: Rules, drawn: Array, scattered: Array | None, cells: Array, pos: Array) -> Array:
@@ -215,10 +217,10 @@ def _first_slots(rules: Rules, drawn: Array, cells: Array) -> Array:
     assert rules.slots is not None
     starts = odds(rules.slots.starts)
     numbers = starts.table(rules.slots.number.__getitem__, rules.slot_dtype)
-    mine = rules.start.draws.of("slot", drawn)  # (*B, slots)
+    draws = rules.start.draws.of("slot", drawn)  # (*B, slots)
     slots = np.arange(len(rules.slots.names), dtype=rules.backend.index_dtype(len(numbers)))
-    case = rules.xp.broadcast_to(rules.xp.asarray(slots), mine.shape)
-    firsts = rules.lookup(numbers, realised(rules.lookup, starts, case, mine))
+    case = rules.xp.broadcast_to(rules.xp.asarray(slots), draws.shape)
+    firsts = rules.lookup(numbers, realised(rules.lookup, starts, case, draws))
     for k, slot in rules.slots.counted:
         counts = rules.symbols(slot.count, np.int32)
         total = rules.lookup(counts, cells).sum(axis=-1, keepdims=True, dtype=np.int32)  # (*B, 1)

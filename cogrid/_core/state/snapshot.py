@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import reprlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,14 @@ def from_plain(rules: Rules, snapshot: Mapping[str, Any]) -> EnvState:
     return state
 
 
-def _shapes(rules: Rules) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+class _StoredField(NamedTuple):
+    """How an attribute of a state is stored."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+def _shapes(rules: Rules) -> dict[str, _StoredField]:
     """Shape and type of every attribute of a single state of this spec; the key as its words."""
     one, each = (), (rules.n_agents,)
     shapes: dict[str, tuple[tuple[int, ...], Any]] = {
@@ -75,7 +82,7 @@ def _shapes(rules: Rules) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         shapes["places"] = ((rules.places.size + 1,), rules.pos_dtype)
     if rules.ends:
         shapes["ended"] = (each, bool)
-    return {name: (shape, np.dtype(dtype)) for name, (shape, dtype) in shapes.items()}
+    return {name: _StoredField(shape, np.dtype(dtype)) for name, (shape, dtype) in shapes.items()}
 
 
 def _stored(rules: Rules, values: Mapping[str, Any]) -> dict[str, Any]:

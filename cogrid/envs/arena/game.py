@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
-from cogrid.author import FLOOR, WALL, Game, Item, Layout, Thing, checked_integer, checked_number
+from cogrid.author import (
+    FLOOR,
+    WALL,
+    AnyReward,
+    Game,
+    Layout,
+    Part,
+    Planes,
+    Scattered,
+    checked_integer,
+    checked_number,
+)
 
 
 @dataclass(frozen=True)
@@ -15,8 +24,6 @@ class Arena(Game):
 
     map_size: int = 12  # cells a side, border included
     density: float = 0.1  # probability that an inner cell is a wall
-
-    planes: ClassVar[tuple[str, ...]] = ("wall", "own", "others", "facing")
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -29,14 +36,18 @@ class Arena(Game):
         edge, middle = WALL * self.map_size, WALL + FLOOR * inside + WALL
         return (Layout(f"arena-{self.map_size}", "\n".join([edge, *[middle] * inside, edge])),)
 
-    def scattered(self) -> tuple[Thing, float] | None:
+    def parts(self) -> tuple[Part, ...]:
         """Inner walls."""
-        return "wall", self.density
+        return (Scattered("wall", self.density),)
 
-    def paint(self, thing: Thing) -> Mapping[str, int]:
-        """Only walls are painted."""
-        return {"wall": int(thing == "wall")}
+    def rewards(self) -> tuple[AnyReward, ...]:
+        """Nothing is paid."""
+        return ()
 
-    def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
-        """Facing is 1 right, 2 down, 3 left, 4 up."""
-        return {"own" if own else "others": 1, "facing": facing + 1}
+    def planes(self) -> Planes:
+        """Walls and agents; facing is 1 right, 2 down, 3 left, 4 up."""
+        return Planes(
+            ("wall", "own", "others", "facing"),
+            thing=lambda thing: {"wall": int(thing == "wall")},
+            agent=lambda own, facing, held: {"own" if own else "others": 1, "facing": facing + 1},
+        )

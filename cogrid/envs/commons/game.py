@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -12,21 +12,28 @@ from cogrid.author import (
     INK,
     SKY,
     VERMILLION,
+    Act,
     Agents,
     Aim,
     AnyReward,
+    Away,
     Chance,
     Faced,
     Feature,
     Game,
+    Hands,
     Item,
     Layout,
     Look,
+    Looks,
     Meeting,
     Near,
     OneCell,
     Outcome,
+    Paint,
+    Part,
     Place,
+    Planes,
     Reward,
     Thing,
     View,
@@ -36,12 +43,13 @@ from cogrid.author import (
     checked_integer,
     disk,
     line,
-    token,
 )
 from cogrid.envs.commons import layouts
 
 FLOOR, WALL, APPLE, GRASS, PAD, WATER, DIRT = "floor", "wall", "apple", "grass", "pad", "water", "dirt"
 EAT, ZAP, CLEAN = "eat", "zap", "clean"
+#: Beams are three cells long, with one more cell to either side.
+BEAM = Aim(reach=3, width=1)
 
 
 @dataclass(frozen=True)
@@ -51,11 +59,7 @@ class Commons(Game):
     timeout: int = 25  # steps for which a player that was zapped is out
     common: bool = False  # whether every apple pays all players
 
-    actions: ClassVar[tuple[str, ...]] = (ZAP,)
     timed: ClassVar[tuple[str, ...]] = (EAT,)
-    planes: ClassVar[tuple[str, ...]] = (
-        *("wall", "apple", "grass", "me", "other", "facing", "out", "others out"),
-    )
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -70,29 +74,17 @@ class Commons(Game):
         """Eat an apple, unless the player was zapped in this very step."""
         return Outcome(held, GRASS, EAT, 1.0) if thing == APPLE and held is None else None
 
-    def aim(self, action: str) -> Aim:
-        """Beams are three cells long, with one more cell to either side."""
-        return Aim(reach=3, width=1) if action in self.actions else Aim()
+    def zap(self, held: Item, other: Item) -> Meeting | None:
+        """Send the other player out; its hand already ticks in this step."""
+        return Meeting(held, self.timeout + 1, ZAP) if held is other is None else None
 
-    def meet(self, action: str, held: Item, other: Item) -> Meeting | None:
-        """A zap sends the other player out; its hand already ticks in this step."""
-        return Meeting(held, self.timeout + 1, ZAP) if action == ZAP and held is other is None else None
-
-    def tick_hand(self, held: Item) -> Item:
-        """A hand holds nothing, or the number of steps for which its player is still out."""
-        return held - 1 if isinstance(held, int) and held > 1 else None
-
-    def away(self, held: Item) -> bool:
-        """Players who are out are off the board."""
-        return held is not None
-
-    def spawn(self, thing: Thing) -> bool:
-        """Players come back to the pads."""
-        return thing == PAD
-
-    def view(self) -> View:
-        """Eleven by eleven cells, nine of them ahead."""
-        return View(ahead=9, behind=1, side=5)
+    def parts(self) -> tuple[Part, ...]:
+        """Beams; players who are out are off the board, and come back to the pads."""
+        return (
+            Act(ZAP, agent=self.zap, aim=BEAM),
+            Hands(tick=_one_step_less),
+            Away(when=lambda held: held is not None, back=lambda thing: thing == PAD),
+        )
 
     def rewards(self) -> tuple[AnyReward, ...]:
         """An apple pays 1 to the player that eats it, or to all."""
@@ -112,48 +104,59 @@ class Commons(Game):
             Place(),
         )
 
-    def paint(self, thing: Thing) -> Mapping[str, int]:
-        """Every kind of thing but floor and pads has a plane."""
-        return {str(thing): 1} if thing not in (FLOOR, PAD) else {}
-
-    def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
-        """Facing is 1 right, 2 down, 3 left, 4 up, relative to an observer who faces up."""
-        return {"me": 1} if own else {"other": 1, "facing": facing + 1}
-
-    def paint_away(self, own: bool, held: Item) -> Mapping[str, int]:
-        """The player's own steps out, and the number of other players who are out."""
-        steps = held if isinstance(held, int) else 1
-        return {"out": steps} if own else {"others out": 1}
+    def planes(self) -> Planes:
+        """Every kind of thing but floor and pads has a plane; the window shows nine of eleven rows ahead."""
+        return Planes(
+            ("wall", "apple", "grass", "me", "other", "facing", "out", "others out"),
+            thing=lambda thing: {str(thing): 1} if thing not in (FLOOR, PAD) else {},
+            agent=_paint_player,
+            away=_paint_out,
+            view=View(ahead=9, behind=1, side=5),
+        )
 
     def item_name(self, item: Item) -> str:
         """The only items are steps out."""
         return f"out {item}"
 
-    def glyph(self, thing: Thing) -> str:
-        """Letters of the legend; blank for floor and a dot for grass."""
-        return {FLOOR: "  ", WALL: "##", APPLE: "a ", GRASS: ". ", PAD: "p ", WATER: "~ ", DIRT: "d "}[
-            str(thing)
-        ]
+    def looks(self) -> Looks:
+        """Flat colours; items are never seen: their holders are off the board."""
+        return Looks(thing=_look, glyph=lambda thing: _GLYPHS.get(str(thing)))
 
-    def look(self, thing: Thing) -> Look:
-        """Flat colours: grass green, water blue, dirt brown."""
-        match thing:
-            case "grass":
-                return _grass()
-            case "apple":
-                return (*_grass(), disk(INK, 0.5, 0.55, 0.3), disk(VERMILLION, 0.5, 0.55, 0.25), *_stalk())
-            case "pad":
-                return (*bare_floor(), disk("#00000018", 0.5, 0.5, 0.36))
-            case "water":
-                return (box(SKY, 0, 0, 1, 1),)
-            case "dirt":
-                spots = (disk("#6b4f2a", x, y, 0.15) for x, y in ((0.3, 0.35), (0.65, 0.3), (0.5, 0.7)))
-                return (box("#8fa6a0", 0, 0, 1, 1), *spots)
-        return super().look(thing)
 
-    def look_item(self, item: Item) -> Look:
-        """Never seen: the holder is off the board."""
-        return token(self.item_name(item))
+_GLYPHS: Mapping[str, str] = MappingProxyType({WALL: "##", PAD: "p ", WATER: "~ "})
+
+
+def _one_step_less(held: Item) -> Item:
+    """A hand holds nothing, or the number of steps for which its player is still out."""
+    return held - 1 if isinstance(held, int) and held > 1 else None
+
+
+def _paint_player(own: bool, facing: int, held: Item) -> Paint:
+    """Facing is 1 right, 2 down, 3 left, 4 up, relative to an observer who faces up."""
+    return {"me": 1} if own else {"other": 1, "facing": facing + 1}
+
+
+def _paint_out(own: bool, held: Item) -> Paint:
+    """The player's own steps out, and the number of other players who are out."""
+    steps = held if isinstance(held, int) else 1
+    return {"out": steps} if own else {"others out": 1}
+
+
+def _look(thing: Thing) -> Look | None:
+    """Flat colours: grass green, water blue, dirt brown."""
+    match thing:
+        case "grass":
+            return _grass()
+        case "apple":
+            return (*_grass(), disk(INK, 0.5, 0.55, 0.3), disk(VERMILLION, 0.5, 0.55, 0.25), *_stalk())
+        case "pad":
+            return (*bare_floor(), disk("#00000018", 0.5, 0.5, 0.36))
+        case "water":
+            return (box(SKY, 0, 0, 1, 1),)
+        case "dirt":
+            spots = (disk("#6b4f2a", x, y, 0.15) for x, y in ((0.3, 0.35), (0.65, 0.3), (0.5, 0.7)))
+            return (box("#8fa6a0", 0, 0, 1, 1), *spots)
+    return None
 
 
 def _grass() -> Look:
@@ -175,15 +178,16 @@ class Harvest(Commons):
     #: Chances out of 1000, by the number of apples within distance 2: none, one, two, three or more.
     growth: ClassVar[tuple[int, ...]] = (0, 1, 5, 25)
 
-    def near(self) -> Near:
-        """Apples in a circle of radius 2."""
-        return Near(lambda thing: int(thing == APPLE), most=3, radius=2)
-
-    def tick_near(self, thing: Thing, count: int) -> Thing | Chance:
+    def grow(self, thing: Thing, apples: int) -> Thing | Chance:
         """Grass grows an apple by chance."""
-        if thing != GRASS or not (weight := self.growth[count]):
+        if thing != GRASS or not (weight := self.growth[apples]):
             return thing
         return Chance((APPLE, weight), (GRASS, 1000 - weight))
+
+    def parts(self) -> tuple[Part, ...]:
+        """Growth by the apples in a circle of radius 2."""
+        near = Near(lambda thing: int(thing == APPLE), self.grow, most=3, radius=2)
+        return (*super().parts(), near)
 
 
 @dataclass(frozen=True)
@@ -196,29 +200,33 @@ class CleanUp(Commons):
         {" ": FLOOR, "#": WALL, "a": APPLE, ".": GRASS, "P": PAD, "w": WATER, "d": DIRT}
     )
     layouts: ClassVar[Mapping[str, Layout]] = layouts.CLEAN_UPS
-    actions: ClassVar[tuple[str, ...]] = (ZAP, CLEAN)
-    planes: ClassVar[tuple[str, ...]] = (*Commons.planes, "water", "dirt")
 
     def __post_init__(self) -> None:
         """Check the options."""
         super().__post_init__()
         checked_integer("river", self.river, 1, 2**12)
 
-    def act(self, action: str, held: Item, thing: Thing) -> Outcome | None:
+    def clean(self, held: Item, thing: Thing) -> Outcome | None:
         """The first dirt in the beam becomes water."""
-        return Outcome(held, WATER, CLEAN) if (action, held, thing) == (CLEAN, None, DIRT) else None
+        return Outcome(held, WATER, CLEAN) if held is None and thing == DIRT else None
 
-    def near(self) -> Near:
-        """All dirt, up to where nothing grows."""
-        return Near(lambda thing: int(thing == DIRT), most=-(-2 * self.river // 5), radius=None)
-
-    def tick_near(self, thing: Thing, count: int) -> Thing | Chance:
+    def grow(self, thing: Thing, dirt: int) -> Thing | Chance:
         """Grass grows an apple with 0.05 · (1 − dirt / (0.4 · river)) = (2 river − 5 dirt) / 40 river."""
-        weight = 2 * self.river - 5 * count
+        weight = 2 * self.river - 5 * dirt
         if thing != GRASS or weight <= 0:
             return thing
         return Chance((APPLE, weight), (GRASS, 40 * self.river - weight))
 
-    def one_cell(self) -> tuple[OneCell, ...]:
-        """From step 50 on, half of the steps make one clean cell dirty."""
-        return (OneCell(lambda thing: thing == WATER, lambda thing: DIRT, weight=1, out_of=2, since=50),)
+    def parts(self) -> tuple[Part, ...]:
+        """Growth by all dirt, up to where nothing grows; from step 50 on, half of the steps dirty a cell."""
+        return (
+            *super().parts(),
+            Act(CLEAN, thing=self.clean, aim=BEAM),
+            Near(lambda thing: int(thing == DIRT), self.grow, most=-(-2 * self.river // 5), radius=None),
+            OneCell(lambda thing: thing == WATER, lambda thing: DIRT, weight=1, out_of=2, since=50),
+        )
+
+    def planes(self) -> Planes:
+        """Those of all commons, and the river."""
+        planes = super().planes()
+        return replace(planes, names=(*planes.names, WATER, DIRT))

@@ -10,7 +10,7 @@ import numpy as np
 from cogrid._core.author.actions import DOWN, LEFT, RIGHT, STRIDES, UP
 from cogrid._core.rules import Rules, compile_rules
 from cogrid._core.see.report import action_mask
-from cogrid.author import Game, Near, checked_integer, checked_number
+from cogrid.author import Game, checked_integer, checked_number
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
 from cogrid.envs.commons.game import APPLE, CLEAN, DIRT, ZAP, Commons
@@ -19,8 +19,8 @@ from cogrid.envs.scripted import Scripted
 Mask = np.ndarray[Any, Any]
 
 FAR = 10_000
-#: The cells within distance 2.
-AROUND = Near(lambda thing: 1, most=1, radius=2).offsets
+#: Rows and columns to the cells within distance 2.
+AROUND = tuple((r, c) for r in range(-2, 3) for c in range(-2, 3) if 0 < r * r + c * c <= 4)
 #: Facings in the order of the actions up, down, left, right.
 _FACINGS = (UP, DOWN, LEFT, RIGHT)
 

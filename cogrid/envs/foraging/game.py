@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar
 
 from cogrid.author import (
@@ -14,13 +12,21 @@ from cogrid.author import (
     AnyReward,
     Chance,
     Counted,
+    Ends,
     Feature,
     Game,
     Item,
+    Joint,
     Layout,
     Look,
+    Looks,
+    Moving,
     Outcome,
+    Paint,
+    Part,
     Placed,
+    Planes,
+    Slot,
     Thing,
     checked_flag,
     checked_integer,
@@ -59,11 +65,6 @@ class Foraging(Game):
     penalty: float = 0.0  # for everyone who takes part in a load that fails
     observe_agent_levels: bool = True  # foragers see levels, their own and others'
 
-    actions: ClassVar[tuple[str, ...]] = (LOAD,)
-    joint: ClassVar[str] = LOAD
-    moves_first: ClassVar[bool] = True
-    swaps: ClassVar[bool] = True
-    planes: ClassVar[tuple[str, ...]] = ("agents", "foods", "access")
     state_type: ClassVar[type[EnvState]] = ForagingState
 
     def __post_init__(self) -> None:
@@ -90,35 +91,13 @@ class Foraging(Game):
         """The level of a forager."""
         return Chance(*((Skill(k), 1) for k in range(self.min_player_level, self.max_player_level + 1)))
 
-    def placed(self) -> tuple[Placed, ...]:
-        """Food: not at the edge of the field, and spaced out, so that nobody stands beside two."""
-        return (Placed(self.max_num_food, self.food, weakest=TEAM, apart=3, margin=2),)
-
     def food(self, weakest: int) -> Chance:
         """What food is when the three weakest foragers add up to this level."""
         most = self.max_food_level or weakest
         least = most if self.force_coop else min(self.min_food_level, most)
         return Chance(*((Food(level), 1) for level in range(least, most + 1)))
 
-    def slots(self) -> Mapping[str, Counted]:
-        """The total level of the episode's food, for the normalised reward."""
-        most = self.max_food_level or TEAM * self.max_player_level
-        return {SPAWNED: Counted(level_of, self.max_num_food * most)} if self.normalize_reward else {}
-
-    @property
-    def most_strength(self) -> int:  # type: ignore[override]  # the fewer sums there are, the smaller the tables
-        """The strongest foragers on all sides."""
-        return SIDES * self.max_player_level
-
-    def strength(self, held: Item) -> int:
-        """The level."""
-        return level_of(held)
-
-    def aim(self, action: str) -> Aim:
-        """Food is loaded from an adjacent cell, whichever way the forager faces."""
-        return Aim(adjacent=True) if action == LOAD else Aim()
-
-    def join(self, held: Item, total: int, thing: Thing) -> Outcome | None:
+    def load(self, held: Item, total: int, thing: Thing) -> Outcome | None:
         """All who load the same food take it if their levels add up to at least its own."""
         if not isinstance(thing, Food):
             return None
@@ -126,9 +105,18 @@ class Foraging(Game):
             return Outcome(held, thing, FAIL)
         return Outcome(held, self.legend[FLOOR], LOAD, total)
 
-    def remaining(self, thing: Thing) -> int:
-        """The episode ends when all food is loaded."""
-        return level_of(thing)
+    def parts(self) -> tuple[Part | None, ...]:
+        """Loads from any adjacent cell; food away from the edge, and so that nobody stands beside two."""
+        strongest = SIDES * self.max_player_level  # the fewer sums there are, the smaller the tables
+        most = self.max_num_food * (self.max_food_level or TEAM * self.max_player_level)
+        spawned = Slot(SPAWNED, Counted(level_of, most))  # for the normalised reward
+        return (
+            Joint(LOAD, work=self.load, most=strongest, strength=level_of, aim=Aim(adjacent=True)),
+            Moving(first=True, swaps=True),
+            Placed(self.max_num_food, self.food, weakest=TEAM, apart=3, margin=2, strength=level_of),
+            Ends(remaining=level_of),
+            spawned if self.normalize_reward else None,
+        )
 
     def rewards(self) -> tuple[AnyReward, ...]:
         """What a forager loaded, and what its failed loads cost."""
@@ -142,29 +130,31 @@ class Foraging(Game):
         """The level, as text."""
         return f"level {level_of(item)}"
 
-    def glyph(self, thing: Thing) -> str:
-        """Food shows its level, from ten on without the f."""
-        return f"f{level_of(thing)}"[-2:] if isinstance(thing, Food) else _GLYPHS[str(thing)]
-
-    def look(self, thing: Thing) -> Look:
-        """An apple with its level."""
-        return looks.food(thing.level) if isinstance(thing, Food) else super().look(thing)
-
-    def look_item(self, item: Item) -> Look:
-        """The level on a badge."""
-        return looks.badge(level_of(item))
+    def looks(self) -> Looks:
+        """Apples with their levels, and levels on badges."""
+        return Looks(thing=_look, item=lambda item: looks.badge(level_of(item)), glyph=_glyph)
 
     def features(self) -> tuple[Feature, ...]:
         """The vector that `lbforaging` returns: food, then the forager itself, then the others."""
         return features.features(self.max_num_food, self.sight, self.observe_agent_levels)
 
-    def paint(self, thing: Thing) -> Mapping[str, int]:
-        """The level of food, and free cells."""
+    def planes(self) -> Planes:
+        """The levels of foragers (or 1) and of food, and free cells."""
+        return Planes(("agents", "foods", "access"), thing=self._paint, agent=self._paint_agent)
+
+    def _paint(self, thing: Thing) -> Paint:
         return {"foods": level_of(thing), "access": int(thing == self.legend[FLOOR])}
 
-    def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
-        """The level, or 1."""
+    def _paint_agent(self, own: bool, facing: int, held: Item) -> Paint:
         return {"agents": level_of(held) if self.observe_agent_levels else 1}
 
 
-_GLYPHS: Mapping[str, str] = MappingProxyType({"floor": "  ", "wall": "##"})
+def _glyph(thing: Thing) -> str | None:
+    """Food shows its level, from ten on without the f."""
+    if isinstance(thing, Food):
+        return f"f{thing.level}"[-2:]
+    return "##" if thing == "wall" else None
+
+
+def _look(thing: Thing) -> Look | None:
+    return looks.food(thing.level) if isinstance(thing, Food) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
@@ -19,14 +19,19 @@ from cogrid.author import (
     Agents,
     AnyReward,
     Chance,
+    Ends,
     Event,
     Feature,
     Game,
     Item,
     Layout,
     Look,
+    Looks,
     Outcome,
+    Paint,
+    Part,
     Placed,
+    Planes,
     Price,
     Reward,
     Thing,
@@ -67,12 +72,6 @@ class Goals(Game):
     step_price: float = 0.01  # cost of every step, to every agent
 
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType({FLOOR: "floor", WALL: "wall", SITE: "site"})
-    planes: ClassVar[tuple[str, ...]] = (
-        "wall",
-        *(f"{colour} goal" for colour in (*COLOURS, SHARED)),
-        "own",
-        "others",
-    )
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -105,14 +104,6 @@ class Goals(Game):
         """An agent's colour."""
         return COLOURS[agent % self.colours]
 
-    def placed(self) -> tuple[Placed, ...]:
-        """The goals, wherever there is room."""
-        wanted = [
-            *((colour, self.own_goals) for colour in COLOURS[: self.colours]),
-            (SHARED, self.shared_goals),
-        ]
-        return tuple(Placed(count, _goal_of(colour)) for colour, count in wanted if count)
-
     def walkable(self, thing: Thing) -> bool:
         """Agents can walk onto goals."""
         return thing == "floor" or isinstance(thing, Goal)
@@ -123,9 +114,12 @@ class Goals(Game):
             return None
         return Outcome(held, "floor", "share" if thing.colour == SHARED else "reach", 1.0)
 
-    def remaining(self, thing: Thing) -> int:
-        """The episode ends when all goals are reached."""
-        return int(isinstance(thing, Goal))
+    def parts(self) -> tuple[Part, ...]:
+        """Goals wherever there is room; the episode ends when all are reached."""
+        own = [(self.own_goals, colour) for colour in COLOURS[: self.colours]]
+        wanted = [*own, (self.shared_goals, SHARED)]
+        goals = (Placed(count, Goal(colour)) for count, colour in wanted if count)
+        return (*goals, Ends(remaining=lambda thing: int(isinstance(thing, Goal))))
 
     def rewards(self) -> tuple[AnyReward, ...]:
         """One point for a goal, to the agent that reached it or to all, and the cost of a step."""
@@ -142,24 +136,9 @@ class Goals(Game):
         """Goals by their colour."""
         return f"{thing.colour} goal" if isinstance(thing, Goal) else str(thing)
 
-    def glyph(self, thing: Thing) -> str:
-        """A goal is a G and its colour."""
-        return (
-            f"G{thing.colour[:2]}"[:2]
-            if isinstance(thing, Goal)
-            else {"wall": "##", "site": "o "}.get(str(thing), "  ")
-        )
-
-    def look(self, thing: Thing) -> Look:
-        """Goals are rings on the floor."""
-        return (
-            (*bare_floor(), *self.look_item(thing.colour)) if isinstance(thing, Goal) else super().look(thing)
-        )
-
-    def look_item(self, item: Item) -> Look:
-        """Rings in the colour."""
-        colour = _PAINT[str(item)]
-        return disk(colour, 0.5, 0.5, 0.42), disk(WHITE, 0.5, 0.5, 0.3), disk(colour, 0.5, 0.5, 0.18)
+    def looks(self) -> Looks:
+        """Goals are rings on the floor, and agents hold such rings."""
+        return Looks(thing=_look, item=_ring, glyph=_glyph)
 
     def features(self) -> tuple[Feature, ...]:
         """The agents with their colours, what is around, and the nearest goal of each colour."""
@@ -174,21 +153,34 @@ class Goals(Game):
         labels = tuple(f"{name} goal" for name in names)
         return Agents(names[:-1], colours), Around(("wall",), _walls), Nearest(labels, goal)
 
-    def paint(self, thing: Thing) -> Mapping[str, int]:
-        """Walls and goals."""
-        return {self.kind(thing): 1}
+    def planes(self) -> Planes:
+        """Walls, goals and agents."""
+        goals = (f"{colour} goal" for colour in (*COLOURS, SHARED))
+        return Planes(
+            ("wall", *goals, "own", "others"), thing=lambda thing: {self.kind(thing): 1}, agent=_paint_agent
+        )
 
-    def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
-        """The number of the colour, from 1."""
-        return {"own" if own else "others": 1 + (COLOURS.index(held) if held in COLOURS else 0)}
+
+def _glyph(thing: Thing) -> str | None:
+    """A goal is a G and its colour."""
+    if isinstance(thing, Goal):
+        return f"G{thing.colour[0]}"
+    return "##" if thing == "wall" else None
+
+
+def _look(thing: Thing) -> Look | None:
+    return (*bare_floor(), *_ring(thing.colour)) if isinstance(thing, Goal) else None
+
+
+def _ring(item: Item) -> Look:
+    colour = _PAINT[str(item)]
+    return disk(colour, 0.5, 0.5, 0.42), disk(WHITE, 0.5, 0.5, 0.3), disk(colour, 0.5, 0.5, 0.18)
 
 
 def _walls(thing: Thing) -> tuple[float, ...]:
     return (float(thing == "wall"),)
 
 
-def _goal_of(colour: str) -> Callable[[int], Goal]:
-    def goal(weakest: int) -> Goal:
-        return Goal(colour)
-
-    return goal
+def _paint_agent(own: bool, facing: int, held: Item) -> Paint:
+    """The number of the colour, from 1."""
+    return {"own" if own else "others": 1 + (COLOURS.index(held) if held in COLOURS else 0)}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from cogrid._core.author.actions import DOWN, LEFT, RIGHT, UP
-from cogrid.author import Agents, Each, Faced, Feature, Item, NearestLying, Place, Thing
+from cogrid.author import Agents, Each, Faced, Feature, Item, NearestLying, Paint, Place, Thing
 from cogrid.envs.overcooked.objects import DISH, ONION, TOMATO, Counter, Pile, Pot, Serving, Soup, kind_of
 
 ITEMS = (ONION, TOMATO, DISH, "soup")
@@ -62,7 +60,7 @@ def _faced(thing: Thing) -> tuple[float, ...]:
     return tuple(float(name == label) for label in _FACED)
 
 
-def paint(thing: Thing) -> Mapping[str, int]:
+def paint(thing: Thing) -> Paint:
     """Values of the planes for a thing."""
     match thing:
         case Pile(item):
@@ -83,14 +81,14 @@ def paint(thing: Thing) -> Mapping[str, int]:
     return {}
 
 
-def paint_agent(own: bool, facing: int, held: Item) -> Mapping[str, int]:
+def paint_agent(own: bool, facing: int, held: Item) -> Paint:
     """Values of the planes for an agent and what it holds."""
     who = "own" if own else "other"
     side = {UP: "north", DOWN: "south", RIGHT: "east", LEFT: "west"}[facing]
     return {f"{who} position": 1, f"{who} {side}": 1, **_paint_item(held)}
 
 
-def _paint_item(item: Item) -> dict[str, int]:
+def _paint_item(item: Item) -> Paint:
     if item is None:
         return {}
     if isinstance(item, Soup):
@@ -98,5 +96,5 @@ def _paint_item(item: Item) -> dict[str, int]:
     return {str(item): 1}
 
 
-def _paint_soup(items: tuple[str, ...]) -> dict[str, int]:
+def _paint_soup(items: tuple[str, ...]) -> Paint:
     return {"onions in soup": items.count(ONION), "tomatoes in soup": items.count(TOMATO)}

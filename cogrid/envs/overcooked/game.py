@@ -17,7 +17,9 @@ from cogrid.author import (
     Item,
     Layout,
     Look,
+    Looks,
     Outcome,
+    Planes,
     Thing,
     checked_integer,
     checked_number,
@@ -102,24 +104,20 @@ class AnyKitchen(Game):
         """onion, tomato, dish, soup:…"""
         return f"soup:{','.join(item.items)}" if isinstance(item, Soup) else str(item)
 
-    def glyph(self, thing: Thing) -> str:
+    def looks(self) -> Looks:
+        """Kitchens from above; cooks wear hats. See `envs/overcooked/looks.py`."""
+        return Looks(thing=self._look, item=looks.item, agent=looks.cook, glyph=self._glyph)
+
+    def _look(self, thing: Thing) -> Look | None:
+        """Pots show their contents and the progress of their cooking."""
+        left = thing.timer / self.time_of(thing.items) if isinstance(thing, Pot) and thing.timer > 0 else 0.0
+        return looks.look(thing, 1.0 - left)
+
+    def _glyph(self, thing: Thing) -> str | None:
         """Pots show their number of items, ~ while they cook, * when ready."""
         if isinstance(thing, Pot) and thing.items:
             return "P" + (str(len(thing.items)) if thing.timer < 0 else "~" if thing.timer else "*")
-        return super().glyph(thing)
-
-    def look(self, thing: Thing) -> Look:
-        """Pots show their contents and the progress of their cooking."""
-        left = thing.timer / self.time_of(thing.items) if isinstance(thing, Pot) and thing.timer > 0 else 0.0
-        return looks.look(thing, 1.0 - left) or super().look(thing)
-
-    def look_item(self, item: Item) -> Look:
-        """See `envs/overcooked/looks.py`."""
-        return looks.item(item)
-
-    def look_agent(self, agent: int) -> Look:
-        """Cooks wear hats."""
-        return looks.cook(agent)
+        return None
 
 
 @dataclass(frozen=True)
@@ -151,8 +149,6 @@ class Kitchen(AnyKitchen):
     layouts: ClassVar[Mapping[str, Layout]] = MappingProxyType(
         {**layouts.LAYOUTS, **layouts.OLDER_LAYOUTS, **lineage_layouts.LAYOUTS}
     )
-    planes: ClassVar[tuple[str, ...]] = features.PLANES
-    countdown: ClassVar[tuple[str, int] | None] = ("urgent", 40)
     state_type: ClassVar[type[KitchenState]] = KitchenState
 
     def __post_init__(self) -> None:
@@ -210,13 +206,10 @@ class Kitchen(AnyKitchen):
         """The longest cook time of all soups."""
         return max([self.cook_time, *(time for _, _, time in self.recipes if time is not None)])
 
-    def paint(self, thing: Thing) -> Mapping[str, int]:
-        """The lossless planes of a thing."""
-        return features.paint(thing)
-
-    def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
-        """The lossless planes of an agent."""
-        return features.paint_agent(own, facing, held)
+    def planes(self) -> Planes:
+        """The lossless planes of overcooked_ai."""
+        paint, paint_agent = features.paint, features.paint_agent
+        return Planes(features.PLANES, thing=paint, agent=paint_agent, countdown=("urgent", 40))
 
 
 def _soup(items: Any) -> tuple[str, ...]:

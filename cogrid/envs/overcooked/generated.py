@@ -14,7 +14,7 @@ import numpy as np
 from cogrid._core.author.layout import DIGITS
 from cogrid._core.rules import compile_rules
 from cogrid._core.state.reset import boards_of
-from cogrid.author import FLOOR, WALL, Layout, Sketch, Spec, checked_integer
+from cogrid.author import FLOOR, WALL, Generated, Layout, Part, Sketch, Spec, checked_integer
 from cogrid.backend import rng
 from cogrid.backend.array import Array, brief, is_choice
 from cogrid.envs.overcooked.game import Kitchen
@@ -83,7 +83,11 @@ class GeneratedKitchen(Kitchen):
         rows = ("".join(letters.get((r, c), "X") for c in range(width)) for r in range(height))
         return (Layout(f"generated-{height}x{width}", "\n".join(rows)),)
 
-    def generate(self, sketch: Sketch) -> Array:
+    def parts(self) -> tuple[Part | None, ...]:
+        """The board."""
+        return (*super().parts(), Generated(self._board))
+
+    def _board(self, sketch: Sketch) -> Array:
         """Walls, cooks, clutter, things: in this order, so that no step undoes an earlier one."""
         self._check_bounds(sketch)
         self._check_cooks(sketch.n_agents)

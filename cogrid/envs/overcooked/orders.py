@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -13,8 +13,13 @@ from cogrid.author import (
     Event,
     Feature,
     Look,
+    Looks,
+    Paint,
+    Part,
+    Planes,
     Replies,
     Reply,
+    Slot,
     SlotFeature,
     Thing,
     checked_integer,
@@ -63,29 +68,31 @@ class OrderKitchen(Kitchen):
         """The names of the orders' slots."""
         return tuple(f"order {k + 1}" for k in range(self.max_orders))
 
-    def slots(self) -> Mapping[str, Thing | Chance]:
-        """No order is open at first."""
-        return dict.fromkeys((*self.places, *([NOBODY] if self.wrong_cost else [])), None)
+    def parts(self) -> tuple[Part | None, ...]:
+        """A slot for each order, none of which is open at first, and one for soups that nobody ordered."""
+        served = ("deliver",)
+        orders = [Slot(place, None, self._fill, self._next, self._rank, to=served) for place in self.places]
+        nobody = Slot(NOBODY, reply=self._refuse, rank=self._rank, to=served) if self.wrong_cost else None
+        return (*super().parts(), *orders, nobody)
 
-    def reply(self, slot: str, thing: Thing, event: Event) -> Reply | None:
+    def _fill(self, thing: Thing, event: Event) -> Reply | None:
         """A served soup fills an order for it."""
-        if event.verb != "deliver" or not isinstance(event.held, Soup):
+        if not isinstance(thing, Order) or event.held != Soup(thing.soup):
             return None
-        if slot == NOBODY:
-            return Reply(None, -self.wrong_cost)
-        soup = event.held.items
-        return Reply(None, self.value_of(soup)) if isinstance(thing, Order) and thing.soup == soup else None
+        return Reply(None, self.value_of(thing.soup))
 
-    def rank(self, slot: str, thing: Thing) -> int:
-        """The oldest order first."""
+    def _refuse(self, thing: Thing, event: Event) -> Reply:
+        """A served soup that no order asks for costs."""
+        return Reply(None, -self.wrong_cost)
+
+    def _rank(self, thing: Thing) -> int:
+        """The oldest order first, and nobody's last."""
         return thing.left if isinstance(thing, Order) else self.order_time + 1
 
-    def tick_slot(self, slot: str, thing: Thing) -> Thing | Chance:
+    def _next(self, thing: Thing) -> Thing | Chance:
         """Clocks run; a free place, even one whose order has just expired, gets a new order at random."""
         if isinstance(thing, Order) and thing.left > 1:
             return Order(thing.soup, thing.left - 1)
-        if slot == NOBODY:
-            return thing
         cost = self.expiry_cost if thing is not None else 0.0
         assert self.orders
         new = [(Reply(Order(soup, self.order_time), -cost), 1) for soup in self.orders]
@@ -106,10 +113,16 @@ class OrderKitchen(Kitchen):
         soup, left = thing if isinstance(thing, Order) else ((), 0)
         return (*(float(soup == one) for one in self.orders or ()), left / self.order_time)
 
-    @property
-    def planes(self) -> tuple[str, ...]:  # type: ignore[override]
+    def planes(self) -> Planes:
         """Those of the classic game, and at the servings each order's ingredients and time."""
-        return (*features.PLANES, *(f"{slot} {what}" for slot in self.places for what in _SHOWN))
+        own = (f"{place} {what}" for place in self.places for what in _SHOWN)
+        return replace(
+            super().planes(), names=(*features.PLANES, *own), slot=_paint_order, shows=_shows_orders
+        )
+
+    def looks(self) -> Looks:
+        """A card for every open order at the servings."""
+        return replace(super().looks(), slot=self._card)
 
     def value_of(self, items: tuple[str, ...]) -> float:
         """What a delivered soup scores if an order for it is open; a soup that is never ordered costs."""
@@ -117,7 +130,7 @@ class OrderKitchen(Kitchen):
 
     def menu(self, seen: Sequence[Thing] | None, slots: Sequence[Thing]) -> OrderKitchen | None:
         """The orders that are open, which are read at a serving."""
-        if seen is not None and not any(map(self.shows, seen)):
+        if seen is not None and not any(map(_shows_orders, seen)):
             return None
         orders = sorted((thing for thing in slots if isinstance(thing, Order)), key=lambda order: order.left)
         return OpenOrders(**self._options(), open=tuple(order.soup for order in orders))
@@ -125,26 +138,27 @@ class OrderKitchen(Kitchen):
     def _options(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(OrderKitchen)}
 
-    def shows(self, thing: Thing) -> bool:
-        """Orders are seen at the servings."""
-        return isinstance(thing, Serving)
-
-    def look_slot(self, thing: Thing, slot: str, inside: Thing) -> Look:
-        """A card for every open order, its clock rounded up to a twelfth."""
-        if slot == NOBODY or not isinstance(inside, Order):
+    def _card(self, thing: Thing, slot: str, inside: Thing) -> Look:
+        """An order, its clock rounded up to a twelfth."""
+        if not isinstance(inside, Order):
             return ()
         left = -(-12 * inside.left // self.order_time) / 12
         return looks.order(inside.soup, left, self.places.index(slot), self.max_orders)
 
-    def paint_slot(self, slot: str, thing: Thing) -> Mapping[str, int]:
-        """How many onions and tomatoes, and how many steps are left."""
-        if not isinstance(thing, Order):
-            return {}
-        seen = thing.soup.count(ONION), thing.soup.count(TOMATO), min(thing.left, 255)
-        return {f"{slot} {what}": value for what, value in zip(_SHOWN, seen, strict=True)}
-
 
 _SHOWN = ("onions", "tomatoes", "time left")
+
+
+def _shows_orders(thing: Thing) -> bool:
+    return isinstance(thing, Serving)
+
+
+def _paint_order(slot: str, thing: Thing) -> Paint:
+    """How many onions and tomatoes, and how many steps are left."""
+    if not isinstance(thing, Order):
+        return {}
+    seen = thing.soup.count(ONION), thing.soup.count(TOMATO), min(thing.left, 255)
+    return {f"{slot} {what}": value for what, value in zip(_SHOWN, seen, strict=True)}
 
 
 @dataclass(frozen=True)

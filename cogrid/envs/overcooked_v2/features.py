@@ -10,7 +10,7 @@ import numpy as np
 
 from cogrid._core.author.actions import DOWN, LEFT, RIGHT, UP
 from cogrid._core.rules import Rules
-from cogrid.author import Agents, Each, Faced, Feature, Item, NearestLying, Place, Thing
+from cogrid.author import Agents, Each, Faced, Feature, Item, NearestLying, Paint, Place, Thing
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.envs.overcooked.objects import DISH, Counter, Pile, Pot, Serving, Soup, kind_of
@@ -36,7 +36,7 @@ def planes(ingredients: int, delivery: bool) -> tuple[str, ...]:
     return (*own, *other, *fixed, *piles, *items("lying"), *items("recipe"), *last)
 
 
-def paint(thing: Thing) -> Mapping[str, int]:
+def paint(thing: Thing) -> Paint:
     """Values of the planes for a thing."""
     match thing:
         case Pile(item):
@@ -59,19 +59,19 @@ def paint(thing: Thing) -> Mapping[str, int]:
     return {}
 
 
-def paint_agent(own: bool, facing: int, held: Item) -> Mapping[str, int]:
+def paint_agent(own: bool, facing: int, held: Item) -> Paint:
     """Values of the planes for an agent and what it holds."""
     who = _WHO[not own]
     return {f"{who} position": 1, f"{who} {_SIDES[facing]}": 1, **_paint_item(who, held)}
 
 
-def paint_recipe(recipe: Recipe, delivery: bool) -> Mapping[str, int]:
+def paint_recipe(recipe: Recipe, delivery: bool) -> Paint:
     """Values that the recipe adds where it is shown, and with `delivery` at the servings."""
     served = {"delivered": int(recipe.served == 2)} if delivery else {}
     return {**_paint_items("recipe", recipe.items), **served}
 
 
-def _paint_item(of: str, item: Item) -> dict[str, int]:
+def _paint_item(of: str, item: Item) -> Paint:
     if item is None:
         return {}
     if isinstance(item, Soup):
@@ -79,7 +79,7 @@ def _paint_item(of: str, item: Item) -> dict[str, int]:
     return {f"{of} {item}": 1}
 
 
-def _paint_items(of: str, items: tuple[str, ...]) -> dict[str, int]:
+def _paint_items(of: str, items: tuple[str, ...]) -> Paint:
     return {f"{of} {name}": items.count(name) for name in items}
 
 

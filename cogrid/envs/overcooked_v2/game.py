@@ -19,8 +19,13 @@ from cogrid.author import (
     Item,
     Layout,
     Look,
+    Looks,
     Outcome,
+    Paint,
+    Part,
+    Planes,
     Reply,
+    Slot,
     Thing,
     checked_flag,
     checked_integer,
@@ -150,31 +155,27 @@ class KitchenV2(AnyKitchen):
         """What a cook holds after a random reset."""
         return starts.hand(self.known, self.possible) if self.random_reset else None
 
-    def slots(self) -> Mapping[str, Thing | Chance]:
-        """The recipe."""
-        return {"recipe": self._drawn(0)}
-
-    def own_slots(self) -> Mapping[str, Thing | Chance]:
-        """The order in which an agent sees the ingredients."""
+    def parts(self) -> tuple[Part | None, ...]:
+        """The recipe, and the order in which each agent sees the ingredients."""
+        recipe = Slot("recipe", self._drawn(0), self._served, self._next, to=("deliver",))
         orders = itertools.permutations(self.permuted_ingredients)
-        return {"sight": Chance(*((order, 1) for order in orders))} if self.permuted_ingredients else {}
+        sight = Slot("sight", Chance(*((order, 1) for order in orders)), own=True)
+        return (*super().parts(), recipe, sight if self.permuted_ingredients else None)
 
     def _drawn(self, served: int) -> Chance:
         return Chance(*((Recipe(items, served), 1) for items in self.possible))
 
-    def reply(self, slot: str, thing: Thing, event: Event) -> Reply | None:
+    def _served(self, thing: Thing, event: Event) -> Reply | None:
         """A soup of the recipe was delivered; the recipe stays until all have acted."""
-        if not isinstance(thing, Recipe):
-            return None
+        assert isinstance(thing, Recipe)
         matters = self.sample_recipe_on_delivery or self.indicate_successful_delivery
-        if matters and event.verb == "deliver" and event.held == Soup(thing.items):
+        if matters and event.held == Soup(thing.items):
             return Reply(Recipe(thing.items, served=1))
         return None
 
-    def tick_slot(self, slot: str, thing: Thing) -> Thing | Chance:
+    def _next(self, thing: Thing) -> Thing | Chance:
         """After a delivery, the next recipe is drawn and the delivery is shown for one step."""
-        if not isinstance(thing, Recipe):
-            return thing
+        assert isinstance(thing, Recipe)
         served = 2 * (thing.served == 1 and self.indicate_successful_delivery)
         if thing.served == 1 and self.sample_recipe_on_delivery:
             return self._drawn(served)
@@ -208,23 +209,19 @@ class KitchenV2(AnyKitchen):
     def _wrong_value(self) -> float:
         return -self.soup_value if self.negative_rewards else 0.0
 
-    def glyph(self, thing: Thing) -> str:
-        """A lit button has a star, like a pot that is ready."""
-        return "B*" if isinstance(thing, Button) and thing.lit else super().glyph(thing)
+    def looks(self) -> Looks:
+        """As in the classic kitchen; indicators and buttons are boards that show the recipe."""
+        return dataclasses.replace(super().looks(), slot=_look_slot)
 
-    def look(self, thing: Thing) -> Look:
-        """As in the classic kitchen; indicators and buttons are boards, and a lit button glows."""
+    def _look(self, thing: Thing) -> Look | None:
+        """A lit button glows."""
         if isinstance(thing, (Indicator, Button)):
             return looks.board(lit=features.is_shown(thing), button=isinstance(thing, Button))
-        return super().look(thing)
+        return super()._look(thing)
 
-    def look_slot(self, thing: Thing, slot: str, inside: Thing) -> Look:
-        """The recipe where it is shown, and a mark at the servings after a correct delivery."""
-        if not isinstance(inside, Recipe):
-            return ()
-        if isinstance(thing, Serving):
-            return looks.CHECK if inside.served == 2 else ()
-        return looks.recipe(inside.items, isinstance(thing, Button))
+    def _glyph(self, thing: Thing) -> str | None:
+        """A lit button has a star, like a pot that is ready."""
+        return "B*" if isinstance(thing, Button) and thing.lit else super()._glyph(thing)
 
     def rewards(self) -> tuple[AnyReward, ...]:
         """See `envs/overcooked_v2/rewards.py`."""
@@ -234,38 +231,46 @@ class KitchenV2(AnyKitchen):
         """See `envs/overcooked_v2/features.py`."""
         return features.features(self.ingredients, self.cook_time)
 
-    @property
-    def planes(self) -> tuple[str, ...]:  # type: ignore[override]
+    def planes(self) -> Planes:
         """Those of JaxMARL, in its order."""
+        return Planes(
+            self._plane_names,
+            thing=features.paint,
+            agent=features.paint_agent,
+            slot=self._paint_slot,
+            shows=self._shows,
+            sees=self._sees if self.permuted_ingredients else None,
+        )
+
+    @property
+    def _plane_names(self) -> tuple[str, ...]:
         return features.planes(self.ingredients, self.indicate_successful_delivery)
 
-    def paint(self, thing: Thing) -> Mapping[str, int]:
-        """The lossless planes of a thing."""
-        return features.paint(thing)
+    def _paint_slot(self, slot: str, thing: Thing) -> Paint:
+        """The planes of the recipe, and of a delivery."""
+        delivery = self.indicate_successful_delivery
+        return features.paint_recipe(thing, delivery) if isinstance(thing, Recipe) else {}
 
-    def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
-        """The lossless planes of an agent."""
-        return features.paint_agent(own, facing, held)
-
-    def shows(self, thing: Thing) -> bool | frozenset[str]:
+    def _shows(self, thing: Thing) -> bool | frozenset[str]:
         """Indicators and lit buttons show the recipe, servings a delivery."""
         if features.is_shown(thing):
-            return frozenset(name for name in self.planes if name.startswith("recipe "))
+            return frozenset(name for name in self._plane_names if name.startswith("recipe "))
         return frozenset({"delivered"}) if isinstance(thing, Serving) else False
 
-    def paint_slot(self, slot: str, thing: Thing) -> Mapping[str, int]:
-        """The planes of the recipe, and of a delivery."""
-        if slot != "recipe" or not isinstance(thing, Recipe):
-            return {}
-        return features.paint_recipe(thing, self.indicate_successful_delivery)
-
-    def sees(self, thing: Thing) -> Mapping[str, str]:
+    def _sees(self, thing: Thing) -> Mapping[str, str]:
         """The planes of the permuted ingredients, in the agent's own order."""
-        if isinstance(thing, Recipe):
-            return {}
         assert isinstance(thing, tuple)
         instead = dict(zip(self.permuted_ingredients, thing, strict=True))
-        return features.renamed(self.planes, instead)
+        return features.renamed(self._plane_names, instead)
+
+
+def _look_slot(thing: Thing, slot: str, inside: Thing) -> Look:
+    """The recipe where it is shown, and a mark at the servings after a correct delivery."""
+    if not isinstance(inside, Recipe):
+        return ()
+    if isinstance(thing, Serving):
+        return looks.CHECK if inside.served == 2 else ()
+    return looks.recipe(inside.items, isinstance(thing, Button))
 
 
 def _recipe(recipe: Any, known: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar
@@ -10,16 +10,22 @@ from typing import ClassVar
 from cogrid.author import (
     FLOOR,
     WALL,
+    Act,
     Agents,
     AnyReward,
     Chance,
+    Ends,
     Feature,
     Game,
     Item,
     Layout,
     Look,
+    Looks,
     Outcome,
+    Paint,
+    Part,
     Placed,
+    Planes,
     Thing,
     checked_integer,
     checked_number,
@@ -81,7 +87,6 @@ class SearchRescue(Game):
         }
     )
     layouts: ClassVar[Mapping[str, Layout]] = LAYOUTS
-    planes: ClassVar[tuple[str, ...]] = ("wall", *_SEEN, "time left", "own", "others", "facing", "tool")
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -104,11 +109,6 @@ class SearchRescue(Game):
         rubble = round(self.rubble * 1000)
         options = [(kind, weight) for kind, weight in ((RUBBLE, rubble), (DOORWAY, 1000 - rubble)) if weight]
         return Chance(*options) if thing == DEBRIS else thing
-
-    def placed(self) -> tuple[Placed, ...]:
-        """Victims, far enough apart to leave paths between them."""
-        pairs = zip(COLOURS, self.victims, strict=True)
-        return tuple(Placed(count, _victim_of(colour), apart=3) for colour, count in pairs if count)
 
     def walkable(self, thing: Thing) -> bool:
         """Floor, tools that lie there, and open doors."""
@@ -142,7 +142,7 @@ class SearchRescue(Game):
         treated = Victim(RED, held.agent, self.wait + 1)  # which already ticks in this step
         return Outcome(held, treated, TREAT) if victim.colour == RED else rescue
 
-    def toggle(self, held: Item, thing: Thing) -> Outcome | None:
+    def drop(self, held: Item, thing: Thing) -> Outcome | None:
         """Put the tool down on the floor ahead."""
         if not isinstance(held, Rescuer) or held.tool is None or thing != "floor":
             return None
@@ -154,9 +154,12 @@ class SearchRescue(Game):
             return thing
         return replace(thing, left=thing.left - 1) if thing.left > 1 else Victim(thing.colour)
 
-    def remaining(self, thing: Thing) -> int:
-        """The episode ends when no victim is left."""
-        return int(isinstance(thing, Victim))
+    def parts(self) -> tuple[Part, ...]:
+        """Toggle drops a tool; victims leave paths between them; the episode ends when none is left."""
+        wanted = zip(self.victims, COLOURS, strict=True)
+        victims = (Placed(count, Victim(colour), apart=3) for count, colour in wanted if count)
+        ends = Ends(remaining=lambda thing: int(isinstance(thing, Victim)))
+        return (Act("toggle", thing=self.drop), *victims, ends)
 
     def rewards(self) -> tuple[AnyReward, ...]:
         """One, two and three points for green, yellow and red victims, to all."""
@@ -175,22 +178,9 @@ class SearchRescue(Game):
         """The tool."""
         return (item.tool or "nothing") if isinstance(item, Rescuer) else str(item)
 
-    def glyph(self, thing: Thing) -> str:
-        """The letter of the legend; a treated victim has a +."""
-        if isinstance(thing, Victim) and thing.treated_by >= 0:
-            return f"{thing.colour[0]}+"
-        letters = {
-            other: letter * 2 if letter == WALL else f"{letter} " for letter, other in self.legend.items()
-        }
-        return letters.get(thing, "' " if thing == DOORWAY else "  ")
-
-    def look(self, thing: Thing) -> Look:
+    def looks(self) -> Looks:
         """Victims, rubble, doors and tools."""
-        return looks.look(thing, self.wait) or super().look(thing)
-
-    def look_item(self, item: Item) -> Look:
-        """The tool, if any."""
-        return looks.tool(item.tool) if isinstance(item, Rescuer) and item.tool else ()
+        return Looks(thing=lambda thing: looks.look(thing, self.wait), item=_look_item, glyph=_glyph)
 
     def features(self) -> tuple[Feature, ...]:
         """The agents and their tools, what is around, and the nearest of everything that matters."""
@@ -210,22 +200,32 @@ class SearchRescue(Game):
     def _seen(self, thing: Thing) -> str:
         return thing.name if isinstance(thing, Tool) else self.kind(thing)
 
-    def paint(self, thing: Thing) -> Mapping[str, int]:
-        """What it is, and how long a treated victim can wait."""
+    def planes(self) -> Planes:
+        """What it is and how long a treated victim can wait; agents and their tools."""
+        names = ("wall", *_SEEN, "time left", "own", "others", "facing", "tool")
+        return Planes(names, thing=self._paint, agent=_paint_agent)
+
+    def _paint(self, thing: Thing) -> Paint:
         return {self._seen(thing): 1, "time left": thing.left if isinstance(thing, Victim) else 0}
 
-    def paint_agent(self, own: bool, facing: int, held: Item) -> Mapping[str, int]:
-        """Facing is 1 right, 2 down, 3 left, 4 up; tools are numbered from 1."""
-        tool = held.tool if isinstance(held, Rescuer) else None
-        return {
-            "own" if own else "others": 1,
-            "facing": facing + 1,
-            "tool": TOOLS.index(tool) + 1 if tool else 0,
-        }
+
+def _glyph(thing: Thing) -> str | None:
+    """The letter of the legend; a treated victim has a +."""
+    if isinstance(thing, Victim) and thing.treated_by >= 0:
+        return f"{thing.colour[0]}+"
+    return {"wall": "##", DOORWAY: "' "}.get(str(thing))
 
 
-def _victim_of(colour: str) -> Callable[[int], Victim]:
-    def victim(weakest: int) -> Victim:
-        return Victim(colour)
+def _look_item(item: Item) -> Look:
+    """The tool, if any."""
+    return looks.tool(item.tool) if isinstance(item, Rescuer) and item.tool else ()
 
-    return victim
+
+def _paint_agent(own: bool, facing: int, held: Item) -> Paint:
+    """Facing is 1 right, 2 down, 3 left, 4 up; tools are numbered from 1."""
+    tool = held.tool if isinstance(held, Rescuer) else None
+    return {
+        "own" if own else "others": 1,
+        "facing": facing + 1,
+        "tool": TOOLS.index(tool) + 1 if tool else 0,
+    }

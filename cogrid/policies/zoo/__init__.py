@@ -11,8 +11,8 @@ FOLDER = Path(__file__).parent
 
 def names(id: str | None = None) -> list[str]:
     """The names of all policies, or of those trained in one environment: its id, no version, and a seed."""
-    found = sorted(path.stem for path in FOLDER.glob("*.npz"))
-    return [name for name in found if id is None or name.rpartition("-")[0] == id.rpartition("-")[0]]
+    stems = sorted(path.stem for path in FOLDER.glob("*.npz"))
+    return [name for name in stems if id is None or name.rpartition("-")[0] == id.rpartition("-")[0]]
 
 
 def find(name: str) -> Path:

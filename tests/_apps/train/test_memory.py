@@ -23,7 +23,7 @@ import cogrid
 from cogrid.__main__ import main as cogrid_main
 from cogrid._apps.train import command
 from cogrid._apps.train.learner import Learner, Run, Steps
-from cogrid._apps.train.network import Memory, Network, Past, log_prob
+from cogrid._apps.train.network import Network, Past, RecurrentUnit, log_prob
 from cogrid._apps.train.options import Options
 from cogrid.envs import registry
 from cogrid.policies import policy_file
@@ -84,7 +84,7 @@ def begun(_short: None) -> Begun:
 def test_the_unit_is_a_gru() -> None:
     """Equinox has the same one, with one bias for each gate."""
     memory, cell = (
-        Memory(jax.random.key(0), 5, 4, 3),
+        RecurrentUnit(jax.random.key(0), 5, 4, 3),
         eqx.nn.GRUCell(4, 3, key=jax.random.key(1)),
     )
     bias = jnp.arange(9.0) / 10

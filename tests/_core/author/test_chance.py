@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.answers import OneCell, Outcome
-from cogrid._core.author.chance import Chance, branches, odds, one_of, realised
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
+from cogrid._core.author.chance import branches, odds, one_of, realised
+from cogrid.author import Chance, Game, Looks, OneCell, Outcome, Part, Spec
 from cogrid.backend import rng
 from cogrid.replay import recording as replay
 from cogrid.testing.conformance import check_env, state_fields
-from tests._core.worlds import after, bounds, drawn, fresh, made, parity, picture
+from tests._core.worlds import after, bounds, drawn, fresh, initials, made, parity, picture
 from tests.support import BACKENDS, assert_same, keys
 
 BOARD = """
@@ -54,11 +52,11 @@ class Orchard(Game):
                 return Outcome(None, "water", "clean")
         return None
 
-    def glyph(self, thing: Any) -> str:
-        return "  " if thing == "floor" else "##" if thing == "wall" else f"{thing[0]} "
+    def parts(self) -> tuple[Part, ...]:
+        return (OneCell(lambda thing: thing == "water", lambda thing: "dirt", 1, 3, since=2),)
 
-    def one_cell(self) -> Any:
-        return (OneCell(lambda t: t == "water", lambda t: "dirt", 1, 3, since=2),)
+    def looks(self) -> Looks:
+        return Looks(glyph=initials)
 
 
 SPEC = Spec(Orchard(), BOARD, observation="none", max_steps=400)
@@ -331,14 +329,14 @@ def test_nothing_starts_where_an_agent_stands(backend: str) -> None:
 class Slam(Game):
     """A floor that may close under an agent."""
 
-    def one_cell(self) -> Any:
-        return (OneCell(lambda t: t == "floor", lambda t: "wall"),)
+    def parts(self) -> tuple[Part, ...]:
+        return (OneCell(lambda thing: thing == "floor", lambda thing: "wall"),)
 
 
 def test_one_cell_that_closes_on_an_agent_is_refused() -> None:
     with pytest.raises(
-        ValueError, match=r"Slam.one_cell turns 'floor', where an agent may stand, into 'wall'"
+        ValueError, match=r"OneCell\.becomes of Slam turns 'floor', where an agent may stand, into 'wall'"
     ):
         made(Spec(Slam(), "####\n#12#\n####", observation="none"), "numpy")
-    with pytest.raises(ValueError, match="OneCell's weight=3 is out of range"):
+    with pytest.raises(ValueError, match=r"OneCell\.weight=3 is out of range"):
         OneCell(bool, str, 3, 2)

@@ -1,17 +1,15 @@
-"""Games written wrongly: misspelt hooks, halves of pairs, answers that are no things, endless clocks."""
+"""Games written wrongly: misspelt hooks, former names, answers that are no things, endless clocks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pytest
 
-from cogrid._core.author.answers import Near, OneCell, Outcome
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
-from cogrid._core.author.hooks import written
-from cogrid._core.compile.spec import Spec
+from cogrid._core.author.hooks import FORMER, KINDS, written
+from cogrid.author import Chance, Game, Looks, Near, OneCell, Outcome, Part, Planes, Slot, Spec
 from tests._core.worlds import made
 
 BOARD = "#####\n#1l2#\n#####"
@@ -35,7 +33,7 @@ def _method(function: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("intract", "interact"), ("ticks", "tick"), ("can_moves", "can_move"), ("final_verb", "final_verbs")],
+    [("intract", "interact"), ("ticks", "tick"), ("part", "parts"), ("feature", "features")],
 )
 def test_a_name_that_resembles_a_hook(name: str, meant: str) -> None:
     with pytest.raises(
@@ -48,6 +46,7 @@ def test_helpers_and_options_are_left_alone() -> None:
     @dataclass(frozen=True)
     class Named(Lamp):
         starts: int = 3  # an option may have any name
+        strength: int = 2  # that of a former hook too
 
         def brightness_of(self, thing: Any) -> int:
             return self.starts
@@ -58,90 +57,112 @@ def test_helpers_and_options_are_left_alone() -> None:
     assert written(Spec(Named(), BOARD, observation="none").game) == ("legend",)
 
 
-@pytest.mark.parametrize(
-    ("hook", "other"),
-    [("tick_near", "near"), ("act", "actions"), ("join", "joint"), ("reply", "slots"), ("spawn", "away")],
-)
-def test_half_of_a_pair(hook: str, other: str) -> None:
-    with pytest.raises(TypeError, match=rf"Own\.{hook} is never called, because Own has no '{other}'"):
-        spec_of(**{hook: lambda *about: None})
+@pytest.mark.parametrize("name", FORMER)
+@pytest.mark.parametrize("value", [lambda *about: None, ("light",)], ids=["method", "value"])
+def test_a_former_name_is_an_error_that_names_its_part(name: str, value: Any) -> None:
+    """Nothing would call it: it would be a rule that silently does nothing."""
+    with pytest.raises(TypeError, match=rf"^Own\.{name} has no effect: return ([A-Z]\w+)\(") as caught:
+        spec_of(**{name: value})
+    assert str(caught.value) == f"Own.{name} has no effect: return {FORMER[name]}."
+    part = FORMER[name].partition("(")[0]
+    assert part in {kind.__name__ for kind in (*KINDS, Planes, Looks)}
+    hook = {"Planes": "planes", "Looks": "looks"}.get(part, "parts")
+    assert f" in {hook}()" in FORMER[name]
+
+
+def test_a_former_name_in_a_base_is_found() -> None:
+    class Old(Lamp):
+        def toggle(self, held: Any, thing: Any) -> Any:
+            return None
+
+    class New(Old):
+        """A game that was derived long ago."""
+
+    with pytest.raises(TypeError, match=r"^New\.toggle has no effect: return Act\(\"toggle\", thing=…\) in"):
+        Spec(New(), BOARD, observation="none")
+
+
+@pytest.mark.parametrize("hook", ["parts", "planes", "looks"])
+def test_values_where_methods_are_meant(hook: str) -> None:
+    """Formerly, `planes` was a tuple of names."""
+    with pytest.raises(TypeError, match=rf"^Own\.{hook} is \('lamp', 'agent'\): write a method"):
+        spec_of(**{hook: ("lamp", "agent")})
+
+
+def test_an_error_in_parts_says_who_raised_it() -> None:
+    def parts() -> tuple[Part, ...]:
+        return (Slot(3),)  # type: ignore[arg-type]
+
+    with pytest.raises(TypeError, match=r"^Slot\.name is 3: name the slot") as caught:
+        spec_of(parts=parts)
+    assert caught.value.__notes__ == ["Own.parts was called"]
+
+
+def test_slots_of_agents_alone() -> None:
+    for rule in ({"tick": lambda eyes: 1 - eyes}, {"reply": lambda eyes, event: None}):
+        eyes = Slot("eyes", 0, own=True, **rule)
+        rules = made(spec_of(parts=lambda eyes=eyes: (eyes,)), "numpy").rules
+        assert rules.slots.names == ("eyes 0", "eyes 1")
 
 
 @pytest.mark.parametrize(
-    ("hooks", "others"),
+    ("hook", "function", "match"),
     [
-        ({"own_slots": lambda: {"eyes": 0}, "tick_slot": lambda slot, thing: 1 - thing}, ()),
-        ({"own_slots": lambda: {"eyes": 0}, "reply": lambda slot, thing, event: None}, ()),
-        ({"sees": lambda thing: {}}, "own_slots"),
-        ({"paint": lambda thing: {}}, "planes"),
-        ({"paint_agent": lambda own, facing, held: {}}, "planes"),
-        ({"countdown": ("late", 9)}, "planes"),
-    ],
-)
-def test_slots_of_agents_and_planes(hooks: dict[str, Any], others: str) -> None:
-    if not others:
-        assert set(written(spec_of(**hooks).game)) > set(hooks)
-        return
-    with pytest.raises(TypeError, match=rf"Own\.{next(iter(hooks))} is never called, .* has no '{others}'"):
-        spec_of(**hooks)
-
-
-@pytest.mark.parametrize(
-    ("hooks", "match"),
-    [
-        ({"tick": lambda thing: None}, r"Own\.tick returned None for thing '"),
-        ({"tick": lambda thing: Chance((None, 1), (thing, 1))}, r"Own\.tick returned None for thing"),
-        ({"start": lambda thing: None}, r"Own\.start returned None for thing"),
+        ("tick", lambda thing: None, r"Own\.tick returned None for thing '"),
+        ("tick", lambda thing: Chance((None, 1), (thing, 1)), r"Own\.tick returned None for thing"),
+        ("start", lambda thing: None, r"Own\.start returned None for thing"),
         (
-            {"near": lambda: Near(lambda thing: 1, 1), "tick_near": lambda thing, count: None},
-            r"Own\.tick_near returned None for thing '.*' and count 0",
+            "parts",
+            lambda: (Near(lambda thing: 1, lambda thing, count: None, most=1),),
+            r"Near\.tick of Own returned None for thing '.*' and count 0",
         ),
         (
-            {"interact": lambda held, thing: Outcome(held, None, "take")},
+            "interact",
+            lambda held, thing: Outcome(held, None, "take"),
             r"Own\.interact returned Outcome\(.*for hand None and thing '.*: return None or an Outcome",
         ),
         (
-            {"one_cell": lambda: (OneCell(lambda thing: thing == "lamp", lambda thing: None),)},
-            r"Own\.one_cell turns 'lamp' into None",
+            "parts",
+            lambda: (OneCell(lambda thing: thing == "lamp", lambda thing: None),),
+            r"OneCell\.becomes of Own returned None for thing 'lamp'",
         ),
         (
-            {"slots": lambda: {"order": "soup"}, "tick_slot": lambda slot, thing: None},
-            r"Own\.tick_slot returned None for slot 'order' and thing 'soup'",
+            "parts",
+            lambda: (Slot("order", "soup", tick=lambda order: None),),
+            r"Slot\.tick of Own returned None for slot 'order' and thing 'soup'",
         ),
     ],
 )
-def test_none_is_no_thing(hooks: dict[str, Any], match: str) -> None:
-    for name, hook in hooks.items():
-        hook.__name__ = name
-    spec = spec_of(**hooks)
-    for name in hooks:
-        getattr(type(spec.game), name).__name__ = name
-    with pytest.raises(TypeError, match=match):
-        made(spec, "numpy")
+def test_none_is_no_thing(hook: str, function: Callable[..., Any], match: str) -> None:
+    with pytest.raises(TypeError, match=f"^{match}"):
+        made(spec_of(**{hook: function}), "numpy")
 
 
 def test_an_answer_that_cannot_be_hashed_says_who_gave_it() -> None:
-    @dataclass(frozen=True)
-    class Listing(Lamp):
-        def tick(self, thing: Any) -> Any:
-            return ["lit", 3] if thing == "lamp" else thing
+    def light(thing: Any) -> Any:
+        return ["lit", 3] if thing == "lamp" else thing
 
     with pytest.raises(TypeError, match="unhashable type: 'list'") as caught:
-        made(Spec(Listing(), BOARD, observation="none"), "numpy")
-    assert caught.value.__notes__ == ["Listing.tick was called with thing 'lamp'"]
+        made(spec_of(tick=light), "numpy")
+    assert caught.value.__notes__ == ["Own.tick was called with thing 'lamp'"]
+    near = Near(lambda thing: 1, lambda thing, count: light(thing), most=1)
+    with pytest.raises(TypeError, match="unhashable type: 'list'") as caught:
+        made(spec_of(parts=lambda: (near,)), "numpy")
+    assert caught.value.__notes__ == ["Near.tick of Own was called with thing 'lamp' and count 0"]
 
 
 def test_an_endless_clock_names_its_function_and_value() -> None:
-    @dataclass(frozen=True)
-    class Endless(Lamp):
-        def tick(self, thing: Any) -> Any:
-            return (
-                ("burning", 0) if thing == "lamp" else ("burning", thing[1] + 1) if len(thing) == 2 else thing
-            )
+    def burn(thing: Any) -> Any:
+        match thing:
+            case "lamp":
+                return "burning", 0
+            case "burning", steps:
+                return "burning", steps + 1
+        return thing
 
-        def kind(self, thing: Any) -> str:
-            return thing if isinstance(thing, str) else thing[0]
-
-    match = r"Endless\.tick adds \('burning', \d+\) for \('burning', \d+\): shorten a clock"
-    with pytest.raises(ValueError, match=match):
-        made(Spec(Endless(), BOARD, observation="none"), "numpy")
+    adds = r"adds \('burning', \d+\) for \('burning', \d+\): shorten a clock"
+    with pytest.raises(ValueError, match=rf"Own\.tick {adds}"):
+        made(spec_of(tick=burn), "numpy")
+    near = Near(lambda thing: 1, lambda thing, count: burn(thing), most=1)
+    with pytest.raises(ValueError, match=rf"Near\.tick of Own {adds}"):
+        made(spec_of(parts=lambda: (near,)), "numpy")

@@ -1,113 +1,166 @@
-"""Every hook broken once: the error names the author's function, what it was called with and what it said."""
+"""Every function broken once: the error names it, what it was called with and what it returned."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pytest
 
-from cogrid._core.author.answers import BySlot, Meeting, Near, OneCell, Outcome, Placed, Price, Reward, Tally
-from cogrid._core.author.game import Game
 from cogrid._core.compile.checking import check_looks
-from cogrid._core.compile.spec import Spec
-from cogrid._core.see.features import Agents, Each, Faced, NearestLying, SlotFeature
+from cogrid.author import (
+    Act,
+    Agents,
+    Away,
+    BySlot,
+    Each,
+    Ends,
+    Faced,
+    Game,
+    Hands,
+    Joint,
+    Meeting,
+    Moving,
+    Near,
+    NearestLying,
+    OneCell,
+    Outcome,
+    Part,
+    Placed,
+    Planes,
+    Price,
+    Reward,
+    Slot,
+    SlotFeature,
+    Spec,
+    Tally,
+)
 from tests._core.worlds import made
 
 BOARD = "#####\n#1l2#\n#####"
 
 
+def nothing(*about: Any) -> None:
+    """What a rule returns that does nothing."""
+
+
+def never(*about: Any) -> bool:
+    return False
+
+
+def unchanged(thing: Any, *about: Any) -> Any:
+    return thing
+
+
 @dataclass(frozen=True)
 class Whole(Game):
-    """Writes all that the other halves of hooks need."""
+    """A lamp that can be lit, and a part of every kind that has functions."""
 
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", "l": "lamp"}
-    actions: ClassVar[tuple[str, ...]] = ("push",)
-    joint: ClassVar[str] = "push"
-    planes: ClassVar[tuple[str, ...]] = ("lamp", "agents")
 
     def hand(self, agent: int) -> Any:
         return "coat"
 
-    def slots(self) -> Mapping[str, Any]:
-        return {"bell": 0}
+    def interact(self, held: Any, thing: Any) -> Any:
+        return Outcome(held, thing, "light") if thing == "lamp" else None
 
-    def own_slots(self) -> Mapping[str, Any]:
-        return {"eyes": "open"}
+    def parts(self) -> tuple[Part, ...]:
+        return (
+            Act("toggle", agent=nothing),
+            Joint("push", nothing),
+            Moving(),
+            Hands(),
+            Away(when=never),
+            Near(lambda thing: 1, unchanged, most=2),
+            OneCell(lambda thing: thing == "lamp", unchanged),
+            Slot("bell", 0, reply=nothing),
+            Slot("eyes", "open", own=True, reply=nothing),
+            Placed(1, lambda strength: "lamp", weakest=1),
+            Ends(),
+        )
 
-    def away(self, held: Any) -> bool:
-        return False
-
-    def near(self) -> Any:
-        return Near(lambda thing: 1, most=2)
+    def planes(self) -> Planes:
+        return Planes(("lamp", "agents"), shows=never)
 
 
-def broken(hook: str, function: Callable[..., Any]) -> Spec:
-    """A spec whose game has this function, without self, for a hook."""
+def broken(name: str, value: Any, base: type[Game] = Whole) -> Spec:
+    """A spec whose game has this, a function without self, for a hook or for a field of its parts."""
+    kind, _, field = name.rpartition(".")
+    hook = {"": field, "Planes": "planes", "Looks": "looks"}.get(kind, "parts")
 
     def method(self: Any, *about: Any) -> Any:
-        return function(*about)
+        return changed(getattr(base, hook)(self)) if kind else value(*about)
 
-    method.__name__, method.__qualname__ = hook, f"Own.{hook}"
-    own = type("Own", (Whole,), {hook: method})
+    def changed(part: Any) -> Any:
+        if isinstance(part, tuple):
+            return tuple(map(changed, part))
+        return replace(part, **{field: value}) if type(part).__name__ == kind else part
+
+    own = type("Own", (base,), {hook: method if kind or callable(value) else value})
     return Spec(dataclass(frozen=True)(own)(), BOARD, observation="lossless")
 
 
 WRONG: dict[str, tuple[Any, str]] = {
-    "near": ((1, 2), r"\(1, 2\): return a Near or None"),
-    "view": ((3, 1, 2), r"\(3, 1, 2\): return a View or None"),
-    "one_cell": (OneCell(bool, str), r"OneCell\(.*: return a tuple of OneCells, even for a single one"),
-    "placed": (4, "4: return a tuple of Placed, even for a single one"),
-    "slots": (["bell"], r"\['bell'\]: return a Mapping"),
-    "own_slots": (["eyes"], r"\['eyes'\]: return a Mapping"),
+    "parts": (4, "4: return a tuple of parts, even for one"),
+    "planes": (("lamp",), r"\('lamp',\): return Planes\(…\)"),
+    "looks": (None, r"None: return Looks\(…\)"),
     "rewards": (Reward("one", lambda event: 1.0), r"Reward\(.*: return a tuple of Reward, Price"),
     "features": (7, "7: return a tuple of features, even for a single one"),
-    "aim": (3, "3 for action 'up': return an Aim"),
-    "can_move": (None, "None for hand None: return True or False"),
-    "can_act": ("yes", "'yes' for hand None: return True or False"),
-    "away": ((), r"\(\) for hand None: return True or False"),
-    "finished": (0.5, "0.5 for hand None: return True or False"),
-    "strength": (-1, "-1 for hand None: return a whole number of 0 or more"),
     "item_name": (None, "None for item 'coat': return a name"),
-    "walkable": ((), r"\(\) for thing '\w+': return True or False"),
-    "spawn": ([], r"\[\] for thing '\w+': return True or False"),
-    "remaining": (None, r"None for thing '\w+': return a whole number"),
-    "scattered": (("wall", 2.0), r"\('wall', 2.0\): return None or a thing and its density from 0 to 1"),
+    "walkable": ([], r"\[\] for thing '\w+': return True or False"),
     "kind": (3, r"3 for thing '\w+': return a name"),
-    "glyph": ("lamp", r"'lamp' for thing '\w+': return two characters"),
-    "shows": ("lamp", r"'lamp' for thing '\w+': return True, False or the names of planes"),
-    "rank": ("first", "'first' for slot 'bell' and thing 0: return a whole number"),
-    "paint": ({"lamp": 300}, r"\{'lamp': 300\} for thing '\w+': return a mapping of planes to whole numbers"),
-    "paint_agent": (None, "None for own False and facing 0 and hand None: return a mapping"),
-    "paint_away": ({"agents": -1}, r"\{'agents': -1\} for own False and hand None: return a mapping"),
-    "paint_slot": ({"lamp": 0.5}, r"\{'lamp': 0.5\} for slot 'bell' and thing 0: return a mapping"),
-    "tick_near": (None, r"None for thing '\w+' and count 0: return a thing"),
     "start": (None, r"None for thing '\w+': return a thing"),
-    "interact": ("lamp", r"'lamp' for hand None and thing '\w+': return None or an Outcome"),
-    "toggle": ("lamp", r"'lamp' for hand None and thing '\w+': return None or an Outcome"),
-    "enter": ("lamp", r"'lamp' for hand None and thing 'floor': return None or an Outcome"),
-    "join": ("lamp", r"'lamp' for hand None and thing '\w+': return None or an Outcome"),
-    "meet": (
+    "interact": ("lamp", r"'lamp' for hand 'coat' and thing '\w+': return None or an Outcome"),
+    "enter": ("lamp", r"'lamp' for hand 'coat' and thing 'floor': return None or an Outcome"),
+    "Act.thing": ("lamp", r"'lamp' for hand 'coat' and thing '\w+': return None or an Outcome"),
+    "Act.agent": (
         Outcome(None, None, "hit"),
-        r"Outcome.* for 'interact', hand None and other None: return None or",
+        r"Outcome.* for 'toggle', hand 'coat' and other 'coat': return None or a Meeting",
     ),
-    "reply": ("ring", "'ring' for slot 'bell', 0 and Event.*: return None or a Reply"),
-    "tick_slot": (None, "None for slot 'bell' and thing 0: return a thing"),
-    "sees": ({"lamp": "moon"}, ""),
+    "Joint.agent": ("coat", r"'coat' for 'push', hand 'coat' and other 'coat': return None or a Meeting"),
+    "Joint.work": ("lamp", r"'lamp' for hand 'coat' and thing '\w+': return None or an Outcome"),
+    "Joint.strength": (-1, "-1 for hand 'coat': return a whole number of 0 or more"),
+    "Moving.when": (None, "None for hand 'coat': return True or False"),
+    "Hands.can_act": ("yes", "'yes' for hand 'coat': return True or False"),
+    "Away.when": ((), r"\(\) for hand 'coat': return True or False"),
+    "Away.back": ([], r"\[\] for thing '\w+': return True or False"),
+    "Near.tick": (None, r"None for thing '\w+' and count 0: return a thing"),
+    "OneCell.becomes": (None, "None for thing 'lamp': return a thing"),
+    "Slot.reply": ("ring", "'ring' for slot 'bell', 0 and Event.*'light'.*: return None or a Reply"),
+    "Slot.tick": (None, "None for slot 'bell' and thing 0: return a thing"),
+    "Slot.rank": ("first", "'first' for slot 'bell' and thing 0: return a whole number"),
+    "Placed.strength": (0.5, "0.5 for hand 'coat': return a whole number of 0 or more"),
+    "Ends.hand": (0.5, "0.5 for hand 'coat': return True or False"),
+    "Ends.remaining": (None, r"None for thing '\w+': return a whole number"),
+    "Ends.in_hands": ("one", "'one' for hand 'coat': return a whole number"),
+    "Ends.in_slots": (None, "None for slot 'bell' and thing 0: return a whole number"),
+    "Planes.shows": ("lamp", r"'lamp' for thing '\w+': return True, False or the names of planes"),
+    "Planes.thing": (
+        {"lamp": 300},
+        r"\{'lamp': 300\} for thing '\w+': return a mapping of planes to whole numbers",
+    ),
+    "Planes.agent": (None, "None for own False and facing 0 and hand 'coat': return a mapping"),
+    "Planes.away": ({"agents": -1}, r"\{'agents': -1\} for own False and hand 'coat': return a mapping"),
+    "Planes.slot": ({"lamp": 0.5}, r"\{'lamp': 0.5\} for slot 'bell' and thing 0: return a mapping"),
 }
 
 
-@pytest.mark.parametrize("hook", [hook for hook in WRONG if hook not in ("walkable", "reply", "sees")])
-def test_a_wrong_answer_names_hook_question_and_answer(hook: str) -> None:
-    answer, words = WRONG[hook]
-    with pytest.raises(TypeError, match=rf"^Own\.{hook} returned {words}"):
-        made.__wrapped__(broken(hook, lambda *about: answer), "numpy")
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_answer_names_function_question_and_answer(name: str) -> None:
+    answer, words = WRONG[name]
+    with pytest.raises(TypeError, match=rf"^{named(name)} returned {words}"):
+        made.__wrapped__(broken(name, lambda *about: answer), "numpy")
+
+
+def named(name: str) -> str:
+    """A function of the game Own as errors name it, for a regular expression."""
+    part, _, field = name.rpartition(".")
+    return rf"{part}\.{field} of Own" if part else rf"Own\.{field}"
 
 
 def test_wrong_answers_that_depend() -> None:
-    """Hooks that are asked before, or only about some of what occurs."""
+    """Functions that are asked before, or only about some of what occurs."""
     for wrong in ("yes", None):
         answer = {"floor": True, "wall": False, "lamp": wrong}.__getitem__
         with pytest.raises(
@@ -115,44 +168,39 @@ def test_wrong_answers_that_depend() -> None:
         ):
             broken("walkable", answer)
     with pytest.raises(
-        ValueError, match=r"Own\.sees names 'moon' for 'open': the planes are 'lamp', 'agents'"
+        ValueError, match=r"Planes\.sees of Own names 'moon' for 'open': the planes are 'lamp', 'agents'"
     ):
-        made.__wrapped__(broken("sees", lambda thing: {"lamp": "moon"}), "numpy")
-
-    @dataclass(frozen=True)
-    class Ringing(Whole):
-        def interact(self, held: Any, thing: Any) -> Any:
-            return Outcome(held, thing, "ring") if thing == "lamp" else None
-
-        def reply(self, slot: str, thing: Any, event: Any) -> Any:
-            return "ring"
-
-    with pytest.raises(TypeError, match=r"Ringing\.reply returned 'ring' for slot 'bell', 0 and Event"):
-        made.__wrapped__(Spec(Ringing(), BOARD, observation="none"), "numpy")
+        made.__wrapped__(broken("Planes.sees", lambda thing: {"lamp": "moon"}), "numpy")
 
 
-@pytest.mark.parametrize("hook", ["paint", "paint_agent", "paint_away", "paint_slot"])
-def test_a_misspelt_plane(hook: str) -> None:
+@pytest.mark.parametrize("field", ["thing", "agent", "away", "slot"])
+def test_a_misspelt_plane(field: str) -> None:
     """A kind may go without a plane, but nothing else may."""
-    painted = rf"^Own\.{hook} paints 'lam', which is not one of its planes: \('lamp', 'agents'\)"
+    painted = rf"^Planes\.{field} of Own paints 'lam', which is not one of its planes: \('lamp', 'agents'\)"
     with pytest.raises(ValueError, match=painted):
-        made.__wrapped__(broken(hook, lambda *about: {"lam": 1}), "numpy")
-    made.__wrapped__(broken(hook, lambda *about: {"wall": 1}), "numpy")
+        made.__wrapped__(broken(f"Planes.{field}", lambda *about: {"lam": 1}), "numpy")
+    made.__wrapped__(broken(f"Planes.{field}", lambda *about: {"wall": 1}), "numpy")
 
 
-@pytest.mark.parametrize("hook", ["look", "look_item", "look_agent"])
-def test_a_wrong_drawing(hook: str) -> None:
-    spec = broken(hook, lambda *about: ("red",))
+@pytest.mark.parametrize(
+    ("field", "wrong", "words"),
+    [
+        ("thing", ("red",), r"\('red',\) for thing 'floor': return a tuple of Shapes"),
+        ("item", ("red",), r"\('red',\) for item 'coat': return a tuple of Shapes"),
+        ("agent", ("red",), r"\('red',\) for agent 0: return a tuple of Shapes"),
+        ("glyph", "lamp", "'lamp' for thing 'floor': return two characters"),
+    ],
+)
+def test_a_wrong_drawing(field: str, wrong: Any, words: str) -> None:
+    spec = broken(f"Looks.{field}", lambda *about: wrong)
     made.__wrapped__(spec, "numpy")  # pictures alone need it
-    with pytest.raises(
-        TypeError, match=rf"^Own\.{hook} returned \('red',\) for .*: return a tuple of Shapes"
-    ):
+    with pytest.raises(TypeError, match=rf"^Looks\.{field} of Own returned {words}"):
         check_looks(spec)
 
 
-def test_placed_takes_a_function() -> None:
-    with pytest.raises(TypeError, match="Placed's thing is 'gem': give a function"):
-        Placed(1, "gem")  # type: ignore[arg-type]
+def test_none_is_the_usual_drawing() -> None:
+    for field in ("thing", "item", "agent", "glyph"):
+        check_looks(broken(f"Looks.{field}", nothing))
 
 
 def variant(**changes: Any) -> Spec:
@@ -165,28 +213,18 @@ def compiled(**changes: Any) -> None:
     made.__wrapped__(variant(**changes), "numpy")
 
 
-def lights(self: Any, held: Any, thing: Any) -> Any:
-    return Outcome(held, thing, "light") if thing == "lamp" else None
+def test_a_text_where_a_tuple_is_meant() -> None:
+    with pytest.raises(TypeError, match=r"Own\.timed is the text 'light': write a tuple, even for one verb"):
+        compiled(timed="light")
 
 
-def test_texts_where_a_tuple_is_meant() -> None:
+@pytest.mark.parametrize("name", ["timed", "Ends.verbs"])
+def test_verbs_that_no_rule_returns(name: str) -> None:
+    made.__wrapped__(broken(name, ("light",)), "numpy")
     with pytest.raises(
-        TypeError, match=r"Own\.actions is the text 'push': write a tuple, even for one action"
+        ValueError, match=f"^{named(name)} has 'lihgt', which no rule returns: the verbs are 'light'"
     ):
-        variant(actions="push")
-    with pytest.raises(
-        TypeError, match=r"Own\.final_verbs is the text 'light': write a tuple, even for one verb"
-    ):
-        compiled(final_verbs="light", interact=lights)
-
-
-@pytest.mark.parametrize("hook", ["final_verbs", "timed"])
-def test_verbs_that_no_rule_says(hook: str) -> None:
-    compiled(interact=lights, **{hook: ("light",)})
-    with pytest.raises(
-        ValueError, match=f"Own.{hook} has 'lihgt', which no rule returns: the verbs are 'light'"
-    ):
-        compiled(interact=lights, **{hook: ("lihgt",)})
+        made.__wrapped__(broken(name, ("lihgt",)), "numpy")
 
 
 def test_two_terms_of_one_name() -> None:
@@ -207,15 +245,17 @@ def test_two_terms_of_one_name() -> None:
 )
 def test_points_that_are_no_numbers(term: Any) -> None:
     with pytest.raises(TypeError, match=r"^the term 'points' pays 'one' for .+: return a number"):
-        compiled(interact=lights, rewards=lambda self: (term,))
+        compiled(rewards=lambda self: (term,))
 
 
 def test_ticks_that_answer_outcomes() -> None:
-    def tick_near(self: Any, thing: Any, count: int) -> Any:
+    def burn(thing: Any, count: int) -> Any:
         return Outcome(None, thing, "burn")
 
-    with pytest.raises(TypeError, match=r"Own\.tick_near returned Outcome\(.* for thing '\w+' and count 0"):
-        compiled(tick_near=tick_near)
+    with pytest.raises(
+        TypeError, match=r"Near\.tick of Own returned Outcome\(.* for thing '\w+' and count 0"
+    ):
+        made.__wrapped__(broken("Near.tick", burn), "numpy")
 
 
 @pytest.mark.parametrize("value", ["5", None, float("inf")])
@@ -223,23 +263,24 @@ def test_values_that_are_no_numbers(value: Any) -> None:
     def interact(self: Any, held: Any, thing: Any) -> Any:
         return Outcome(held, thing, "light", value) if thing == "lamp" else None
 
-    with pytest.raises(TypeError, match=r"interact returned Outcome\(.* for hand None and thing 'lamp'"):
+    with pytest.raises(TypeError, match=r"interact returned Outcome\(.* for hand 'coat' and thing 'lamp'"):
         compiled(interact=interact)
 
 
 def test_hands_that_count_without_end() -> None:
-    def interact(self: Any, held: Any, thing: Any) -> Any:
-        return (
-            Outcome((held if isinstance(held, int) else 0) + 1, thing, "count") if thing == "lamp" else None
-        )
+    def count(held: Any) -> int:
+        return (held if isinstance(held, int) else 0) + 1
 
-    def meet(self: Any, action: str, held: Any, other: Any) -> Any:
-        return Meeting((held if isinstance(held, int) else 0) + 1, other, "count")
+    def interact(held: Any, thing: Any) -> Any:
+        return Outcome(count(held), thing, "count") if thing == "lamp" else None
 
-    with pytest.raises(ValueError, match=r"interact adds \d+ for \d+ and 'lamp': shorten"):
-        compiled(interact=interact)
-    with pytest.raises(ValueError, match=r"meet adds \d+ for"):
-        compiled(meet=meet)
+    def meet(held: Any, other: Any) -> Any:
+        return Meeting(count(held), other, "count")
+
+    with pytest.raises(ValueError, match=r"Own\.interact adds \d+ for \d+ and 'lamp': shorten"):
+        made.__wrapped__(broken("interact", interact), "numpy")
+    with pytest.raises(ValueError, match=r"Act\.agent of Own adds \d+ for"):
+        made.__wrapped__(broken("Act.agent", meet), "numpy")
 
 
 @pytest.mark.parametrize(
@@ -267,7 +308,7 @@ def test_features_have_a_number_for_each_label(part: Any, words: str) -> None:
         "features": lambda self: (part,),
         "lying": lambda self, thing: "coat" if thing == "lamp" else None,
     }
-    spec = dataclasses.replace(variant(**hooks), observation="features")
+    spec = replace(variant(**hooks), observation="features")
     with pytest.raises((TypeError, ValueError), match=rf"{type(part).__name__} of features\(\) .*{words}"):
         made.__wrapped__(spec, "numpy")
 
@@ -277,59 +318,85 @@ def test_a_spec_needs_a_game_and_a_legend_of_values() -> None:
         Spec(Whole, BOARD)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"Own.legend has \['lamp'\] for 'l', which cannot be hashed"):
         variant(legend={" ": "floor", "#": "wall", "l": ["lamp"]})
-    with pytest.raises(TypeError, match="Near's mark='lamp' is not a function of a thing"):
-        Near("lamp", most=1)  # type: ignore[arg-type]
 
 
-#: Hooks whose answers become tables, without the pairs that others need.
+#: Functions whose answers become tables.
 ASKED = (
-    *(
-        "can_move",
-        "can_act",
-        "away",
-        "finished",
-        "strength",
-        "tick_hand",
-        "hand",
-        "item_name",
-        "aim",
-        "tick_near",
-    ),
-    *("spawn", "remaining", "kind", "lying", "start", "shows", "paint", "paint_agent", "paint_slot", "rank"),
+    *("hand", "item_name", "kind", "lying", "start", "interact", "enter"),
+    *("Act.thing", "Act.agent", "Joint.work", "Joint.strength", "Joint.agent", "Moving.when"),
+    *("Hands.tick", "Hands.can_act", "Away.when", "Away.back", "Near.mark", "Near.tick"),
+    *("OneCell.qualifies", "OneCell.becomes", "Slot.tick", "Slot.rank", "Placed.thing", "Placed.strength"),
+    *("Ends.hand", "Ends.remaining", "Ends.in_hands", "Ends.in_slots"),
+    *("Planes.thing", "Planes.agent", "Planes.slot", "Planes.shows"),
 )
 
 
-@pytest.mark.parametrize("hook", ASKED)
-def test_an_error_of_the_author_s_own_says_what_was_asked(hook: str) -> None:
+@pytest.mark.parametrize("name", ASKED)
+def test_an_error_of_the_author_s_own_says_what_was_asked(name: str) -> None:
     with pytest.raises(KeyError, match="oops") as caught:
-        made.__wrapped__(broken(hook, _oops), "numpy")
+        made.__wrapped__(broken(name, _oops), "numpy")
     (note,) = caught.value.__notes__
-    assert "was called" in note
+    assert re.match(rf"{named(name)} was called with ", note)
 
 
 def _oops(*about: Any) -> Any:
     raise KeyError("oops")
 
 
+@dataclass(frozen=True)
+class Bare(Whole):
+    """The same, but the second agent has no coat."""
+
+    def hand(self, agent: int) -> Any:
+        return None if agent else "coat"
+
+
+#: Functions that are asked about hands, and an answer that is right.
+OF_HANDS: dict[str, Any] = {
+    **dict.fromkeys(("interact", "enter", "Act.thing", "Act.agent", "Joint.work", "Joint.agent")),
+    **dict.fromkeys(
+        ("Moving.when", "Hands.can_act", "Joint.strength", "Ends.in_hands", "Placed.strength"), 1
+    ),
+    **dict.fromkeys(("Away.when", "Ends.hand"), False),
+    **{key: {"agents": 1} for key in ("Planes.agent", "Planes.away")},
+    "Hands.tick": "coat",
+}
+
+
+@pytest.mark.parametrize("name", OF_HANDS)
+@pytest.mark.parametrize("wrong", ["an error", "a wrong answer"])
+def test_the_empty_hand_matters_only_where_a_hand_can_be_empty(name: str, wrong: str) -> None:
+    def of_coats(*about: Any) -> Any:
+        if None not in about:
+            return OF_HANDS[name]
+        return ["no hand"] if wrong == "a wrong answer" else {}["no hand"]
+
+    made.__wrapped__(broken(name, of_coats), "numpy")
+    with pytest.raises((TypeError, KeyError), match=r"no hand|unhashable type: 'list'"):
+        made.__wrapped__(broken(name, of_coats, Bare), "numpy")
+
+
 def test_the_note_has_the_names_of_the_author_s_arguments() -> None:
     @dataclass(frozen=True)
-    class Sad(Whole):
-        def can_move(self, held: Any) -> bool:
+    class Sad(Game):
+        def is_merry(self, held: Any) -> bool:
             return bool({"coat": True}[held])
 
+        def parts(self) -> tuple[Part, ...]:
+            return (Moving(when=self.is_merry),)
+
     with pytest.raises(KeyError) as caught:
-        made.__wrapped__(Spec(Sad(), BOARD, observation="none"), "numpy")
-    assert caught.value.__notes__ == ["Sad.can_move was called with held None"]
+        made.__wrapped__(Spec(Sad(), "####\n#12#\n####", observation="none"), "numpy")
+    assert caught.value.__notes__ == ["Moving.when of Sad was called with held None"]
 
     @dataclass(frozen=True)
     class Dear(Whole):
-        def interact(self, held: Any, thing: Any) -> Any:
-            return Outcome(held, thing, "look") if thing == "lamp" else None
-
         def rewards(self) -> Any:
             return (Reward("dear", lambda event: {"see": 1.0}[event.verb]),)
 
-    with pytest.raises(KeyError, match="look") as caught:
+    with pytest.raises(KeyError, match="light") as caught:
         made(Spec(Dear(), BOARD, observation="none"), "numpy")
     (note,) = caught.value.__notes__
-    assert note.startswith("Dear.rewards.<lambda> was called with event Event(verb='look', held=None, thing=")
+    assert note.startswith(
+        "Reward.points of Dear was called with event Event(verb='light', held='coat', thing="
+    )

@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.hooks import written
 from cogrid._core.compile import memory
-from cogrid._core.compile.memory import LOOKS, NOT_ASKED, memory_of
+from cogrid._core.compile.memory import HOOKS, NOT_ASKED, PARTS, functions_of, memory_of
 from cogrid._core.digest import digest
 from cogrid._core.purity import check_pure
 from cogrid._core.rules import compile_rules
 from cogrid._core.step import functions
-from cogrid.author import Game, Outcome, Reward
+from cogrid.author import Chance, Counted, Game, Near, Outcome, Part, Planes, Reward, Slot
 from cogrid.backend import rng
 from cogrid.testing.exercise import exercise
 from tests._core import test_everything as everything
 from tests._core.phases import test_leaving as leaving
 from tests._core.phases import test_slots as slots
+from tests._core.worlds import altered
 from tests.support import BACKENDS
 
 Asked = Counter[Any]
@@ -33,30 +33,44 @@ Asked = Counter[Any]
 
 @pytest.fixture(params=[everything.SPEC, leaving.SPEC, slots.SPEC], ids=["everything", "leaving", "slots"])
 def watched(request: pytest.FixtureRequest) -> tuple[cogrid.Spec, Asked]:
-    """A spec, and how often each of its hooks was called with which arguments."""
-    spec, asked, inside = request.param, Asked(), []
+    """A spec, and how often each of its functions was called with which arguments.
 
-    def counted(hook: str, function: Any) -> Any:
-        @functools.wraps(function)
-        def call(self: Any, *about: Any) -> Any:
-            if not inside:  # what hooks ask each other is their own affair
-                asked[hook, about] += 1
-            inside.append(hook)
+    The functions are the hooks that the game writes, and those in its parts, named as the memory names them.
+    """
+    spec, asked, inside = request.param, Asked(), []
+    kind = type(spec.game)
+
+    def counted(path: Any, function: Any) -> Any:
+        def call(*about: Any) -> Any:
+            if not inside:  # what functions ask each other is their own affair
+                asked[path, about] += 1
+            inside.append(path)
             try:
-                return function(self, *about)
+                return function(*about)
             finally:
                 inside.pop()
 
-        return call
+        return functools.update_wrapper(call, function)
 
-    kind = type(spec.game)
-    hooks = {name: getattr(kind, name) for name in written(spec.game) if name not in NOT_ASKED | LOOKS}
-    watched = {
-        name: counted(name, hook) for name, hook in hooks.items() if callable(hook) and name != "state_type"
-    }
-    game = type(kind.__name__, (kind,), watched)(**vars(spec.game))
-    made = dataclasses.replace(spec, game=game)
-    return made, asked
+    def hook_of(name: str) -> Any:
+        def hook(self: Any, *about: Any) -> Any:
+            answer = counted(name, functools.partial(getattr(kind, name), self))(*about)
+            if name not in PARTS:
+                return answer
+            if isinstance(answer, tuple):
+                return tuple(counting(part, (name, ()), place) for place, part in enumerate(answer))
+            return counting(answer, (name, ()), None)
+
+        return hook
+
+    def counting(part: Any, whole: Any, place: Any) -> Any:
+        for name, _ in functions_of(part):
+            part = altered(part, name, functools.partial(counted, (whole, place, name)))
+        return part
+
+    written = [name for name in HOOKS - NOT_ASKED if getattr(kind, name) is not getattr(Game, name)]
+    game = type(kind.__name__, (kind,), {name: hook_of(name) for name in written})(**vars(spec.game))
+    return dataclasses.replace(spec, game=game), asked
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -64,6 +78,7 @@ def test_no_question_after_the_rules_are_compiled(watched: tuple[cogrid.Spec, As
     spec, asked = watched
     rules = compile_rules(spec, backend)
     assert asked
+    assert {*asked} == {*memory_of(spec.game).answers}
     before = asked.copy()
     pure = functions(rules, infos=True)
     state, _ = pure.reset(rules.backend.key(rng.split(rng.key(0), 3)))
@@ -78,7 +93,8 @@ def test_no_question_after_the_rules_are_compiled(watched: tuple[cogrid.Spec, As
 def test_no_question_twice(watched: tuple[cogrid.Spec, Asked]) -> None:
     """Neither for one backend nor for the next; `walkable` of letters is checked before there is a memory."""
     spec, asked = watched
-    asked.clear()
+    for question in [question for question in asked if question[0] == "walkable"]:
+        del asked[question]
     for backend in BACKENDS:
         compile_rules(spec, backend)
     assert [question for question, times in asked.items() if times > 1] == []
@@ -89,15 +105,18 @@ def test_purity_asks_everything_once_more(watched: tuple[cogrid.Spec, Asked]) ->
     compile_rules(spec, "numpy")
     asked.clear()
     check_pure(spec)
-    assert {(hook, about) for hook, about in memory_of(spec.game).answers if isinstance(hook, str)} <= {
-        *asked
-    } | {question for question in memory_of(spec.game).answers if question[0] in LOOKS}
+    assert {*asked} == {*memory_of(spec.game).answers}
 
 
 def test_a_new_question_is_an_error() -> None:
-    rules = compile_rules(everything.SPEC, "numpy")
-    with pytest.raises(LookupError, match=r"Everything\.walkable was asked for 'never seen' after its rules"):
-        rules.game.walkable("never seen")
+    answers = compile_rules(everything.SPEC, "numpy").answers
+    late = "was asked for 'never seen' after its rules were compiled"
+    with pytest.raises(LookupError, match=rf"^Everything\.walkable {late}"):
+        answers.game.walkable("never seen")
+    with pytest.raises(LookupError, match=rf"^Moving\.when of Everything {late}"):
+        answers.can_move("never seen")
+    with pytest.raises(LookupError, match=rf"^Slot\.start\.count of Everything {late}"):
+        answers.parts.every(Slot)[0].start.count("never seen")
 
 
 def test_an_error_is_not_remembered() -> None:
@@ -108,7 +127,7 @@ def test_an_error_is_not_remembered() -> None:
             Fails.times += 1
             raise ValueError(thing)
 
-    game = memory_of(Fails()).open
+    game = memory_of(Fails()).open.game
     for _ in range(2):
         with pytest.raises(ValueError, match="stone"):
             game.walkable("stone")
@@ -131,7 +150,7 @@ def test_long_compilations_say_so(
 
 
 def test_the_authors_code_does_not_meet_the_memory() -> None:
-    """Hooks of any kind work, and what they change in each other's answers is their own."""
+    """Functions of any kind work, and what they change in each other's answers is their own."""
 
     @dataclass(frozen=True, slots=True)
     class Odd(Game):
@@ -152,15 +171,16 @@ def test_the_authors_code_does_not_meet_the_memory() -> None:
                 return None
             return Outcome(held, "floor", "dig", dataclasses.replace(self, value=self.value * 2).value)
 
-        planes: ClassVar = ("floor", "agent")
-
-        def paint(self, thing: Any) -> Any:
+        def show(self, thing: Any) -> Any:
             return {"floor": int(thing == "floor")}
 
-        def paint_agent(self, own: bool, facing: int, held: Any) -> Any:
-            painted = self.paint(thing="floor")
+        def show_agent(self, own: bool, facing: int, held: Any) -> Any:
+            painted = self.show(thing="floor")
             painted["agent"] = 1 + own
             return painted
+
+        def planes(self) -> Planes:
+            return Planes(("floor", "agent"), thing=self.show, agent=self.show_agent)
 
     spec = cogrid.Spec(Odd(), "#####\n#1 g#\n#2  #\n#####")
     env = cogrid.CoGridEnv(spec)
@@ -185,5 +205,26 @@ def test_parts_are_not_made_again() -> None:
         def rewards(self) -> Any:
             return (Doubled("double", lambda event: 1.0),)
 
-    (term,) = memory_of(Paid()).open.rewards()
+    (term,) = memory_of(Paid()).open.game.rewards()
     assert term.points(None) == 2.0
+
+
+def test_a_part_and_its_functions_are_the_same_every_time() -> None:
+    """So that one part can be told from another by identity, and functions that are equal share answers."""
+
+    @dataclass(frozen=True)
+    class Meadow(Game):
+        def parts(self) -> tuple[Part, ...]:
+            return (
+                Near(lambda thing: 1, lambda thing, count: thing, most=1),
+                Slot("grass", Counted(lambda thing: 1, 3)),
+                Slot("rain", Chance((0, 1), (1, 1))),
+            )
+
+    answers = memory_of(Meadow()).open
+    first, again = answers.game.parts(), answers.game.parts()
+    assert all(one is other for one, other in zip(first, again, strict=True))
+    assert first == answers.parts.all
+    assert first[0] is answers.near
+    assert answers.near.tick("floor", 1) == "floor"
+    assert ((("parts", ()), 0, "tick"), ("floor", 1)) in memory_of(Meadow()).answers

@@ -8,11 +8,21 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from cogrid._core.author.answers import BySlot, Counted, Outcome, Placed
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
 from cogrid._core.phases.replying import Replying
+from cogrid.author import (
+    BySlot,
+    Chance,
+    Counted,
+    Ends,
+    Game,
+    Looks,
+    Outcome,
+    Part,
+    Placed,
+    Scattered,
+    Slot,
+    Spec,
+)
 from cogrid.testing.conformance import check_env
 from tests._core.worlds import after, bounds, drawn, fresh, made, parity
 from tests.support import BACKENDS, keys
@@ -32,7 +42,6 @@ BOARD = """
 class Gold(Game):
     """Nuggets lie about; who walks onto one has it, for its share of all that there was."""
 
-    actions: ClassVar[tuple[str, ...]] = ()
     count: int = 3
     apart: int = 3
     margin: int = 1
@@ -40,17 +49,25 @@ class Gold(Game):
     def hand(self, agent: int) -> Any:
         return Chance((1, 1), (4, 3)) if agent else 2
 
-    def strength(self, held: Any) -> int:
-        return held or 0
-
-    def placed(self) -> tuple[Placed, ...]:
-        return (Placed(self.count, self.nugget, weakest=1, apart=self.apart, margin=self.margin),)
-
     def nugget(self, weakest: int) -> Any:
         return ("gold", 5) if weakest == 1 else Chance((("gold", 1), 1), (("gold", 2), 3))
 
-    def slots(self) -> Any:
-        return {"worth": Counted(self.worth, 12)}
+    def level(self, held: Any) -> int:
+        return held or 0
+
+    def parts(self) -> tuple[Part, ...]:
+        return (
+            Placed(
+                self.count,
+                self.nugget,
+                weakest=1,
+                apart=self.apart,
+                margin=self.margin,
+                strength=self.level,
+            ),
+            Slot("worth", Counted(self.worth, 12)),
+            Ends(remaining=self.worth),
+        )
 
     def worth(self, thing: Any) -> int:
         return thing[1] if isinstance(thing, tuple) else 0
@@ -58,20 +75,12 @@ class Gold(Game):
     def enter(self, held: Any, thing: Any) -> Any:
         return Outcome(held, "floor", "find", self.worth(thing)) if isinstance(thing, tuple) else None
 
-    def remaining(self, thing: Any) -> int:
-        return self.worth(thing)
-
     def walkable(self, thing: Any) -> bool:
         return thing != "wall"
 
-    def kind(self, thing: Any) -> str:
-        return thing if isinstance(thing, str) else "gold"
-
-    def glyph(self, thing: Any) -> str:
-        return {"floor": "  ", "wall": "##"}.get(thing) or f"g{thing[1]}"
-
-    def item_name(self, item: Any) -> str:
-        return str(item)
+    def looks(self) -> Looks:
+        bare = {"floor": "  ", "wall": "##"}
+        return Looks(glyph=lambda thing: bare.get(thing) or f"g{thing[1]}")
 
     def rewards(self) -> Any:
         return (BySlot("share", "worth", lambda event, worth: event.value / max(1, worth)),)
@@ -152,8 +161,8 @@ class Heath(Game):
 
     legend: ClassVar[Any] = {" ": "floor", "#": "rock"}
 
-    def scattered(self) -> tuple[Any, float]:
-        return "rock", 1.0
+    def parts(self) -> tuple[Part, ...]:
+        return (Scattered("rock", 1.0),)
 
     def start(self, thing: Any) -> Any:
         return {"rock": "wall", "floor": "heather"}[thing]
@@ -189,11 +198,9 @@ class Clearing(Game):
     def start(self, thing: Any) -> Any:
         return {"site": "floor", "floor": "grass" if self.density else "floor"}.get(thing, thing)
 
-    def scattered(self) -> Any:
-        return ("floor", self.density) if self.density else None
-
-    def placed(self) -> Any:
-        return (Placed(self.count, lambda strength: "egg", margin=self.margin),) if self.count else ()
+    def parts(self) -> tuple[Part | None, ...]:
+        floor = Scattered("floor", self.density) if self.density else None
+        return Placed(self.count, "egg", margin=self.margin) if self.count else None, floor
 
     def tick(self, thing: Any) -> Any:
         return Chance(("chick", 1), ("bird", 1)) if thing == "egg" else thing
@@ -271,6 +278,6 @@ def test_conformance() -> None:
 
 
 def test_wrong_numbers_are_refused() -> None:
-    for options, words in (({"count": -1}, "Placed's count=-1"), ({"apart": 0}, "Placed's apart=0")):
+    for options, words in (({"count": -1}, "Placed.count=-1"), ({"apart": 0}, "Placed.apart=0")):
         with pytest.raises(ValueError, match=words):
             made(spec(**options), "numpy")

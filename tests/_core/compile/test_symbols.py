@@ -8,11 +8,8 @@ from typing import Any, ClassVar
 import pytest
 
 import cogrid
-from cogrid._core.author.answers import Outcome
-from cogrid._core.author.game import Game
-from cogrid._core.author.layout import Layout
-from cogrid._core.compile.spec import Spec
 from cogrid._core.rules import compile_rules
+from cogrid.author import Game, Layout, Outcome, Spec
 
 BOARD = Layout("board", "######\n#12 d#\n######")
 

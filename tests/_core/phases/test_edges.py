@@ -11,12 +11,7 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.answers import Outcome, Reward
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
-from cogrid._core.author.layout import Layout
-from cogrid._core.compile.spec import Spec
-from cogrid._core.see.features import Agents, Place
+from cogrid.author import Act, Agents, Chance, Game, Layout, Outcome, Part, Place, Reward, Spec
 from cogrid.backend import rng
 from tests.doors import hall
 from tests.support import BACKENDS, INTERACT, NOOP, RIGHT, assert_same
@@ -145,7 +140,7 @@ def test_an_authors_mistake_is_told(wrong: str, layout: Layout, options: Any, me
 def test_a_crash_in_a_rule_says_where() -> None:
     with pytest.raises(KeyError) as caught:
         cogrid.CoGridEnv(Spec(Odd("crash"), (CLOSED,)))
-    assert "hand None and thing" in caught.value.__notes__[0]
+    assert caught.value.__notes__ == ["Odd.interact was called with held None and thing 'floor'"]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -170,9 +165,12 @@ class Doors(Game):
     def start(self, thing: Any) -> Any:
         return Chance(("closed", 1), ("open", 1)) if thing == "maybe" else thing
 
-    def toggle(self, held: Any, thing: Any) -> Any:
+    def turn(self, held: Any, thing: Any) -> Any:
         other = {"closed": "open", "open": "closed"}.get(thing)
         return Outcome(held, other, "use") if other else None
+
+    def parts(self) -> tuple[Part, ...]:
+        return (Act("toggle", thing=self.turn),)
 
     def walkable(self, thing: Any) -> bool:
         return thing in ("floor", "open")

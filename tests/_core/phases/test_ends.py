@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.answers import Outcome, Price, Reward, Tally
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
+from cogrid.author import Ends, Game, Looks, Outcome, Part, Price, Reward, Slot, Spec, Tally
 from cogrid.testing.conformance import check_env
-from tests._core.worlds import after, drawn, fresh, made, parity, picture
+from tests._core.worlds import after, drawn, fresh, initials, made, parity, picture
 from tests.support import BACKENDS, INTERACT, NOOP, TOGGLE
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -42,11 +40,8 @@ class Rescue(Game):
                 return ("saved", steps - 1) if steps else "victim"
         return thing
 
-    def finished(self, held: Any) -> bool:
-        return held == "ticket"
-
-    def remaining(self, thing: Any) -> int:
-        return int(thing == "victim")
+    def parts(self) -> tuple[Part, ...]:
+        return (Ends(hand=lambda held: held == "ticket", remaining=lambda thing: int(thing == "victim")),)
 
     def rewards(self) -> Any:
         return (
@@ -59,11 +54,8 @@ class Rescue(Game):
             ),
         )
 
-    def kind(self, thing: Any) -> str:
-        return thing if isinstance(thing, str) else thing[0]
-
-    def glyph(self, thing: Any) -> str:
-        return {"floor": "  ", "wall": "##"}.get(thing) or f"{self.kind(thing)[0]} "
+    def looks(self) -> Looks:
+        return Looks(glyph=initials)
 
 
 SPEC = Spec(Rescue(), BOARD, observation="none", max_steps=400)
@@ -176,7 +168,6 @@ class Errands(Game):
     legend: ClassVar[Any] = {
         **{" ": "floor", "#": "wall", "p": "parcel", "B": "bus", "d": "debt", "c": "credit"}
     }
-    final_verbs: ClassVar[frozenset[str]] = frozenset({"board"})
 
     def interact(self, held: Any, thing: Any) -> Any:
         match held, thing:
@@ -191,15 +182,16 @@ class Errands(Game):
     def tick(self, thing: Any) -> Any:
         return "parcel" if thing == "gone" else thing
 
-    def remaining(self, thing: Any) -> int:
-        return {"debt": 2, "paid": 1, "credit": -1}.get(thing, 0)
+    def parts(self) -> tuple[Part, ...]:
+        owed = {"debt": 2, "paid": 1, "credit": -1}
+        return (Ends(verbs=("board",), remaining=lambda thing: owed.get(thing, 0)),)
 
     def rewards(self) -> Any:
         load = Price("load", lambda action, held: -0.5 if held and action != "noop" else 0.0)
         return Reward("score", lambda event: event.value), load
 
-    def glyph(self, thing: Any) -> str:
-        return {"floor": "  ", "wall": "##"}.get(thing) or f"{thing[0]} "
+    def looks(self) -> Looks:
+        return Looks(glyph=initials)
 
 
 ERRANDS = Spec(Errands(), "#######\n#1pBdc#\n#2    #\n#c  cd#\n#######", observation="none", max_steps=400)
@@ -241,7 +233,60 @@ def test_errands_parity_and_conformance() -> None:
     alone = tape["ended"].any(axis=-1) & ~tape["ended"].all(axis=-1)
     assert alone.sum() > 100
     assert (tape["reward load"] < 0).sum() > 50
-    assert check_env(ERRANDS, BACKENDS, steps=120).hooks["final_verbs"] > 0
+    assert check_env(ERRANDS, BACKENDS, steps=120).hooks["Ends.verbs"] > 0
+
+
+@dataclass(frozen=True)
+class Post(Game):
+    """A parcel goes into a chute; the van leaves after some steps."""
+
+    ends: Ends
+    legend: ClassVar[Any] = {" ": "floor", "#": "wall", "p": "parcel", "c": "chute"}
+
+    def interact(self, held: Any, thing: Any) -> Any:
+        match held, thing:
+            case None, "parcel":
+                return Outcome("parcel", "shelf", "fetch")
+            case "parcel", "chute":
+                return Outcome(None, "chute", "drop")
+        return None
+
+    def parts(self) -> tuple[Part, ...]:
+        return Slot("van", 5, tick=lambda steps: max(0, steps - 1)), Slot("name", "post"), self.ends
+
+
+def is_parcel(thing: Any) -> int:
+    return int(thing == "parcel")
+
+
+def steps_left(slot: str, thing: Any) -> int:
+    return thing if slot == "van" else 0
+
+
+@each_backend
+@pytest.mark.parametrize(
+    ("ends", "last"),
+    [
+        (Ends(remaining=is_parcel), 2),
+        (Ends(in_hands=is_parcel), 1),
+        (Ends(remaining=is_parcel, in_hands=is_parcel), 4),
+        (Ends(in_slots=steps_left), 5),
+        (Ends(remaining=is_parcel, in_hands=is_parcel, in_slots=steps_left), 5),
+        (Ends(), None),
+    ],
+    ids=["board", "hands", "both", "slots", "all", "none"],
+)
+def test_what_remains_on_the_board_in_hands_and_in_slots(backend: str, ends: Ends, last: int | None) -> None:
+    """
+    ^ p        the parcel is fetched in the second step and dropped in the fourth;
+    c          the van leaves in the fifth
+    """
+    spec = Spec(Post(ends), "####\n#1p#\n#c##\n####", num_agents=1, observation="none")
+    state, over = fresh(spec, backend), []
+    for number, action in enumerate(("right", "interact", "down", "interact", "noop", "noop"), 1):
+        state, _, done, _ = after(spec, backend, state, action)
+        over += [number] if done else []
+    assert over == ([] if last is None else list(range(last, 7)))
 
 
 def test_wrong_terms_are_refused() -> None:

@@ -8,12 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from cogrid._core.author.answers import Outcome
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
+from cogrid.author import Chance, Game, Hands, Looks, Moving, Outcome, Part, Spec
 from cogrid.testing.conformance import check_env
-from tests._core.worlds import after, bounds, drawn, fresh, made, parity, picture
+from tests._core.worlds import after, bounds, drawn, fresh, initials, made, parity, picture
 from tests.support import BACKENDS, keys
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -38,7 +35,7 @@ class Ward(Game):
     def hand(self, agent: int) -> Any:
         return ("medic", 0) if agent == 0 else Chance((("engineer", 0), 3), (("medic", 0), 1))
 
-    def tick_hand(self, held: Any) -> Any:
+    def recover(self, held: Any) -> Any:
         match held:
             case role, 1:
                 return Chance(((role, 0), 1), ((role, 1), 1))
@@ -46,11 +43,14 @@ class Ward(Game):
                 return role, steps - 1
         return held
 
-    def can_move(self, held: Any) -> bool:
+    def is_free(self, held: Any) -> bool:
         return held is None or held[1] == 0
 
-    def can_act(self, held: Any) -> bool:
+    def is_able(self, held: Any) -> bool:
         return held is None or held[1] < 2
+
+    def parts(self) -> tuple[Part, ...]:
+        return Moving(when=self.is_free), Hands(tick=self.recover, can_act=self.is_able)
 
     def interact(self, held: Any, thing: Any) -> Any:
         match held, thing:
@@ -65,8 +65,8 @@ class Ward(Game):
     def tick(self, thing: Any) -> Any:
         return {"healed": "patient", "cleared": "rubble"}.get(thing, thing)
 
-    def glyph(self, thing: Any) -> str:
-        return "  " if thing == "floor" else "##" if thing == "wall" else f"{thing[0]} "
+    def looks(self) -> Looks:
+        return Looks(glyph=initials)
 
     def item_name(self, item: Any) -> str:
         return f"{item[0]} {item[1]}"

@@ -8,12 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from cogrid._core.author.answers import Aim, Outcome, Reward
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
+from cogrid.author import Act, Aim, Chance, Game, Looks, Moving, Outcome, Part, Reward, Spec
 from cogrid.testing import check_env
-from tests._core.worlds import after, drawn, fresh, made, parity
+from tests._core.worlds import after, drawn, fresh, initials, made, parity
 from tests.support import BACKENDS
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -45,8 +42,8 @@ class Doors(Game):
     def walkable(self, thing: Any) -> bool:
         return thing not in ("wall", "closed")
 
-    def glyph(self, thing: Any) -> str:
-        return {"floor": "  ", "wall": "##"}.get(thing) or f"{thing[0]} "
+    def looks(self) -> Looks:
+        return Looks(glyph=initials)
 
     def rewards(self) -> Any:
         return (Reward("score", lambda event: event.value),)
@@ -54,17 +51,18 @@ class Doors(Game):
 
 @dataclass(frozen=True)
 class FarDoors(Doors):
-    """The same, with actions that reach two cells."""
+    """The same, with an action that reaches two cells."""
 
-    def aim(self, action: str) -> Aim:
-        return Aim(reach=2)
+    def parts(self) -> tuple[Part, ...]:
+        return (Act("interact", aim=Aim(reach=2)),)
 
 
 @dataclass(frozen=True)
 class QuickDoors(Doors):
     """The same, where all move before they act."""
 
-    moves_first: ClassVar[bool] = True
+    def parts(self) -> tuple[Part, ...]:
+        return (Moving(first=True),)
 
 
 GAMES = {"near": Doors(), "far": FarDoors(), "quick": QuickDoors()}

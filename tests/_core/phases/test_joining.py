@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from cogrid._core.author.answers import Aim, Meeting, Outcome, Replies, Reply, Reward
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
+from cogrid.author import (
+    Act,
+    Aim,
+    Ends,
+    Game,
+    Hands,
+    Joint,
+    Looks,
+    Meeting,
+    Outcome,
+    Part,
+    Replies,
+    Reply,
+    Reward,
+    Slot,
+    Spec,
+)
 from cogrid.testing.conformance import check_env
 from tests._core.worlds import after, drawn, fresh, made, parity
 from tests.support import BACKENDS
@@ -30,20 +44,14 @@ class Forage(Game):
     """Food of level f is loaded by neighbours of levels that add up to it; the points go by level."""
 
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", "b": ("food", 2), "c": ("food", 3), "d": ("food", 4)}
-    actions: ClassVar[tuple[str, ...]] = ("load", "wake")
-    joint: ClassVar[str] = "load"
-    most_strength: ClassVar[int] = 5
 
     def hand(self, agent: int) -> Any:
         return "level", agent + 1
 
-    def strength(self, held: Any) -> int:
+    def level(self, held: Any) -> int:
         return held[1] if held else 0
 
-    def can_act(self, held: Any) -> bool:
-        return held is None or held[0] == "level"
-
-    def join(self, held: Any, total: int, thing: Any) -> Any:
+    def load(self, held: Any, total: int, thing: Any) -> Any:
         match held, thing:
             case (_, level), ("food", food) if total >= food:
                 return Outcome(("tired", level), ("bare", food, 6), "load", level * food / total)
@@ -57,23 +65,29 @@ class Forage(Game):
                 return ("bare", food, steps - 1) if steps else ("food", food)
         return thing
 
-    def tick_hand(self, held: Any) -> Any:
+    def rest(self, held: Any) -> Any:
         return ("level", held[1]) if held and held[0] == "tired" else held
 
-    def meet(self, action: str, held: Any, other: Any) -> Any:
-        return Meeting(held, other, "wake") if action == "wake" else None
+    def rested(self, held: Any) -> bool:
+        return held is None or held[0] == "level"
 
-    def aim(self, action: str) -> Aim:
-        return Aim(adjacent=True)
+    def wake(self, held: Any, other: Any) -> Meeting:
+        return Meeting(held, other, "wake")
 
-    def walkable(self, thing: Any) -> bool:
-        return thing == "floor"
+    def parts(self) -> tuple[Part, ...]:
+        around = Aim(adjacent=True)
+        return (
+            Joint("load", self.load, most=5, strength=self.level, aim=around),
+            Act("wake", agent=self.wake, aim=around),
+            Hands(tick=self.rest, can_act=self.rested),
+        )
 
     def kind(self, thing: Any) -> str:
         return thing if isinstance(thing, str) else f"{thing[0]} {thing[1]}"
 
-    def glyph(self, thing: Any) -> str:
-        return {"floor": "  ", "wall": "##"}.get(thing) or f"{thing[0][0]}{thing[1]}"
+    def looks(self) -> Looks:
+        bare = {"floor": "  ", "wall": "##"}
+        return Looks(glyph=lambda thing: bare.get(thing) or f"{thing[0][0]}{thing[1]}")
 
     def item_name(self, item: Any) -> str:
         return f"{item[0]} {item[1]}"
@@ -144,10 +158,9 @@ def test_who_cannot_act_adds_nothing(backend: str) -> None:
 class Facing(Forage):
     """The same, on the food that an agent faces."""
 
-    meet = Game.meet
-
-    def aim(self, action: str) -> Aim:
-        return Aim()
+    def parts(self) -> tuple[Part, ...]:
+        load, _, hands = super().parts()
+        return replace(load, aim=Aim()), Act("wake"), hands
 
 
 @each_backend
@@ -172,10 +185,9 @@ def test_only_those_who_face_it_and_can_act_add_up(backend: str) -> None:
 class Feeble(Forage):
     """Nobody has any strength."""
 
-    meet = Game.meet
-
-    def strength(self, held: Any) -> int:
-        return 0
+    def parts(self) -> tuple[Part, ...]:
+        load, _, hands = super().parts()
+        return replace(load, strength=lambda held: 0), Act("wake"), hands
 
 
 @each_backend
@@ -205,36 +217,28 @@ class Apprentices(Game):
     """Who does not know how to dig asks somebody, by the same action that digs for those who know."""
 
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", "g": "gem"}
-    actions: ClassVar[tuple[str, ...]] = ("work",)
-    joint: ClassVar[str] = "work"
-    most_strength: ClassVar[int] = 2
-    final_verbs: ClassVar[frozenset[str]] = frozenset({"ask"})
 
     def hand(self, agent: int) -> Any:
         return "novice" if agent == 0 else "expert"
 
-    def strength(self, held: Any) -> int:
+    def skill(self, held: Any) -> int:
         return int(held == "expert")
 
-    def join(self, held: Any, total: int, thing: Any) -> Any:
+    def dig(self, held: Any, total: int, thing: Any) -> Any:
         return Outcome(held, "hole", f"dig {total}", 4.0) if (held, thing) == ("expert", "gem") else None
 
-    def meet(self, action: str, held: Any, other: Any) -> Any:
-        if (action, held, other) == ("work", "novice", "expert"):
-            return Meeting("expert", other, "ask", 1.0)
-        return None
+    def ask(self, held: Any, other: Any) -> Any:
+        return Meeting("expert", other, "ask", 1.0) if (held, other) == ("novice", "expert") else None
 
     def tick(self, thing: Any) -> Any:
         return {"hole": "rubble", "rubble": "gem"}.get(thing, thing)
 
-    def aim(self, action: str) -> Aim:
-        return Aim(adjacent=True)
-
-    def slots(self) -> Any:
-        return {"asked": 0}
-
-    def reply(self, slot: str, thing: Any, event: Any) -> Any:
-        return Reply(1, 0.5) if event.verb == "ask" else None
+    def parts(self) -> tuple[Part, ...]:
+        return (
+            Joint("work", self.dig, most=2, strength=self.skill, aim=Aim(adjacent=True), agent=self.ask),
+            Slot("asked", 0, reply=lambda thing, event: Reply(1, 0.5), to=("ask",)),
+            Ends(verbs=("ask",)),
+        )
 
     def rewards(self) -> Any:
         return Reward("score", lambda event: event.value), Replies("replies", team=False)
@@ -271,15 +275,15 @@ class Sawmill(Game):
     """Two saw a tree into one log; a bench is worth something while there are more sites than logs."""
 
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", "t": "tree", "s": "site", "b": "bench"}
-    actions: ClassVar[tuple[str, ...]] = ("saw",)
-    joint: ClassVar[str] = "saw"
-    most_strength: ClassVar[int] = 2
 
-    def join(self, held: Any, total: int, thing: Any) -> Any:
+    def saw(self, held: Any, total: int, thing: Any) -> Any:
         return Outcome(held, "log", "saw") if (total, thing) == (2, "tree") else None
 
     def interact(self, held: Any, thing: Any) -> Any:
         return Outcome(held, thing, "build") if thing == "bench" else None
+
+    def parts(self) -> tuple[Part, ...]:
+        return (Joint("saw", self.saw, most=2),)
 
     def rewards(self) -> Any:
         return (
@@ -315,19 +319,17 @@ def test_what_joint_work_leaves_is_supplied_once_and_from_the_next_step_on(
 class Greedy(Forage):
     """Each leaves something else."""
 
-    def join(self, held: Any, total: int, thing: Any) -> Any:
+    def load(self, held: Any, total: int, thing: Any) -> Any:
         return Outcome(held, ("food", held[1]), "share") if held and thing == ("food", 4) else None
 
 
-@dataclass(frozen=True)
-class Alone(Forage):
-    """The joint action is none of its own."""
-
-    joint: ClassVar[str] = "interact"
-
-
 def test_wrong_answers_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"Greedy\.join leaves .* for another, of \('food', 4\) by strength"):
+    with pytest.raises(
+        ValueError, match=r"Joint\.work of Greedy leaves .* for another, of \('food', 4\) by strength"
+    ):
         made(Spec(Greedy(), BOARD, num_agents=3, observation="none"), "numpy")
-    with pytest.raises(ValueError, match="the joint action 'interact' is not one of the 2 actions of Alone"):
-        Spec(Alone(), BOARD, num_agents=3, observation="none")
+    for name in ("interact", "toggle"):
+        with pytest.raises(
+            ValueError, match=f"Joint has the name '{name}': name an action of the game's own"
+        ):
+            Joint(name, Forage().load)

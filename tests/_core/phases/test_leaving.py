@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from cogrid._core.author.answers import Aim, Meeting, Outcome, Price, Reward, View
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
-from cogrid._core.see.features import Agents, Faced, NearestLying, Place
+from cogrid.author import (
+    Act,
+    Agents,
+    Aim,
+    Away,
+    Chance,
+    Faced,
+    Game,
+    Hands,
+    Looks,
+    Meeting,
+    NearestLying,
+    Outcome,
+    Paint,
+    Part,
+    Place,
+    Planes,
+    Price,
+    Reward,
+    Spec,
+    View,
+)
 from cogrid.render.picture import picture as pixels
 from cogrid.testing.conformance import check_env
-from tests._core.worlds import after, bounds, drawn, fresh, made, parity, picture, tape
+from tests._core.worlds import after, bounds, drawn, fresh, initials, made, parity, picture, tape
 from tests.support import BACKENDS, keys
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -37,8 +53,6 @@ class Tag(Game):
 
     sleeper: bool = False
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", "o": "pad", "c": "coin"}
-    actions: ClassVar[tuple[str, ...]] = ("zap",)
-    planes: ClassVar[tuple[str, ...]] = ("wall", "pad", "me", "other", "i am out", "others out")
 
     def walkable(self, thing: Any) -> bool:
         return thing in ("floor", "pad")
@@ -46,13 +60,21 @@ class Tag(Game):
     def hand(self, agent: int) -> Any:
         return ("out", 2) if self.sleeper and agent == 1 else None
 
-    def aim(self, action: str) -> Aim:
-        return Aim(reach=3) if action == "zap" else Aim()
+    def is_out(self, held: Any) -> bool:
+        return isinstance(held, tuple)
 
-    def meet(self, action: str, held: Any, other: Any) -> Any:
-        if action == "zap" and not self.away(other):
-            return Meeting(held, ("out", STEPS_OUT), "hit", 1.0)
-        return None
+    def sit_out(self, held: Any) -> Any:
+        return held if not self.is_out(held) else ("out", held[1] - 1) if held[1] > 1 else None
+
+    def zap(self, held: Any, other: Any) -> Any:
+        return None if self.is_out(other) else Meeting(held, ("out", STEPS_OUT), "hit", 1.0)
+
+    def parts(self) -> tuple[Part, ...]:
+        return (
+            Act("zap", agent=self.zap, aim=Aim(reach=3)),
+            Hands(tick=self.sit_out),
+            Away(when=self.is_out, back=lambda thing: thing == "pad"),
+        )
 
     def interact(self, held: Any, thing: Any) -> Any:
         return Outcome("gold", "bare", "take", 0.5) if thing == "coin" else None
@@ -63,15 +85,6 @@ class Tag(Game):
     def enter(self, held: Any, thing: Any) -> Any:
         return Outcome(held, thing, "tread") if thing == "pad" else None
 
-    def tick_hand(self, held: Any) -> Any:
-        return held if not self.away(held) else ("out", held[1] - 1) if held[1] > 1 else None
-
-    def away(self, held: Any) -> bool:
-        return isinstance(held, tuple)
-
-    def spawn(self, thing: Any) -> bool:
-        return bool(thing == "pad")
-
     def rewards(self) -> Any:
         return (
             Reward("score", lambda event: event.value),
@@ -80,7 +93,7 @@ class Tag(Game):
 
     def features(self) -> Any:
         return (
-            Agents(("out",), lambda item: (float(self.away(item)),)),
+            Agents(("out",), lambda item: (float(self.is_out(item)),)),
             Faced(("wall",), lambda thing: (float(thing == "wall"),)),
             Place(nearest=("coin",)),
             NearestLying(("gold",), lambda item: 0),
@@ -89,17 +102,19 @@ class Tag(Game):
     def lying(self, thing: Any) -> Any:
         return "gold" if thing == "coin" else None
 
-    def paint(self, thing: Any) -> Mapping[str, int]:
-        return {"wall": int(thing == "wall"), "pad": int(thing == "pad")}
+    def paint_out(self, own: bool, held: Any) -> Paint:
+        return {"i am out" if own else "others out": held[1] if self.is_out(held) else 9}
 
-    def paint_agent(self, own: bool, facing: int, held: Any) -> Mapping[str, int]:
-        return {"me" if own else "other": 1 + facing}
+    def planes(self) -> Planes:
+        return Planes(
+            ("wall", "pad", "me", "other", "i am out", "others out"),
+            thing=lambda thing: {thing: 1} if thing in ("wall", "pad") else {},
+            agent=lambda own, facing, held: {"me" if own else "other": 1 + facing},
+            away=self.paint_out,
+        )
 
-    def paint_away(self, own: bool, held: Any) -> Mapping[str, int]:
-        return {"i am out" if own else "others out": held[1] if self.away(held) else 9}
-
-    def glyph(self, thing: Any) -> str:
-        return {"floor": "  ", "wall": "##"}.get(thing) or {"pad": "o "}.get(thing, f"{thing[0]} ")
+    def looks(self) -> Looks:
+        return Looks(glyph=lambda thing: "o " if thing == "pad" else initials(thing))
 
     def item_name(self, item: Any) -> str:
         return item if isinstance(item, str) else f"out {item[1]}"
@@ -274,8 +289,8 @@ def test_planes(backend: str, kind: str) -> None:
 def test_a_view_that_turns_sees_nothing_from_outside(backend: str) -> None:
     @dataclass(frozen=True)
     class Ahead(Tag):
-        def view(self) -> View:
-            return View(ahead=3, behind=0, side=1)
+        def planes(self) -> Planes:
+            return replace(super().planes(), view=View(ahead=3, behind=0, side=1))
 
     spec = Spec(Ahead(), BOARD, num_agents=3, observation="window", max_steps=400)
     state = placed(backend, [(1, 1), (-1, -1), (1, 3)], [RIGHT, DOWN, LEFT], (None, ("out", 3), None), spec)
@@ -316,12 +331,15 @@ def test_snapshots_and_replaced_states() -> None:
 def test_spawn_points_that_cannot_be() -> None:
     @dataclass(frozen=True)
     class Walled(Tag):
-        def spawn(self, thing: Any) -> bool:
-            return bool(thing == "coin")
+        def parts(self) -> tuple[Part, ...]:
+            *others, away = super().parts()
+            return *others, replace(away, back=lambda thing: thing == "coin")
 
-    with pytest.raises(ValueError, match=r"Walled\.spawn returned True for 'coin', where no agent can stand"):
+    with pytest.raises(
+        ValueError, match=r"Away\.back of Walled returned True for 'coin', where no agent can stand"
+    ):
         fresh(Spec(Walled(), BOARD, num_agents=3, observation="none"), "numpy")
-    with pytest.raises(ValueError, match=r"layout 'own-0' has no cell to come back to: Tag\.spawn"):
+    with pytest.raises(ValueError, match=r"layout 'own-0' has no cell to come back to: Away\.back of Tag"):
         fresh(Spec(Tag(), "######\n#1  2#\n######", observation="none"), "numpy")
 
 
@@ -329,8 +347,8 @@ def test_spawn_points_that_cannot_be() -> None:
 class Brawl(Tag):
     """The same with chance, in a small room, where the pads are often taken."""
 
-    def meet(self, action: str, held: Any, other: Any) -> Any:
-        if action != "zap" or self.away(other):
+    def zap(self, held: Any, other: Any) -> Any:
+        if self.is_out(other):
             return None
         return Chance((Meeting(held, ("out", STEPS_OUT), "hit", 1.0), 3), (Meeting(held, other, "miss"), 1))
 

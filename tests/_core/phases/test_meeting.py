@@ -8,12 +8,23 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from cogrid._core.author.answers import Aim, Meeting, Outcome, Price, Reward
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
+from cogrid.author import (
+    Act,
+    Aim,
+    Chance,
+    Game,
+    Hands,
+    Looks,
+    Meeting,
+    Moving,
+    Outcome,
+    Part,
+    Price,
+    Reward,
+    Spec,
+)
 from cogrid.testing.conformance import check_env
-from tests._core.worlds import after, drawn, fresh, made, parity
+from tests._core.worlds import after, drawn, fresh, initials, made, parity
 from tests.support import BACKENDS
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -32,59 +43,54 @@ class Tag(Game):
     """Balls are handed over, a zap stuns whoever it finds, and food next to an agent is eaten."""
 
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", "f": "food", "p": "pillar"}
-    actions: ClassVar[tuple[str, ...]] = ("zap", "eat")
 
     def hand(self, agent: int) -> Any:
         return "ball" if agent == 0 else None
 
-    def meet(self, action: str, held: Any, other: Any) -> Any:
-        match action, held, other:
-            case "interact", "ball", None:
-                return Meeting(None, "ball", "give", 1.0)
-            case "zap", _, None | "ball":
-                return Chance((Meeting(held, ("stun", 3), "hit", 0.5), 3), (Meeting(held, other, "graze"), 1))
-        return None
+    def give(self, held: Any, other: Any) -> Any:
+        return Meeting(None, "ball", "give", 1.0) if (held, other) == ("ball", None) else None
 
-    def aim(self, action: str) -> Aim:
-        return {"zap": Aim(reach=3, width=1), "eat": Aim(adjacent=True)}.get(action, Aim())
+    def zap(self, held: Any, other: Any) -> Any:
+        if not self.awake(other):
+            return None
+        return Chance((Meeting(held, ("stun", 3), "hit", 0.5), 3), (Meeting(held, other, "graze"), 1))
 
-    def act(self, action: str, held: Any, thing: Any) -> Any:
-        return Outcome(held, ("bare", 5), "eat", 2.0) if (action, thing) == ("eat", "food") else None
+    def eat(self, held: Any, thing: Any) -> Any:
+        return Outcome(held, ("bare", 5), "eat", 2.0) if thing == "food" else None
 
     def interact(self, held: Any, thing: Any) -> Any:
         return Outcome("ball", "pillar", "fetch") if held is None and thing == "pillar" else None
 
     def tick(self, thing: Any) -> Any:
+        match thing:
+            case "bare", steps:
+                return ("bare", steps - 1) if steps else "food"
+        return thing
+
+    def awake(self, held: Any) -> bool:
+        return held in (None, "ball")
+
+    def wake(self, held: Any) -> Any:
+        return held if self.awake(held) else ("stun", held[1] - 1) if held[1] else None
+
+    def parts(self) -> tuple[Part, ...]:
         return (
-            ("bare", thing[1] - 1)
-            if thing[0] == "bare" and thing[1]
-            else "food"
-            if thing[0] == "bare"
-            else thing
+            Act("interact", agent=self.give),
+            Act("zap", agent=self.zap, aim=Aim(reach=3, width=1)),
+            Act("eat", thing=self.eat, aim=Aim(adjacent=True)),
+            Moving(when=self.awake),
+            Hands(tick=self.wake, can_act=self.awake),
         )
-
-    def tick_hand(self, held: Any) -> Any:
-        return held if held in (None, "ball") else ("stun", held[1] - 1) if held[1] else None
-
-    def can_move(self, held: Any) -> bool:
-        return held in (None, "ball")
-
-    def can_act(self, held: Any) -> bool:
-        return held in (None, "ball")
 
     def item_name(self, item: Any) -> str:
         return item if isinstance(item, str) else f"stun {item[1]}"
 
-    def kind(self, thing: Any) -> str:
-        return thing if isinstance(thing, str) else thing[0]
-
-    def glyph(self, thing: Any) -> str:
-        return {"floor": "  ", "wall": "##"}.get(thing) or f"{self.kind(thing)[0]} "
+    def looks(self) -> Looks:
+        return Looks(glyph=initials)
 
     def rewards(self) -> Any:
-        return Reward("score", lambda event: event.value), Price(
-            "zaps", lambda name, _: -0.25 * (name == "zap")
-        )
+        zaps = Price("zaps", lambda name, held: -0.25 * (name == "zap"))
+        return Reward("score", lambda event: event.value), zaps
 
 
 SPEC = Spec(Tag(), BOARD, num_agents=3, observation="none", max_steps=400)
@@ -212,10 +218,12 @@ def test_conformance() -> None:
 def test_wrong_answers_are_refused() -> None:
     @dataclass(frozen=True)
     class Rude(Tag):
-        def meet(self, action: str, held: Any, other: Any) -> Any:
+        def give(self, held: Any, other: Any) -> Any:
             return Outcome(held, other, "shove")
 
-    with pytest.raises(TypeError, match=r"Rude\.meet returned Outcome.* for 'interact', hand .* and other"):
+    with pytest.raises(
+        TypeError, match=r"^Act\.agent of Rude returned Outcome.* for 'interact', hand .* and other"
+    ):
         made(Spec(Rude(), BOARD, observation="none"), "numpy")
     with pytest.raises(ValueError, match="leave reach and width out"):
         Aim(reach=2, adjacent=True)

@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.answers import Outcome
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
+from cogrid.author import Act, Chance, Game, Looks, Moving, Outcome, Part, Spec
 from cogrid.replay import recording as replay
 from cogrid.testing.conformance import check_env
-from tests._core.worlds import after, drawn, fresh, made, parity, picture
+from tests._core.worlds import after, drawn, fresh, initials, made, parity, picture
 from tests.support import BACKENDS, assert_same
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -36,7 +33,6 @@ class Coins(Game):
     """
 
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", "c": "coin", "m": "mud", "d": "door"}
-    actions: ClassVar[tuple[str, ...]] = ("ring", "kick")
 
     def enter(self, held: Any, thing: Any) -> Any:
         match thing:
@@ -48,13 +44,14 @@ class Coins(Game):
                 return Outcome(held, thing, "go in")
         return None
 
-    def act(self, action: str, held: Any, thing: Any) -> Any:
-        match action, thing:
-            case "ring", "door":
-                return Outcome(held, "open door", "ring")
-            case "kick", "door":
-                return Outcome(held, "wreck", "break", -2.0)
-        return None
+    def ring(self, held: Any, thing: Any) -> Any:
+        return Outcome(held, "open door", "ring") if thing == "door" else None
+
+    def kick(self, held: Any, thing: Any) -> Any:
+        return Outcome(held, "wreck", "break", -2.0) if thing == "door" else None
+
+    def parts(self) -> tuple[Part, ...]:
+        return Act("ring", thing=self.ring), Act("kick", thing=self.kick)
 
     def tick(self, thing: Any) -> Any:
         match thing:
@@ -67,19 +64,16 @@ class Coins(Game):
     def walkable(self, thing: Any) -> bool:
         return thing in ("floor", "coin", "mud", "open door") or thing[0] == "bare"
 
-    def kind(self, thing: Any) -> str:
-        return thing if isinstance(thing, str) else thing[0]
-
-    def glyph(self, thing: Any) -> str:
-        return {"floor": "  ", "wall": "##", "open door": "o "}.get(thing) or f"{self.kind(thing)[0]} "
+    def looks(self) -> Looks:
+        return Looks(glyph=initials)
 
 
 @dataclass(frozen=True)
 class Nimble(Coins):
     """The same, but all move before anybody acts, and neighbours can change places."""
 
-    moves_first: ClassVar[bool] = True
-    swaps: ClassVar[bool] = True
+    def parts(self) -> tuple[Part, ...]:
+        return *super().parts(), Moving(first=True, swaps=True)
 
 
 SPEC = Spec(Coins(), BOARD, observation="none", max_steps=400)
@@ -182,7 +176,8 @@ def test_swaps_never_put_two_agents_into_one_cell() -> None:
 
     @dataclass(frozen=True)
     class Floor(Game):
-        swaps: ClassVar[bool] = True
+        def parts(self) -> tuple[Part, ...]:
+            return (Moving(swaps=True),)
 
     spec = Spec(Floor(), "#####\n#   #\n#   #\n#####", num_agents=3, observation="none")
     env = cogrid.CoGridEnv(spec)
@@ -219,11 +214,30 @@ def test_replays_and_vectors_know_further_actions() -> None:
     assert cogrid.VectorEnv(SPEC, 2).single_action_space.nvec.max() == 9
 
 
-@pytest.mark.parametrize("names", [("up",), ("a", "a"), ("",), (3,), tuple(f"a{k}" for k in range(30))])
-def test_wrong_actions_are_refused(names: Any) -> None:
-    wrong = type("Wrong", (Coins,), {"actions": names})
-    with pytest.raises(ValueError, match=r"not a name or is taken|at most 36 fit"):
-        Spec(wrong(), BOARD, observation="none")
+@dataclass(frozen=True)
+class Named(Coins):
+    """The same, with actions of these names that do nothing."""
+
+    names: tuple[Any, ...] = ()
+
+    def parts(self) -> tuple[Part, ...]:
+        return *super().parts(), *map(Act, self.names)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("up",), "has the action 'up', which is taken"),
+        (("ring",), "names the action 'ring' twice: write one Act or Joint for it"),
+        (("a", "a"), "names the action 'a' twice: write one Act or Joint for it"),
+        (("",), r"Act\.name is '': name the action"),
+        ((3,), r"Act\.name is 3: name the action"),
+        (tuple(f"a{k}" for k in range(30)), "has 39 actions: at most 36 fit"),
+    ],
+)
+def test_wrong_actions_are_refused(names: Any, words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=words):
+        Spec(Named(names), BOARD, observation="none")
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from cogrid._core.author.answers import Near, Outcome
-from cogrid._core.author.chance import Chance, branches
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
+from cogrid._core.author.chance import branches
 from cogrid._core.phases.ticks import NearCount, Ticking
+from cogrid.author import Chance, Game, Looks, Near, Outcome, Part, Spec, Thing
 from cogrid.testing.conformance import check_env
-from tests._core.worlds import after, bounds, drawn, fresh, made, parity, picture
+from tests._core.worlds import after, bounds, drawn, fresh, initials, made, parity, picture
 from tests.support import BACKENDS, keys
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -27,16 +25,16 @@ class Life(Game):
 
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", ".": "dead", "o": "live"}
 
-    def near(self) -> Any:
-        return Near(lambda thing: thing == "live", most=8, radius=1, shape="square")
-
-    def tick_near(self, thing: Any, count: int) -> Any:
+    def live(self, thing: Any, count: int) -> Any:
         if thing not in ("dead", "live"):
             return thing
         return "live" if count == 3 or (count == 2 and thing == "live") else "dead"
 
-    def glyph(self, thing: Any) -> str:
-        return {"floor": "  ", "wall": "##", "dead": ". ", "live": "o "}[thing]
+    def parts(self) -> tuple[Part, ...]:
+        return (Near(lambda thing: thing == "live", self.live, most=8, radius=1, shape="square"),)
+
+    def looks(self) -> Looks:
+        return Looks(glyph={"floor": "  ", "wall": "##", "dead": ". ", "live": "o "}.get)
 
 
 GLIDER = """
@@ -99,14 +97,14 @@ class Harvest(Game):
 
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", "a": "apple", ".": "grass"}
 
-    def near(self) -> Any:
-        return Near(lambda thing: thing == "apple", most=3, radius=2)
-
-    def tick_near(self, thing: Any, count: int) -> Any:
-        weight = (0, 1, 5, 25)[count]
+    def grow(self, thing: Any, apples: int) -> Any:
+        weight = (0, 1, 5, 25)[apples]
         if thing != "grass" or not weight:
             return thing
         return Chance(("apple", weight), ("grass", 100 - weight))
+
+    def parts(self) -> tuple[Part, ...]:
+        return (Near(lambda thing: thing == "apple", self.grow, most=3, radius=2),)
 
     def walkable(self, thing: Any) -> bool:
         return thing != "wall"
@@ -116,6 +114,10 @@ class Harvest(Game):
 
 
 SPEC = Spec(Harvest(), HARVEST, observation="none", max_steps=400)
+
+
+def unchanged(thing: Thing, count: int) -> Thing:
+    return thing
 
 
 def test_growth_follows_the_count() -> None:
@@ -151,17 +153,17 @@ class River(Game):
 
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", ".": "grass", "d": "dirt"}
 
-    def near(self) -> Any:
-        return Near(lambda thing: thing == "dirt", most=5, radius=None)
+    def grow(self, thing: Any, dirt: int) -> Any:
+        return "apple" if thing == "grass" and dirt <= 2 else thing
 
-    def tick_near(self, thing: Any, count: int) -> Any:
-        return "apple" if thing == "grass" and count <= 2 else thing
+    def parts(self) -> tuple[Part, ...]:
+        return (Near(lambda thing: thing == "dirt", self.grow, most=5, radius=None),)
 
     def interact(self, held: Any, thing: Any) -> Any:
         return Outcome(held, "water", "clean") if thing == "dirt" else None
 
-    def glyph(self, thing: Any) -> str:
-        return {"floor": "  ", "wall": "##"}.get(thing) or f"{thing[0]} "
+    def looks(self) -> Looks:
+        return Looks(glyph=initials)
 
 
 @each_backend
@@ -185,7 +187,7 @@ def test_the_whole_board_counts(backend: str) -> None:
 def test_counts_as_large_as_they_can_be(backend: str, mark: int, most: int, radius: int | None) -> None:
     """No sum of marks overflows the narrow integers that it is taken in."""
     rules = made(SPEC, backend).rules
-    near = Near(lambda thing: mark * (thing == "apple"), most=most, radius=radius)
+    near = Near(lambda thing: mark * (thing == "apple"), unchanged, most=most, radius=radius)
     state, apple = fresh(SPEC, backend), rules.spec.symbols.number["apple"]
     cells = rules.phase(Ticking).cases.cells
     counted = np.asarray(NearCount.compile(rules, near, cells)(rules, state.cells))
@@ -209,10 +211,11 @@ def test_conformance() -> None:
 
 
 def test_shapes_of_a_neighbourhood() -> None:
-    sizes = {shape: len(Near(bool, 1, 2, shape).offsets) for shape in ("circle", "diamond", "square")}
+    shapes = ("circle", "diamond", "square")
+    sizes = {shape: len(Near(bool, unchanged, 1, 2, shape).offsets) for shape in shapes}
     assert sizes == {"circle": 12, "diamond": 12, "square": 24}
-    assert len(Near(bool, 1, 1.5).offsets) == 8
-    with pytest.raises(ValueError, match="Near's shape='ring' is unknown"):
-        Near(bool, 1, 2, "ring")
-    with pytest.raises(ValueError, match="Near's most=0 is out of range"):
-        Near(bool, 0)
+    assert len(Near(bool, unchanged, 1, 1.5).offsets) == 8
+    with pytest.raises(ValueError, match=r"Near\.shape is 'ring', which is unknown"):
+        Near(bool, unchanged, 1, 2, "ring")
+    with pytest.raises(ValueError, match=r"Near\.most=0 is out of range"):
+        Near(bool, unchanged, 0)

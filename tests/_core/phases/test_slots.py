@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.answers import BySlot, Outcome, Replies, Reply
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
-from cogrid._core.see.features import SlotFeature
+from cogrid.author import (
+    BySlot,
+    Chance,
+    Game,
+    Outcome,
+    Paint,
+    Part,
+    Planes,
+    Replies,
+    Reply,
+    Slot,
+    SlotFeature,
+    Spec,
+)
 from cogrid.replay import recording as replay
 from cogrid.testing.conformance import check_env
 from tests._core.worlds import after, bounds, fresh, made, parity
@@ -43,32 +51,35 @@ class Diner(Game):
     legend: ClassVar[Any] = {
         **{" ": "floor", "#": "wall", "R": "red pile", "B": "blue pile", "S": "serving", "I": "sign"}
     }
-    planes: ClassVar[tuple[str, ...]] = ("sign", "agent", "red", "blue", "orders")
 
     def interact(self, held: Any, thing: Any) -> Any:
         if held is None and thing.endswith("pile"):
             return Outcome(thing.split()[0], thing, f"take {thing.split()[0]}")
         return Outcome(None, thing, "serve") if held and thing == "serving" else None
 
-    def slots(self) -> Mapping[str, Any]:
-        return {"order 1": ("pause", 1), "order 2": ANY, "recipe": Chance(("red", 3), ("blue", 1))}
+    def fill(self, order: Any, event: Any) -> Any:
+        return Reply(("pause", 4), 10.0) if order[:2] == ("order", event.held) else None
 
-    def reply(self, slot: str, thing: Any, event: Any) -> Any:
-        if event.verb != "serve":
-            return None
-        if slot == "recipe":
-            return Reply(("served", thing), 1.0) if event.held == thing else None
-        return Reply(("pause", 4), 10.0) if thing[:2] == ("order", event.held) else None
-
-    def tick_slot(self, slot: str, thing: Any) -> Any:
-        match thing:
+    def pass_time(self, order: Any) -> Any:
+        match order:
             case "order", colour, steps:
                 return ("order", colour, steps - 1) if steps > 1 else Reply(("pause", 4), -3.0)
-            case "pause", steps:
+            case _, steps:
                 return ("pause", steps - 1) if steps else ANY
-            case "served", _:
-                return Chance(("red", 1), ("blue", 1))
-        return thing
+
+    def cook(self, recipe: Any, event: Any) -> Any:
+        return Reply(("served", recipe), 1.0) if event.held == recipe else None
+
+    def redraw(self, recipe: Any) -> Any:
+        return recipe if isinstance(recipe, str) else Chance(("red", 1), ("blue", 1))
+
+    def parts(self) -> tuple[Part, ...]:
+        first = Chance(("red", 3), ("blue", 1))
+        return (
+            Slot("order 1", ("pause", 1), reply=self.fill, tick=self.pass_time, to=("serve",)),
+            Slot("order 2", ANY, reply=self.fill, tick=self.pass_time, to=("serve",)),
+            Slot("recipe", first, reply=self.cook, tick=self.redraw, to=("serve",)),
+        )
 
     def rewards(self) -> Any:
         return (
@@ -79,20 +90,18 @@ class Diner(Game):
     def features(self) -> Any:
         return (SlotFeature("recipe", ("red", "blue"), lambda t: (float(t == "red"), float(t == "blue"))),)
 
-    def paint(self, thing: Any) -> Mapping[str, int]:
-        return {"sign": int(thing == "sign")}
+    def note(self, slot: str, thing: Any) -> Paint:
+        if slot == "recipe" and isinstance(thing, str):
+            return {thing: 1}
+        return {"orders": int(thing[0] == "order")}
 
-    def paint_agent(self, own: bool, facing: int, held: Any) -> Mapping[str, int]:
-        return {"agent": 1 + own}
-
-    def shows(self, thing: Any) -> bool:
-        return bool(thing == "sign")
-
-    def paint_slot(self, slot: str, thing: Any) -> Mapping[str, int]:
-        return (
-            {thing: 1}
-            if slot == "recipe" and isinstance(thing, str)
-            else {"orders": int(thing[0] == "order")}
+    def planes(self) -> Planes:
+        return Planes(
+            ("sign", "agent", "red", "blue", "orders"),
+            thing=lambda thing: {"sign": int(thing == "sign")},
+            agent=lambda own, facing, held: {"agent": 1 + own},
+            slot=self.note,
+            shows=lambda thing: thing == "sign",
         )
 
 
@@ -176,9 +185,8 @@ def test_points_by_what_a_slot_is(backend: str) -> None:
 def test_slots_are_seen_where_they_are_shown(backend: str) -> None:
     """Both signs show the recipe and the number of open orders, and nothing else does; so do features."""
     state = serving(backend, [RED, BLUE, "blue"], (None, None))
-    planes = dict(
-        zip(Diner.planes, np.moveaxis(np.asarray(made(SPEC, backend)._see(state)), -1, 0), strict=True)
-    )
+    env = made(SPEC, backend)
+    planes = dict(zip(env.feature_names, np.moveaxis(np.asarray(env._see(state)), -1, 0), strict=True))
     sign = planes["sign"] > 0
     assert sign.sum() == 4  # two signs, two agents
     np.testing.assert_array_equal(planes["blue"], sign.astype(np.uint8))
@@ -243,15 +251,15 @@ def test_wrong_slots_are_refused() -> None:
 
     @dataclass(frozen=True)
     class Odd(Diner):
-        def reply(self, slot: str, thing: Any, event: Any) -> Any:
-            return thing
+        def fill(self, order: Any, event: Any) -> Any:
+            return order
 
     @dataclass(frozen=True)
     class Lost(Diner):
         def rewards(self) -> Any:
             return (BySlot("lost", "menu", lambda event, thing: 0.0),)
 
-    with pytest.raises(TypeError, match=r"Odd\.reply returned .* for slot 'order 1'"):
+    with pytest.raises(TypeError, match=r"Slot\.reply of Odd returned .* for slot 'order 1'"):
         made(Spec(Odd(), BOARD, observation="none"), "numpy")
     with pytest.raises(ValueError, match=r"names the slot 'menu': Lost has order 1, order 2, recipe"):
         made(Spec(Lost(), BOARD, observation="none"), "numpy")
@@ -261,12 +269,38 @@ def test_wrong_slots_are_refused() -> None:
         plain.replace(state, slots=np.zeros(1, int))
 
 
+def test_a_slot_is_only_asked_about_events_of_its_verbs() -> None:
+    asked = set()
+
+    @dataclass(frozen=True)
+    class Noting(Diner):
+        to: tuple[str, ...]
+
+        def fill(self, order: Any, event: Any) -> Any:
+            asked.add(event.verb)
+            return super().fill(order, event)
+
+        def parts(self) -> tuple[Part, ...]:
+            order, *others = super().parts()
+            return replace(order, to=self.to), *others
+
+    for to, verbs in ((("serve",), {"serve"}), ((), {"serve", "take red", "take blue"})):
+        asked.clear()
+        made(Spec(Noting(to), BOARD, observation="none"), "numpy")
+        assert asked == verbs
+
+
 @dataclass(frozen=True)
 class Ranked(Diner):
     """The order with the most time left answers first, and a recipe before all of them."""
 
-    def rank(self, slot: str, thing: Any) -> int:
-        return -1 if slot == "recipe" else -thing[2] if thing[0] == "order" else 0
+    def parts(self) -> tuple[Part, ...]:
+        *orders, recipe = super().parts()
+        ranked = (replace(order, rank=self.time_left) for order in orders)
+        return *ranked, replace(recipe, rank=lambda recipe: -1)
+
+    def time_left(self, order: Any) -> int:
+        return -order[2] if order[0] == "order" else 0
 
     def rewards(self) -> Any:
         return (Replies("orders"),)
@@ -302,30 +336,33 @@ class Strict(Game):
     """A clock and a colour: rules that would fail if one were asked about the other's things."""
 
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", "B": "bell"}
-    planes: ClassVar[tuple[str, ...]] = ("time", "red")
-
-    def slots(self) -> Any:
-        return {"clock": ("at", 3), "colour": "red"}
 
     def interact(self, held: Any, thing: Any) -> Any:
         return Outcome(held, thing, "ring") if thing == "bell" else None
 
-    def reply(self, slot: str, thing: Any, event: Any) -> Any:
-        if slot == "clock":
-            return Reply(("at", 3), float(thing[1])) if thing[1] < 2 else None
-        return Reply({"red": "blue", "blue": "red"}[thing], -1.0)
+    def strike(self, clock: Any, event: Any) -> Any:
+        return Reply(("at", 3), float(clock[1])) if clock[1] < 2 else None
 
-    def tick_slot(self, slot: str, thing: Any) -> Any:
-        return (thing[0], max(0, thing[1] - 1)) if slot == "clock" else str(thing)
+    def change(self, colour: Any, event: Any) -> Any:
+        return Reply({"red": "blue", "blue": "red"}[colour], -1.0)
 
-    def rank(self, slot: str, thing: Any) -> int:
-        return thing[1] if slot == "clock" else {"red": 5, "blue": 0}[thing]
+    def parts(self) -> tuple[Part, ...]:
+        return (
+            Slot(
+                "clock",
+                ("at", 3),
+                reply=self.strike,
+                tick=lambda clock: (clock[0], max(0, clock[1] - 1)),
+                rank=lambda clock: clock[1],
+            ),
+            Slot("colour", "red", reply=self.change, rank=lambda colour: {"red": 5, "blue": 0}[colour]),
+        )
 
-    def shows(self, thing: Any) -> bool:
-        return bool(thing == "bell")
-
-    def paint_slot(self, slot: str, thing: Any) -> Any:
+    def show(self, slot: str, thing: Any) -> Paint:
         return {"time": thing[1]} if slot == "clock" else {"red": {"red": 1, "blue": 0}[thing]}
+
+    def planes(self) -> Planes:
+        return Planes(("time", "red"), slot=self.show, shows=lambda thing: thing == "bell")
 
     def features(self) -> Any:
         clock = SlotFeature("clock", ("time",), lambda thing: (thing[1] / 3,))

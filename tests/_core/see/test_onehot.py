@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.answers import Outcome
-from cogrid._core.author.game import Game
 from cogrid._core.see.observation import observe
+from cogrid.author import Game, Outcome
 from cogrid.backend import rng
 from cogrid.testing.conformance import check_env
 from tests.support import BACKENDS, DOWN, INTERACT, LEFT, NOOP
@@ -40,9 +39,6 @@ class Coins(Game):
 
     def tick(self, thing: Any) -> Any:
         return ("coin", max(0, thing[1] - 1)) if thing[0] == "coin" else thing
-
-    def kind(self, thing: Any) -> str:
-        return thing if isinstance(thing, str) else thing[0]
 
     def lying(self, thing: Any) -> Any:
         return thing[1] if thing[0] == "table" else None

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
+from cogrid.author import AnyReward, Chance, Game, Paint, Part, Planes, Slot, Spec
 from cogrid.testing.conformance import check_env
 from tests._core.worlds import fresh, made, parity
 from tests.support import BACKENDS, keys
@@ -29,29 +26,33 @@ class Eyes(Game):
     """Red and blue piles, a sign that shows a colour, and agents of whom some see the colours swapped."""
 
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", "R": "red", "B": "blue", "I": "sign"}
-    planes: ClassVar[tuple[str, ...]] = ("red", "blue", "shown red", "shown blue", "own")
 
-    def slots(self) -> Mapping[str, Any]:
-        return {"colour": Chance(("red", 1), ("blue", 1))}
+    def parts(self) -> tuple[Part, ...]:
+        eyes = Slot("eyes", Chance(("plain", 1), ("swapped", 1)), own=True)
+        return Slot("colour", Chance(("red", 1), ("blue", 1))), eyes
 
-    def own_slots(self) -> Mapping[str, Any]:
-        return {"eyes": Chance(("plain", 1), ("swapped", 1))}
+    def rewards(self) -> tuple[AnyReward, ...]:
+        return ()
 
-    def paint(self, thing: Any) -> Mapping[str, int]:
-        return {thing: 1}
-
-    def paint_agent(self, own: bool, facing: int, held: Any) -> Mapping[str, int]:
-        return {"own": int(own)}
-
-    def shows(self, thing: Any) -> Any:
+    def reveal(self, thing: Any) -> Any:
         return {"shown red", "shown blue"} if thing == "sign" else {"shown red"} if thing == "red" else False
 
-    def paint_slot(self, slot: str, thing: Any) -> Mapping[str, int]:
+    def show(self, slot: str, thing: Any) -> Paint:
         return {f"shown {thing}": 1} if slot == "colour" else {}
 
-    def sees(self, thing: Any) -> Mapping[str, str]:
+    def confuse(self, thing: Any) -> dict[str, str]:
         swap = {"red": "blue", "blue": "red", "shown red": "shown blue", "shown blue": "shown red"}
         return swap if thing == "swapped" else {}
+
+    def planes(self) -> Planes:
+        return Planes(
+            ("red", "blue", "shown red", "shown blue", "own"),
+            thing=lambda thing: {thing: 1},
+            agent=lambda own, facing, held: {"own": int(own)},
+            slot=self.show,
+            shows=self.reveal,
+            sees=self.confuse,
+        )
 
 
 @each_backend
@@ -64,7 +65,7 @@ def test_planes_are_seen_in_the_agents_own_order(backend: str, kind: str, colour
     assert env.rules.slots.names == ("colour", "eyes 0", "eyes 1")
     slots = np.array([number[colour], number["plain"], number["swapped"]])
     seen = np.asarray(env._see(env.replace(fresh(spec, backend), slots=slots)))  # (n, rows, columns, planes)
-    sides = dict(zip(Eyes.planes, np.moveaxis(seen, -1, 0), strict=True))
+    sides = dict(zip(env.feature_names, np.moveaxis(seen, -1, 0), strict=True))
     # Agent 0 sees what is there, agent 1 the other colour.
     assert (sides["red"][0].sum(), sides["blue"][0].sum()) == (1, 1)
     if kind == "lossless":
@@ -91,12 +92,14 @@ def test_every_agent_draws_its_own(backend: str) -> None:
 class Tired(Eyes):
     """Each agent also has a mood, and who is tired sees blue as nothing but red: after what its eyes do."""
 
-    def own_slots(self) -> Mapping[str, Any]:
-        return {"score": 7, **super().own_slots(), "mood": Chance(("fresh", 1), ("tired", 1))}
+    def parts(self) -> tuple[Part, ...]:
+        colour, eyes = super().parts()
+        mood = Slot("mood", Chance(("fresh", 1), ("tired", 1)), own=True)
+        return colour, Slot("score", 7, own=True), eyes, mood
 
-    def sees(self, thing: Any) -> Mapping[str, str]:
+    def confuse(self, thing: Any) -> dict[str, str]:
         assert thing != "red", "the colour is no agent's own"
-        return {"blue": "red"} if thing == "tired" else super().sees(thing)
+        return {"blue": "red"} if thing == "tired" else super().confuse(thing)
 
 
 @each_backend

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from cogrid._core.author.answers import View
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
+from cogrid.author import AnyReward, Game, Paint, Planes, Spec, View
 from cogrid.testing.conformance import check_env
 from tests._core.worlds import fresh, made, parity
 from tests.support import BACKENDS, keys
@@ -32,20 +29,27 @@ class Lookout(Game):
     """Marks on the walls, and agents with their facings, as seen from where one looks."""
 
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", "a": "mark 1", "b": "mark 2", "c": "mark 3"}
-    planes: ClassVar[tuple[str, ...]] = ("wall", "mark", "own", "other", "facing", "late")
-    countdown: ClassVar[tuple[str, int] | None] = ("late", 200)
-
-    def view(self) -> View:
-        return View(ahead=2, behind=1, side=1)
 
     def hand(self, agent: int) -> Any:
         return ("scout", "guard")[agent % 2]
 
-    def paint(self, thing: Any) -> Mapping[str, int]:
+    def rewards(self) -> tuple[AnyReward, ...]:
+        return ()
+
+    def mark(self, thing: Any) -> Paint:
         return {"wall": int(thing == "wall"), "mark": int(thing[-1]) if thing[:4] == "mark" else 0}
 
-    def paint_agent(self, own: bool, facing: int, held: Any) -> Mapping[str, int]:
+    def stand(self, own: bool, facing: int, held: Any) -> Paint:
         return {"own" if own else "other": 1 + (held == "guard"), "facing": 1 + facing}
+
+    def planes(self) -> Planes:
+        return Planes(
+            ("wall", "mark", "own", "other", "facing", "late"),
+            thing=self.mark,
+            agent=self.stand,
+            countdown=("late", 200),
+            view=View(ahead=2, behind=1, side=1),
+        )
 
 
 SPEC = Spec(Lookout(), BOARD, observation="window", max_steps=400)
@@ -57,7 +61,7 @@ def seen(backend: str, places: Any, facing: Any) -> dict[str, Any]:
     env = made(SPEC, backend)
     state = env.replace(fresh(SPEC, backend), agent_pos=np.array(places), agent_dir=np.array(facing))
     planes = np.moveaxis(np.asarray(env.rules.backend.compiled(env._functions.observe)(state)), -1, 0)
-    return dict(zip(Lookout.planes, planes, strict=True))
+    return dict(zip(env.feature_names, planes, strict=True))
 
 
 @each_backend
@@ -112,10 +116,10 @@ def test_conformance() -> None:
     check_env(SPEC, BACKENDS, steps=20)
     env = made(SPEC, "numpy")
     assert env.observation_space(0).shape == (4, 3, 6)
-    assert env.feature_names == Lookout.planes
+    assert env.feature_names == Lookout().planes().names
     assert env.reset_fn(keys(0, 3))[1].shape == (3, 2, 4, 3, 6)
 
 
 def test_wrong_views_are_refused() -> None:
-    with pytest.raises(ValueError, match="View's side=-1 is out of range"):
+    with pytest.raises(ValueError, match=r"View\.side=-1 is out of range"):
         View(1, 1, -1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import pickle
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,13 +12,26 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.answers import Near, OneCell, Outcome, Reward
-from cogrid._core.author.chance import Chance
-from cogrid._core.author.game import Game
-from cogrid._core.compile.spec import Spec
-from cogrid._core.see.features import Agents, Each, Faced, NearestLying, Place
 from cogrid._core.state.boards import letters_of, read
 from cogrid._core.state.reset import reset
+from cogrid.author import (
+    Agents,
+    Chance,
+    Each,
+    Faced,
+    Game,
+    Generated,
+    Near,
+    NearestLying,
+    OneCell,
+    Outcome,
+    Part,
+    Place,
+    Planes,
+    Reward,
+    Sketch,
+    Spec,
+)
 from cogrid.backend import rng
 from cogrid.replay import recording as replay
 from cogrid.testing.conformance import check_env
@@ -53,13 +65,9 @@ class Orchard(Game):
             "s": ("stump", None),
         }
     }
-    planes: ClassVar[tuple[str, ...]] = ("tree", "agent")
 
     def walkable(self, thing: Any) -> bool:
         return thing in ("floor", "grass", "weed")
-
-    def kind(self, thing: Any) -> str:
-        return str(thing[0] if isinstance(thing, tuple) else thing)
 
     def lying(self, thing: Any) -> Any:
         return thing[1] if isinstance(thing, tuple) and thing[0] == "stump" else None
@@ -67,18 +75,19 @@ class Orchard(Game):
     def start(self, thing: Any) -> Any:
         return Chance(("grass", 3), ("weed", 1)) if thing == "grass" else thing
 
-    def near(self) -> Near:
-        return Near(lambda thing: thing == "well", most=2)
+    def grow(self, thing: Any, wells: int) -> Any:
+        match thing:
+            case "well", steps:
+                return "well" if steps == 3 else ("well", steps + 1)
+            case "tree":
+                return Chance(("ripe", 3 + wells), ("tree", 7 - wells))
+        return thing
 
-    def tick_near(self, thing: Any, count: int) -> Any:
-        if thing == ("well", 3):
-            return "well"
-        if isinstance(thing, tuple) and thing[0] == "well":
-            return ("well", thing[1] + 1)
-        return Chance(("ripe", 3 + count), ("tree", 7 - count)) if thing == "tree" else thing
-
-    def one_cell(self) -> Any:
-        return (OneCell(lambda thing: thing == "grass", lambda thing: "weed", 1, 9),)
+    def parts(self) -> tuple[Part, ...]:
+        return (
+            Near(lambda thing: thing == "well", self.grow, most=2),
+            OneCell(lambda thing: thing == "grass", lambda thing: "weed", 1, 9),
+        )
 
     def interact(self, held: Any, thing: Any) -> Any:
         match held, thing:
@@ -114,18 +123,22 @@ class Orchard(Game):
             NearestLying(("apple",), lambda item: 0),
         )
 
-    def paint(self, thing: Any) -> Mapping[str, int]:
-        return {"tree": int(thing in ("tree", "ripe"))}
-
-    def paint_agent(self, own: bool, facing: int, held: Any) -> Mapping[str, int]:
-        return {"agent": 1 + own}
+    def planes(self) -> Planes:
+        return Planes(
+            ("tree", "agent"),
+            thing=lambda thing: {"tree": int(thing in ("tree", "ripe"))},
+            agent=lambda own, facing, held: {"agent": 1 + own},
+        )
 
 
 @dataclass(frozen=True)
 class Grown(Orchard):
     """An orchard of every key's own: grass, one or two trees, a basket, a stump and a well."""
 
-    def generate(self, sketch: Any) -> Any:
+    def parts(self) -> tuple[Part, ...]:
+        return *super().parts(), Generated(self.plant)
+
+    def plant(self, sketch: Sketch) -> Any:
         xp, inside = sketch.xp, (sketch.rows > 0) & (sketch.rows < sketch.height - 1)
         inside = inside & (sketch.columns > 0) & (sketch.columns < sketch.width - 1 - sketch.below(3))
         board = xp.where(inside, sketch.code("."), sketch.full("#"))
@@ -139,7 +152,10 @@ class Grown(Orchard):
 class Broken(Orchard):
     """Draws a tree where agents may stand on the edge, for about half of the keys."""
 
-    def generate(self, sketch: Any) -> Any:
+    def parts(self) -> tuple[Part, ...]:
+        return *super().parts(), Generated(self.plant)
+
+    def plant(self, sketch: Sketch) -> Any:
         first = (sketch.rows == 0) & (sketch.columns == 1) & (sketch.below(2) == 0)
         inside = (sketch.rows > 0) & (sketch.rows < sketch.height - 1) & (sketch.columns == 2)
         board = sketch.xp.where(inside, sketch.code(" "), sketch.full("#"))
@@ -391,7 +407,9 @@ def test_conformance_of_open_boards() -> None:
     counts = check_env(GROWN, BACKENDS, steps=200)
     assert counts["pick"] > 0
     assert check_env(OPEN, BACKENDS, steps=100)["draw water"] > 0
-    with pytest.raises(AssertionError, match=r"Broken\.generate drew a board that is no board of this spec"):
+    with pytest.raises(
+        AssertionError, match=r"Generated\.draw of Broken drew a board that is no board of this spec"
+    ):
         check_env(Spec(Broken(), BOUNDS, num_agents=2), ["numpy"])
     with pytest.raises(ValueError, match="has no wall, which open boards are padded with"):
         Spec(Wallless(), "tt tt\nt1 2t\ntt tt".replace("t tt", "tttt"), any_board=True)

@@ -132,7 +132,8 @@ def test_nothing_remains_but_the_episode_goes_on(backend: str) -> None:
     """The step after it ended the episode, whatever was done in it."""
     env = cogrid.make(FIELD, backend, max_steps=9)
     env.reset(seed=0)
-    left = np.array([env.spec.game.remaining(thing) > 0 for thing in env.spec.symbols.things])
+    remaining = env.rules.answers.ends.remaining
+    left = np.array([remaining(thing) > 0 for thing in env.spec.symbols.things])
     cells = np.asarray(env.env_state.cells)
     floor = np.where(left[cells], 0, cells).tolist()
     for way in brought_in(env, cells=floor, time=3):

@@ -16,7 +16,7 @@ from bench import ROOT, ab, runner
 from bench.commands import gpu
 from bench.experiments import campaign, scaling, selfcheck, validation
 from bench.experiments.scaling import PlayedPass, Team
-from bench.experiments.validation import Run
+from bench.experiments.validation import PlannedRun
 from bench.measure import training
 from bench.peers import run as peers
 from bench.processes.pair import Pair
@@ -68,7 +68,7 @@ def drawing_suites(patch: pytest.MonkeyPatch, work: Any) -> None:
 def validating(patch: pytest.MonkeyPatch, work: Any) -> None:
     patch.setattr(validation, "version_of", lambda name: "1.0")
     patch.setattr(training, "missing", list)
-    patch.setattr(validation, "planned", lambda *_, **__: [Run("make", "a scene", work)])
+    patch.setattr(validation, "planned", lambda *_, **__: [PlannedRun("make", "a scene", work)])
 
 
 def scaled(task: str) -> Plant:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from bench.compare.ab_statistics import FIRST_PAIRS, ROUNDS
-from bench.experiments.campaign import Run
+from bench.experiments.campaign import CampaignRun
 from tests.bench.support import built
 
 NAMES = ("one", "two", "three")
 
 
-def run(seed: int, noise: float = 0.01, drift: float = 0.0, **changes: Any) -> Run:
+def run(seed: int, noise: float = 0.01, drift: float = 0.0, **changes: Any) -> CampaignRun:
     """A run in which every process has its own speed, and the machine changes by `drift` between pairs."""
     draw = np.random.default_rng(seed)
     cases = {}
@@ -41,4 +41,4 @@ def run(seed: int, noise: float = 0.01, drift: float = 0.0, **changes: Any) -> R
         "seconds": 60.0,
         "cases": cases,
     }
-    return built(facts | changes, Run)
+    return built(facts | changes, CampaignRun)

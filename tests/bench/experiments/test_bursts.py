@@ -41,7 +41,7 @@ def test_exit_codes_are_counted(
 
 @pytest.mark.parametrize(("outcome", "code"), [("differ", 0), ("too noisy", 1)])
 def test_the_last_trial_does_its_work_twice(
-    monkeypatch: pytest.MonkeyPatch, outcome: agreement.Outcome, code: int
+    monkeypatch: pytest.MonkeyPatch, outcome: agreement.Conclusion, code: int
 ) -> None:
     runs: list[int] = []
 

@@ -13,7 +13,7 @@ from bench import ROOT, ab
 from bench.compare.ab_statistics import FIRST_PAIRS, ROUNDS
 from bench.exit_codes import UsageError
 from bench.experiments import campaign
-from bench.experiments.campaign import Kind
+from bench.experiments.campaign import RunKind
 from bench.processes.pair import CaseSamples
 from bench.show.progress import Progress
 from bench.storage import machine
@@ -22,8 +22,8 @@ from tests.bench.experiments.support import run
 
 
 def test_kinds_say_what_they_are() -> None:
-    assert Kind(1.0, 0.5, 20).name == "A/A, 50 % CPU hog"
-    assert Kind(1.1, 0.0, 2).name == "10 % slower, no hog"
+    assert RunKind(1.0, 0.5, 20).name == "A/A, 50 % CPU hog"
+    assert RunKind(1.1, 0.0, 2).name == "10 % slower, no hog"
 
 
 def test_a_log_survives_a_crash_in_its_last_line_and_nothing_else(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_campaign_is_continued_and_slows_one_case_after_the_other(
     compared: list[dict[str, float]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log, cases = tmp_path / "log.jsonl", standard()[:2]
-    for kinds in ([Kind(1.0, 0.0, 1), Kind(1.1, 0.0, 1)], [Kind(1.0, 0.0, 1), Kind(1.1, 0.0, 2)]):
+    for kinds in ([RunKind(1.0, 0.0, 1), RunKind(1.1, 0.0, 1)], [RunKind(1.0, 0.0, 1), RunKind(1.1, 0.0, 2)]):
         campaign.run(log, kinds, cases, Progress())
     assert compared == [{}, {cases[0].name: 1.1}, {cases[1].name: 1.1}]
     runs = campaign.load(log)
@@ -83,7 +83,7 @@ def test_a_campaign_is_continued_and_slows_one_case_after_the_other(
     assert "10 % slower, no hog: 1 slower, 1 same, 0 s" in capsys.readouterr().err
     log.write_text(log.read_text().replace(runs[0].fingerprint, "f" * 16))
     with pytest.raises(UsageError, match="started on another machine"):
-        campaign.run(log, [Kind(1.0, 0.0, 1)], cases, Progress())
+        campaign.run(log, [RunKind(1.0, 0.0, 1)], cases, Progress())
 
 
 def test_a_case_that_fails_ends_the_campaign_with_the_reason(
@@ -93,4 +93,4 @@ def test_a_case_that_fails_ends_the_campaign_with_the_reason(
     broken.failure = ("failed", "head stopped: boom")
     monkeypatch.setattr(ab, "compare", lambda *arguments: [broken])
     with pytest.raises(UsageError, match=r"cannot be judged against itself \(failed\): head stopped: boom"):
-        campaign.run(tmp_path / "log", [Kind(1.0, 0.0, 1)], [broken.case], Progress())
+        campaign.run(tmp_path / "log", [RunKind(1.0, 0.0, 1)], [broken.case], Progress())

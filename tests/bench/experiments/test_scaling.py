@@ -115,7 +115,7 @@ def test_a_process_that_fails_ends_all_with_the_reason(monkeypatch, planted: str
 if HAS_JAX:
     import jax
 
-    from bench.experiments.scaling_worker import COLLECTIVE, Game, size_of
+    from bench.experiments.scaling_worker import COLLECTIVE, ScalingWorker, size_of
 
     def test_collectives_and_their_bytes_are_read_from_the_text() -> None:
         text = """
@@ -133,14 +133,14 @@ if HAS_JAX:
 
     @pytest.mark.xdist_group("scaling")
     def test_a_worker_prepares_plays_and_counts() -> None:
-        game = Game()
-        game.handle({"task": "prepare", "batch": 4, "steps": 3, "processes": 1, "process": 0, "port": 0})
-        sums = [game.handle({"task": "checksum"})["checksum"]]
-        played = game.handle({"task": "play"})
+        worker = ScalingWorker()
+        worker.handle({"task": "prepare", "batch": 4, "steps": 3, "processes": 1, "process": 0, "port": 0})
+        sums = [worker.handle({"task": "checksum"})["checksum"]]
+        played = worker.handle({"task": "play"})
         assert played["seconds"] > 0
         assert played["cpu_seconds"] >= 0
-        sums.append(game.handle({"task": "checksum"})["checksum"])
-        assert len(set(sums)) == 2  # the game went on
+        sums.append(worker.handle({"task": "checksum"})["checksum"])
+        assert len(set(sums)) == 2  # the rollout went on
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-            counts = game.handle({"task": "count", "batch": 64, "steps": 3})["counts"]
+            counts = worker.handle({"task": "count", "batch": 64, "steps": 3})["counts"]
         assert counts[:2] == [("begin", 0, 0), ("3 steps", 0, 0)]

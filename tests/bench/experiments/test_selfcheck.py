@@ -11,7 +11,7 @@ from bench import ROOT
 from bench.compare.ab_statistics import FIRST_PAIRS, ROUNDS
 from bench.exit_codes import UsageError
 from bench.experiments import campaign, selfcheck
-from bench.experiments.campaign import Run
+from bench.experiments.campaign import CampaignRun
 from bench.show.progress import Progress
 from tests.bench.experiments.support import run
 
@@ -37,7 +37,7 @@ def test_the_documented_tables_are_those_of_the_committed_log() -> None:
         assert table in page
 
 
-def shares(runs: list[Run]) -> dict[tuple[str, float], float]:
+def shares(runs: list[CampaignRun]) -> dict[tuple[str, float], float]:
     scores = selfcheck.redraw(selfcheck.recorded_pairs(runs), 200, Progress())
     return {(score.rule, score.factor): score.hits / score.suites for score in scores}
 

@@ -13,14 +13,14 @@ import pytest
 from bench.commands.validate import size_of
 from bench.exit_codes import Code, UsageError
 from bench.experiments import validation
-from bench.experiments.validation import Run, planned, scenes
-from bench.experiments.validation_files import Log, Validation
+from bench.experiments.validation import PlannedRun, planned, scenes
+from bench.experiments.validation_files import Validation, ValidationLog
 from bench.measure import training
 from bench.storage import results
 from cogrid._core.compile.spec import OBSERVATIONS
 from cogrid._core.rules import compile_rules
 from cogrid._core.state.difference import Difference
-from cogrid._env.shadow import Mismatch, ShadowReport
+from cogrid._env.shadow import ShadowMismatch, ShadowReport
 from cogrid.backend.array import BACKENDS
 from cogrid.envs.registry import spec_of
 from cogrid.vector import AUTORESETS
@@ -38,7 +38,7 @@ def trainable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fake(comparisons: int = 10, wrong: bool = False, ratio: float | None = 2.0) -> ShadowReport:
     difference = Difference("cells", ("row 0", "column 2"), "3", "4")
-    first = Mismatch(7, 5, 1, difference, ("numpy", "jax")) if wrong else None
+    first = ShadowMismatch(7, 5, 1, difference, ("numpy", "jax")) if wrong else None
     return ShadowReport("numpy", "jax", comparisons, int(wrong), first, ratio)
 
 
@@ -91,15 +91,18 @@ def test_the_parts_add_up_to_what_was_asked_for(
 ) -> None:
     for name in ("single", "vector", "rolled", "trained"):
         monkeypatch.setattr(validation, name, lambda *arguments: fake(arguments[-1]))
-    with Log(tmp_path / "log") as log:
+    with ValidationLog(tmp_path / "log") as log:
         found = validation.play_all(list(planned(size, everything=size > 20_000)), log)
     assert sum(one.report.comparisons for one in found) >= size
 
 
 def test_the_table_and_progress(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    played = [Run("make", "A", lambda: fake(900)), Run("make", "B", lambda: fake(200, ratio=8.0))]
-    runs = [*played, Run("training", "C", lambda: fake(9, ratio=None))]
-    with Log(tmp_path / "log") as log:
+    played = [
+        PlannedRun("make", "A", lambda: fake(900)),
+        PlannedRun("make", "B", lambda: fake(200, ratio=8.0)),
+    ]
+    runs = [*played, PlannedRun("training", "C", lambda: fake(9, ratio=None))]
+    with ValidationLog(tmp_path / "log") as log:
         found = validation.play_all(runs, log)
     assert capsys.readouterr().err.startswith("validate: 1,100 comparisons, 0 mismatches, ")
     lines = [line.split() for line in validation.table(found).splitlines()]
@@ -114,7 +117,7 @@ def test_exit_codes(wrong: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr(
         validation,
         "planned",
-        lambda size, everything: iter([Run("make", "A none", lambda: fake(size, wrong))]),
+        lambda size, everything: iter([PlannedRun("make", "A none", lambda: fake(size, wrong))]),
     )
     monkeypatch.chdir(results.RESULTS)
     assert validation.run(7) == (Code.MISMATCH if wrong else Code.FINE)
@@ -162,8 +165,8 @@ def test_what_ends_a_run_hides_nothing(
             raise ends
         raise AssertionError
 
-    played = [Run("make", "A", lambda: fake(5, wrong and not compared)), Run("make", "B", play)]
-    played.append(Run("make", "C", lambda: fake(7)))
+    played = [PlannedRun("make", "A", lambda: fake(5, wrong and not compared)), PlannedRun("make", "B", play)]
+    played.append(PlannedRun("make", "C", lambda: fake(7)))
     monkeypatch.setattr(validation, "planned", lambda size, everything: iter(played))
     assert validation.run(1) == code
     out, err = capsys.readouterr()
@@ -210,7 +213,9 @@ if HAS_JAX:
         boards = rules.boards.copy()
         boards[0, 0] = 0  # NumPy's wall has a gap
         monkeypatch.setattr(rules, "boards", boards)
-        monkeypatch.setattr(validation, "planned", lambda size, everything: iter([Run("make", "it", play)]))
+        monkeypatch.setattr(
+            validation, "planned", lambda size, everything: iter([PlannedRun("make", "it", play)])
+        )
         with pytest.warns(RuntimeWarning, match="the backends differ"):
             assert validation.run(1) == Code.MISMATCH
         out, err = capsys.readouterr()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench.peers.start import Process, Resources
-from bench.peers.target import COGRID, Peer, PeerCase, Target
+from bench.peers.target import COGRID, Peer, PeerCase, PeerTarget
 from bench.processes.worker import WorkerFailed
 from cogrid.benchmarks.case import Case
 
@@ -48,10 +48,10 @@ def absent(name: str = "peer", reason: str = "it is not installed.") -> Peer:
     return Peer(name, launch)
 
 
-def target(first: Peer, second: Peer, case: Case = BATCH, **fields: Any) -> Target:
+def target(first: Peer, second: Peer, case: Case = BATCH, **fields: Any) -> PeerTarget:
     """The first beside the second."""
     cases = PeerCase(first, "play", BATCH), PeerCase(second, "play", case)
-    return Target("fast", "a peer", cases, **{"enough": 4.0, "stretch": 5.0} | fields)
+    return PeerTarget("fast", "a peer", cases, **{"enough": 4.0, "stretch": 5.0} | fields)
 
 
 def cogrid(values: Sequence[float] = (10, 24, 50), **planted: Any) -> Peer:

@@ -13,7 +13,7 @@ from bench.exit_codes import Code, UsageError
 from bench.peers import run
 from bench.peers.run import Found, exit_code, measure, select
 from bench.peers.start import Resources
-from bench.peers.target import COGRID, Peer, PeerCase, Target, alone
+from bench.peers.target import COGRID, Peer, PeerCase, PeerTarget, alone
 from bench.peers.targets import TARGETS
 from bench.show.progress import Progress
 from bench.storage import results
@@ -77,7 +77,7 @@ def test_what_both_need_and_is_absent_is_no_failure(resources: Resources) -> Non
     codes = []
     for theirs in (gone, other):
         cases = PeerCase(COGRID, "no such way", BATCH), PeerCase(theirs, "play", BATCH)
-        found = measure(Target("both", "peer", cases), resources, 1)
+        found = measure(PeerTarget("both", "peer", cases), resources, 1)
         assert [row.status for row in found.rows] == ["failed", "failed"]
         codes.append(exit_code([found]))
     assert codes == [Code.FINE, Code.FAILED]
@@ -121,7 +121,7 @@ def test_a_third_peer_is_compared_too_and_an_absent_one_keeps_its_reason(resourc
         peer(name, (1, 2), end={"rewards": [reward]}) for name, reward in (("cogrid", 20), ("wrong", 0))
     )
     cases = tuple(PeerCase(one, "play", BATCH) for one in (own, absent("gone"), own, wrong))
-    found = measure(Target("three", "", cases), resources, 2)
+    found = measure(PeerTarget("three", "", cases), resources, 2)
     assert [row.status for row in found.rows] == ["mismatch", "failed", "mismatch", "mismatch"]
     assert found.rows[1].error == "it is not installed."
     assert exit_code([found]) == Code.MISMATCH
@@ -163,7 +163,7 @@ def test_the_identity_covers_the_module_of_the_peer_and_no_other(tmp_path: Path)
     run.code_of.cache_clear()
 
 
-def finished(targets: list[Target], rounds: int, path: Path) -> list[Found]:
+def finished(targets: list[PeerTarget], rounds: int, path: Path) -> list[Found]:
     with Progress() as progress:
         return run.run(targets, rounds, None, result(rows=[]), path, progress)
 
@@ -174,8 +174,8 @@ def test_the_file_has_rows_and_targets_with_all_samples(
     path, own = tmp_path / "p.json", cogrid()
     chosen = [
         target(own, peer(library="peer 1.0")),
-        Target("alone", "", (PeerCase(own, "play", BATCH),), enough=20, figure=alone),
-        Target("runs", "", (PeerCase(own, "play", BATCH),), stretch=math.inf, at_most=True, figure=alone),
+        PeerTarget("alone", "", (PeerCase(own, "play", BATCH),), enough=20, figure=alone),
+        PeerTarget("runs", "", (PeerCase(own, "play", BATCH),), stretch=math.inf, at_most=True, figure=alone),
     ]
     finished(chosen, 3, path)
     found = results.load(path)

@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.peers.run import Found, measure
 from bench.peers.start import Resources
 from bench.peers.table import headline, table
-from bench.peers.target import COGRID, PeerCase, Target, alone, exponent
+from bench.peers.target import COGRID, PeerCase, PeerTarget, alone, exponent
 from bench.records import Row
 from tests.bench.peers.support import BATCH, absent, cogrid, peer, target
 from tests.bench.support import result, row
@@ -48,7 +48,7 @@ def test_what_was_not_measured_says_why(tmp_path: Path) -> None:
 def test_growth_shows_the_first_and_the_last_speed() -> None:
     cases = tuple(PeerCase(COGRID, "play", dataclasses.replace(BATCH, batch=n)) for n in (4, 8, 16))
     rows = [row(speed=speed) for speed in (8e6, 4e6, 2e6)]
-    growth = Found(Target("fast", "linear", cases, figure=exponent, unit=""), rows)
+    growth = Found(PeerTarget("fast", "linear", cases, figure=exponent, unit=""), rows)
     line = next(line for line in table(result(), []).splitlines() if line.startswith("what"))
     assert [cell.strip() for cell in line.split("  ") if cell.strip()][2:4] == ["cogrid", "peer"]
     assert cells(growth)[2] == "8 M steps/s … 2 M steps/s"
@@ -60,7 +60,8 @@ def test_a_number_alone_stands_under_cogrid_or_under_the_peer() -> None:
             result(),
             [
                 Found(
-                    Target("fast", "", (PeerCase(one, "play", BATCH),), figure=alone, unit="steps/s"), [row()]
+                    PeerTarget("fast", "", (PeerCase(one, "play", BATCH),), figure=alone, unit="steps/s"),
+                    [row()],
                 )
             ],
         ).splitlines()

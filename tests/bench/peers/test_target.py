@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.peers.target import COGRID, PeerCase, Target, alone, cells_seen, exponent, ratio
+from bench.peers.target import COGRID, PeerCase, PeerTarget, alone, cells_seen, exponent, ratio
 from cogrid.benchmarks.case import Case
 from tests.bench.peers.support import BATCH, peer
 
@@ -37,17 +37,17 @@ from tests.bench.peers.support import BATCH, peer
 )
 def test_verdicts_in_words(changes: dict[str, Any], value: float, words: str) -> None:
     fields = {"enough": 4.0, "stretch": 5.0} | changes
-    assert Target("what", "against", (), **fields).verdict(value) == words
+    assert PeerTarget("what", "against", (), **fields).verdict(value) == words
 
 
 def test_goals_in_words() -> None:
-    assert Target("", "", (), enough=4.0, stretch=5.0).goal() == "≥ 4×, stretch ≥ 5×"
-    assert Target("", "", (), enough=300, at_most=True, unit="equations").goal() == "≤ 300"
-    assert Target("", "", (), stretch=math.inf, at_most=True, unit="B").goal() == "stretch: that it runs"
+    assert PeerTarget("", "", (), enough=4.0, stretch=5.0).goal() == "≥ 4×, stretch ≥ 5×"
+    assert PeerTarget("", "", (), enough=300, at_most=True, unit="equations").goal() == "≤ 300"
+    assert PeerTarget("", "", (), stretch=math.inf, at_most=True, unit="B").goal() == "stretch: that it runs"
 
 
 def test_figures_of_a_round() -> None:
-    nothing = Target("", "", ())
+    nothing = PeerTarget("", "", ())
     assert ratio(nothing, [12, 4]) == 3
     assert alone(nothing, [12]) == 12
 
@@ -58,7 +58,7 @@ def test_growth_is_an_exponent_of_the_cells_seen() -> None:
         for n in (2, 4, 8)
     )
     assert [cells_seen(one.case) for one in cases] == [4 * n * 49 for n in (2, 4, 8)]
-    target = Target("growth", "", cases, figure=exponent)
+    target = PeerTarget("growth", "", cases, figure=exponent)
     assert target.figure(target, [100, 50, 25]) == pytest.approx(1)
     assert target.figure(target, [100, 25, 100 / 16]) == pytest.approx(2)
 

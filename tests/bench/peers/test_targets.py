@@ -66,9 +66,9 @@ def test_a_module_in_the_folder_is_enough(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "chess.py").write_text(
         "from bench.peers.cases import beside, scan\n"
         "from bench.peers.start import python_module\n"
-        "from bench.peers.target import Peer, Target\n"
+        "from bench.peers.target import Peer, PeerTarget\n"
         "CHESS = Peer('chess', python_module(__name__))\n"
-        "TARGETS = (Target('moves', 'chess', beside(CHESS, 'play', scan())),)\n"
+        "TARGETS = (PeerTarget('moves', 'chess', beside(CHESS, 'play', scan())),)\n"
     )
     monkeypatch.setattr(libraries, "__path__", [*libraries.__path__, str(tmp_path)])
     try:

@@ -13,7 +13,7 @@ from bench.exit_codes import UsageError
 from bench.peers.targets import TARGETS
 from bench.records import Result
 from bench.show import published
-from bench.show.published import BLOCK, BLOCKS, LARGE, PLANES, STEP_ENV, Evidence, shown_part
+from bench.show.published import BLOCK, BLOCKS, LARGE, PLANES, STEP_ENV, RecordedRuns, shown_part
 from bench.storage import results
 from tests.bench.commands.support import bench
 from tests.bench.show.figures.test_bars import target
@@ -50,17 +50,17 @@ def test_the_docs_say_what_the_recorded_runs_say() -> None:
 
 
 def test_the_readme_tells_a_large_batch_and_the_ratio_to_jaxmarl() -> None:
-    text = published.speed(Evidence(full(), beside()))
+    text = published.speed(RecordedRuns(full(), beside()))
     assert "100,000 kitchens in one process make 2.0 million steps per second on 2 shared cores" in text
     assert "4.3 times as fast as JaxMARL (3.8 to 4.7), in one run" in text
     assert text.count("revision\n3fabcf2000") + text.count("revision 3fabcf2000") == 2
 
 
 def test_a_line_for_each_batch() -> None:
-    text = published.throughput(Evidence(full(), beside()))
+    text = published.throughput(RecordedRuns(full(), beside()))
     assert "One run of 2026-11-16 at revision 3fabcf2000: AMD EPYC 7B13, 2 cores" in text
     shaky = [row(batch=LARGE, samples=around(2e6, 0.5), **SWEPT), *full().rows[:1]]
-    doubtful = published.throughput(Evidence(replace(full(), rows=shaky), beside()))
+    doubtful = published.throughput(RecordedRuns(replace(full(), rows=shaky), beside()))
     assert doubtful.splitlines()[-1].startswith("| 100,000 | 2 M (unstable) |")
     assert text.splitlines()[-3:] == [
         "| 1 | 2 M | 1 M | 381 MiB |",
@@ -70,7 +70,7 @@ def test_a_line_for_each_batch() -> None:
 
 
 def test_a_line_for_each_target_and_how_many_are_met() -> None:
-    lines = published.peers(Evidence(full(), beside())).splitlines()
+    lines = published.peers(RecordedRuns(full(), beside())).splitlines()
     assert lines[1] == "2 of 4 targets are met; the 95 % interval is in brackets."
     assert lines[-8:-4] == [
         f"| {PLANES} | {STEP_ENV} | 4.26× (3.83× … 4.69×) | ≥ 4× |  |",
@@ -87,7 +87,7 @@ def test_a_line_for_each_target_and_how_many_are_met() -> None:
 
 def test_no_target_is_missed() -> None:
     met = replace(beside(), targets=beside().targets[:1])
-    assert published.peers(Evidence(full(), met)).splitlines()[-1].endswith("No target is missed.")
+    assert published.peers(RecordedRuns(full(), met)).splitlines()[-1].endswith("No target is missed.")
 
 
 def test_the_analysis_by_hand_is_of_targets_that_exist() -> None:
