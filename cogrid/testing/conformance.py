@@ -80,7 +80,7 @@ def _check_that_something_happens(spec: Spec) -> None:
     unused = " and ".join(f"{game.__name__}.{name}" for name in unused_methods(spec.game))
     raise AssertionError(
         f"nothing can happen in {game.__name__} but walking: no rule returns an outcome, nothing changes by "
-        "itself, and nothing is paid (if that is meant, return no rewards)"
+        "itself, and nothing is paid (if that is meant, let rewards return ())"
         + (f"; nothing calls {unused}" if unused else "")
     )
 
@@ -228,8 +228,8 @@ def _check_boards(env: CoGridEnv, seed: int) -> None:
     if env.rules.generates:
         repaired = np.flatnonzero(np.asarray(state.repaired))
         assert not repaired.size, (
-            f"Generated.draw of {type(env.spec.game).__name__} drew a board that is no board of this spec for child "
-            f"{repaired[0]} of seed {seed}: {len(repaired)} of 64 were repaired"
+            f"Generated.draw of {type(env.spec.game).__name__} drew a board that is no board of this spec for "
+            f"child {repaired[0]} of seed {seed}: {len(repaired)} of 64 were repaired"
         )
     again, _ = reset(keys, pool=state)
     assert set(map(bytes, np.asarray(again.pos))) <= set(map(bytes, np.asarray(state.pos))), (
