@@ -227,9 +227,10 @@ def _check_boards(env: CoGridEnv, seed: int) -> None:
     state, _ = reset(keys)
     if env.rules.generates:
         repaired = np.flatnonzero(np.asarray(state.repaired))
+        name = type(env.spec.game).__name__
         assert not repaired.size, (
-            f"Generated.draw of {type(env.spec.game).__name__} drew a board that is no board of this spec for "
-            f"child {repaired[0]} of seed {seed}: {len(repaired)} of 64 were repaired"
+            f"Generated.draw of {name} drew a board that is no board of this spec for child {repaired[0]} of "
+            f"seed {seed}: {len(repaired)} of 64 were repaired"
         )
     again, _ = reset(keys, pool=state)
     assert set(map(bytes, np.asarray(again.pos))) <= set(map(bytes, np.asarray(state.pos))), (
