@@ -24,7 +24,7 @@ from bench.runner import row_of
 from bench.show.progress import Progress
 from bench.storage import results
 from cogrid._core.profiling import VARIABLE as PROFILING
-from cogrid.backend.array import several
+from cogrid._io.messages import several
 from cogrid.benchmarks.case import Case
 
 NOT_SLOWED: Mapping[str, float] = MappingProxyType({})

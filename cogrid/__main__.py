@@ -25,8 +25,8 @@ from cogrid._core.author.game import Game
 from cogrid._core.author.layout import DIGITS, FLOOR
 from cogrid._core.author.options import checked_number
 from cogrid._io import files, interrupt
+from cogrid._io.messages import brief, several
 from cogrid._io.reading import add_settings, in_words, whole_number
-from cogrid.backend.array import brief, several
 from cogrid.envs import registry
 from cogrid.envs.registry import family_of, find, is_own, make, registered, spec_of
 from cogrid.policies.named import NAMED, POLICIES, best_note, file_of, options_of, training_note, usual_policy

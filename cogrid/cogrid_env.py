@@ -26,8 +26,9 @@ from cogrid._core.state.validity import check_own
 from cogrid._core.step import Functions, StepResult, functions
 from cogrid._env.guard import Guard, alone
 from cogrid._env.shadow import Shadow, ShadowReport, wanted
+from cogrid._io.messages import brief, is_choice
 from cogrid.backend import rng
-from cogrid.backend.array import Array, as_array, brief, is_choice
+from cogrid.backend.array import Array, as_array
 from cogrid.backend.env_state import EnvState
 from cogrid.render import ansi
 from cogrid.render.picture import RENDER_FPS, TILE, checked_tile, picture

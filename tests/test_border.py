@@ -28,8 +28,13 @@ PUBLIC = (
 #: What families import of the engine, beside what is public: types and tables of custom features, states
 #: and scripts, which are written in arrays.
 ENGINE = (
-    *("cogrid.backend.array", "cogrid._core.author.actions", "cogrid._core.author.layout"),
-    *("cogrid._core.author.look", "cogrid._core.compile.symbols", "cogrid._core.phases.marks"),
+    *("cogrid._io.messages", "cogrid.backend.array", "cogrid._core.compile.actions"),
+    *(
+        "cogrid._core.author.layout",
+        "cogrid._core.author.look",
+        "cogrid._core.compile.symbols",
+        "cogrid._core.phases.marks",
+    ),
     *("cogrid._core.rules", "cogrid._core.see.report", "cogrid._core.state.reset"),
 )
 #: The command line as a function.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from cogrid._core.author.hooks import KINDS
+from cogrid._core.author.kinds import KINDS
 from cogrid.author import Game, Looks, Planes
 from tests._apps.humans.recordings import played, write
 from tests.support import HAS_JAX

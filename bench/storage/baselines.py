@@ -18,7 +18,7 @@ from bench.records import SCHEMA_VERSION, Acceptance, Hex12, Hex16, Parameters, 
 from bench.storage import machine, results
 from bench.storage.identity import identity
 from cogrid._env.shadow import VARIABLE as SHADOW
-from cogrid.backend.array import several
+from cogrid._io.messages import several
 
 FOLDER = ROOT / "bench" / "baselines"
 COLUMNS = ("baseline", "holds", "here", "accepted", "revision", "because")

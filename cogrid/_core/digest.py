@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from cogrid._core.author.chance import Odds
 from cogrid._core.author.options import is_default
 from cogrid._core.author.rewards import Tally
+from cogrid._core.compile.odds import Odds
 from cogrid._core.rules import Rules
 
 _WITH_ADDRESS: Any = object.__repr__

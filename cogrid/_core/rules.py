@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cogrid._core.author.actions import ACTION_SETS, STRIDES
 from cogrid._core.author.cells import Generated
-from cogrid._core.author.chance import Draws
 from cogrid._core.author.layout import FLOOR, check_border, start_cells
 from cogrid._core.author.values import Event, Item, Thing
+from cogrid._core.compile.actions import ACTION_SETS, STRIDES
 from cogrid._core.compile.asking import starts_of
 from cogrid._core.compile.checking import check_answers, naming_author
+from cogrid._core.compile.odds import Draws
 from cogrid._core.compile.places import Places, counted_kinds
 from cogrid._core.compile.placing import placing_cells
 from cogrid._core.compile.slots import slots_of
@@ -27,7 +27,8 @@ from cogrid._core.phases.phases import phases_of
 from cogrid._core.phases.rewards import Rewards
 from cogrid._core.phases.rows import rows_of
 from cogrid._core.see.observation import observer_of
-from cogrid.backend.array import Array, Backend, brief, get_backend
+from cogrid._io.messages import brief
+from cogrid.backend.array import Array, Backend, get_backend
 
 P = TypeVar("P", bound=Phase)
 MAX_TABLE = 2**25  # numbers

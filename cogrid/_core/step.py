@@ -16,8 +16,9 @@ from cogrid._core.see.report import first_report, report
 from cogrid._core.state.pool import checked_board, checked_pool
 from cogrid._core.state.reset import reset
 from cogrid._core.state.validity import check_own
+from cogrid._io.messages import several
 from cogrid.backend import rng
-from cogrid.backend.array import Array, as_array, several
+from cogrid.backend.array import Array, as_array
 from cogrid.backend.env_state import EnvState
 
 StepResult = tuple[EnvState, Array, Array, Array, dict[str, Any]]

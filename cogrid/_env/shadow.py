@@ -19,7 +19,8 @@ from cogrid._core.rules import Rules, compile_rules
 from cogrid._core.state.autoreset import renew
 from cogrid._core.state.difference import Arrays, Difference, Names, differing, first_difference, named
 from cogrid._core.step import Functions, functions, step
-from cogrid.backend.array import Array, brief, several
+from cogrid._io.messages import brief, several
+from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 
 VARIABLE = "COGRID_SHADOW"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cogrid.backend.array import brief
+from cogrid._io.messages import brief
 
 Tree = Any
 

@@ -18,11 +18,12 @@ from cogrid._core.state.pool import checked_pool
 from cogrid._core.state.snapshot import fingerprint
 from cogrid._core.step import functions, step
 from cogrid._env.shadow import Shadow
+from cogrid._io.messages import brief, is_choice
 from cogrid._scale.checkpoint import Checkpoints
 from cogrid._scale.identity import digest_of, digest_of_tree, python
 from cogrid._scale.placement import Placement, place
 from cogrid.backend import rng
-from cogrid.backend.array import Array, brief, is_choice
+from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.distributed import agree, named

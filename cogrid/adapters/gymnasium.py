@@ -10,7 +10,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from cogrid.backend.array import Array, as_array, brief, several
+from cogrid._io.messages import brief, several
+from cogrid.backend.array import Array, as_array
 from cogrid.vector import VectorEnv
 
 __all__ = ("AgentVectorEnv",)

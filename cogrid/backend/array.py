@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
+from cogrid._io.messages import brief, is_choice
 from cogrid.backend._numpy import NumpyBackend
 
 #: A NumPy or a JAX array.
@@ -154,24 +155,6 @@ def as_array(name: str, value: Any) -> Array:
             f"{name} of type {type(value).__name__} cannot be converted to a NumPy array ({reason}): "
             "convert it first, for example by tensor.detach().cpu().numpy()."
         ) from None
-
-
-def brief(value: Any) -> str:
-    """A value for an error message: its repr, on one line and not too long."""
-    text = repr(value)
-    if "\n" in text:  # an array of several rows
-        text = " ".join(text.split())
-    return text if len(text) <= 120 else f"{text[:119]}…"
-
-
-def several(count: int, noun: str) -> str:
-    """A number and its noun, for a message: "1 step", "2 steps"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def is_choice(value: Any, choices: Iterable[str]) -> bool:
-    """Whether the value is one of the strings; False for an array or a list."""
-    return isinstance(value, str) and value in choices
 
 
 def get_backend(name: str) -> Backend:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cogrid.backend.array import Array, brief, get_backend, lift
+from cogrid._io.messages import brief
+from cogrid.backend.array import Array, get_backend, lift
 
 __all__ = ("key", "split")
 

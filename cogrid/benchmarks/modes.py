@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cogrid._core.compile.spec import Spec
-from cogrid.backend.array import Array, several
+from cogrid._io.messages import several
+from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.clock import Pass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cogrid._core.author.actions import FACINGS
+from cogrid._core.compile.actions import FACINGS
 from cogrid._core.rules import Rules
 from cogrid.author import Game, NearestLying, Thing
 from cogrid.backend.array import Array, lift

@@ -17,11 +17,11 @@ from types import ModuleType
 from typing import Any
 
 from cogrid._core.author.game import Game
-from cogrid._core.author.hooks import writes
+from cogrid._core.author.kinds import writes
 from cogrid._core.compile.spec import Spec, differences, override
 from cogrid._core.purity import check_pure
 from cogrid._core.rules import compile_rules
-from cogrid.backend.array import brief
+from cogrid._io.messages import brief
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs import arena, commons, foraging, goals, overcooked, overcooked_v2, search_rescue
 from cogrid.envs.family import Script

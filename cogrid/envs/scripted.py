@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from cogrid._core.author.actions import STRIDES
+from cogrid._core.compile.actions import STRIDES
 from cogrid._core.rules import Rules
 from cogrid.author import Game, Item, Thing, checked_number
 from cogrid.backend import rng

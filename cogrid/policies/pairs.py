@@ -14,8 +14,9 @@ import numpy as np
 from cogrid._core.rules import Rules
 from cogrid._core.state.pool import one_of
 from cogrid._io import files
+from cogrid._io.messages import several
 from cogrid.backend import rng
-from cogrid.backend.array import Array, several
+from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.policies import policy_file

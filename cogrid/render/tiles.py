@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cogrid._core.author.actions import STRIDES
 from cogrid._core.author.look import AGENTS, INK, WHITE, Look, placed, text, turned
+from cogrid._core.compile.actions import STRIDES
 from cogrid._core.rules import Rules
 from cogrid.backend.env_state import EnvState
 from cogrid.render.looks import look_of_agent, look_of_item, look_of_thing

@@ -25,9 +25,10 @@ from cogrid._core.state.pool import OPTIONS
 from cogrid._core.step import functions
 from cogrid._env.guard import Guard, alone
 from cogrid._io import files
+from cogrid._io.messages import brief
 from cogrid._io.reading import MAX_BYTES, check_depth, limited_bytes, strict_json
 from cogrid.backend import rng
-from cogrid.backend.array import Array, brief
+from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import AgentID, AgentRewards, CoGridEnv, Flags, Infos
 from cogrid.envs import registry

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cogrid._core.author.acting import Aim
-from cogrid._core.author.actions import FURTHER, NOTHING
 from cogrid._core.author.cells import Near, OneCell
-from cogrid._core.author.chance import Branch, Chance, branches
-from cogrid._core.author.hooks import writes
-from cogrid._core.compile.asking import hook_of
+from cogrid._core.author.chance import Chance
+from cogrid._core.author.kinds import writes
+from cogrid._core.compile.actions import FURTHER, NOTHING
+from cogrid._core.compile.intents import rule_name
+from cogrid._core.compile.odds import Branch, branches
 from cogrid._core.compile.spec import Spec
 from cogrid._core.phases.entering import Entering
 from cogrid._core.phases.interaction import Interaction
@@ -198,7 +199,7 @@ class _Seen:
         joins = (rows >= rules.rows.first_joint) & ~meets
         intents = np.array(symbols.intents)[np.where(meets | joins, 0, rows) // block % len(symbols.intents)]
         for intent in symbols.intents[1:]:
-            self.hooks[hook_of(intent)] += int((verbs & ~meets & ~joins & (intents == intent)).sum())
+            self.hooks[rule_name(intent)] += int((verbs & ~meets & ~joins & (intents == intent)).sum())
         self.hooks["Act.agent"] += int((verbs & meets).sum())
         self.hooks["Joint.agent"] = self.hooks["Act.agent"]
         self.hooks["Joint.work"] += int((verbs & joins).sum())
@@ -237,7 +238,7 @@ class _Seen:
             action = f"{rules.answers.actions[intent - FURTHER]!r}, " if intent >= FURTHER else ""
             held, thing, _ = (symbols.meet_rows if hook else symbols.rows)[case]
             self.draws.note(
-                hook or hook_of(intent), f"{action}{held!r}, {thing!r}", answer, odds.values[line]
+                hook or rule_name(intent), f"{action}{held!r}, {thing!r}", answer, odds.values[line]
             )
 
     def _ticked(self, state: EnvState, after: EnvState, events: Events) -> None:

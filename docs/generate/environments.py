@@ -20,7 +20,6 @@ from PIL import Image
 
 import cogrid
 from cogrid._core.author.acting import Act, Joint
-from cogrid._core.author.actions import ACTION_SETS, ENTER, FURTHER, INTERACT, TOGGLE
 from cogrid._core.author.agents import Away, Hands, Moving
 from cogrid._core.author.cells import Generated, Near, OneCell, Placed, Scattered
 from cogrid._core.author.layout import DIGITS
@@ -28,7 +27,9 @@ from cogrid._core.author.part import Part
 from cogrid._core.author.rewards import AnyReward, BySlot, Ends, Price, Replies, Reward, Tally
 from cogrid._core.author.slots import Slot
 from cogrid._core.author.values import Meeting, Outcome
-from cogrid._core.compile.asking import joint_intent, outcomes_of, ticks_of
+from cogrid._core.compile.actions import ACTION_SETS, ENTER, FURTHER, INTERACT, TOGGLE
+from cogrid._core.compile.asking import outcomes_of, ticks_of
+from cogrid._core.compile.intents import joint_intent
 from cogrid._core.compile.spec import OBSERVATIONS, Spec
 from cogrid._core.rules import compile_rules
 from cogrid._core.state.reset import reset

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from cogrid._core.author.hooks import KINDS
+from cogrid._core.author.kinds import KINDS
 from cogrid._core.digest import digest, text
 from cogrid._core.rules import compile_rules
 from cogrid.author import (

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.hooks import KINDS, written
+from cogrid._core.author.kinds import KINDS, written
 from cogrid.author import (
     ORANGE,
     SKY,

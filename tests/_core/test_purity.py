@@ -27,7 +27,7 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.hooks import KINDS, written
+from cogrid._core.author.kinds import KINDS, written
 from cogrid._core.compile.memory import functions_of
 from cogrid._core.purity import ImpureError, check_pure
 from cogrid._core.rules import Rules, compile_rules

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.actions import RIGHT
 from cogrid._core.author.game import Game
 from cogrid._core.author.layout import Layout
+from cogrid._core.compile.actions import RIGHT
 from cogrid._core.compile.spec import Spec
 from cogrid._core.phases.movement import Movement
 from cogrid._core.rules import compile_rules

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .planting import Mutant, Topic
 
-CHANCE_FILE = "cogrid/_core/author/chance.py"
+ODDS = "cogrid/_core/compile/odds.py"
 RESET = "cogrid/_core/state/reset.py"
 TICKS = "cogrid/_core/phases/ticks.py"
 HANDS_FILE = "cogrid/_core/phases/hands.py"
@@ -13,18 +13,18 @@ MOVEMENT = "cogrid/_core/phases/movement.py"
 ANSWERS = "cogrid/_core/author/cells.py"
 
 CHANCE = Topic(
-    tests=("tests/_core/author/test_chance.py",),
+    tests=("tests/_core/compile/test_odds.py",),
     mutants=(
         Mutant(
             "a draw at its bound is still below it",
-            CHANCE_FILE,
+            ODDS,
             "later = drawn >= lookup",
             "later = drawn > lookup",
         ),
-        Mutant("weights are rounded down", CHANCE_FILE, "sum_ * SCALE + total // 2", "sum_ * SCALE"),
+        Mutant("weights are rounded down", ODDS, "sum_ * SCALE + total // 2", "sum_ * SCALE"),
         Mutant(
             "all draws are those of purpose 0",
-            CHANCE_FILE,
+            ODDS,
             "PURPOSES.index(purpose) * SCALE + which",
             "0 * SCALE + which",
         ),
@@ -53,7 +53,7 @@ CHANCE = Topic(
             "ranks == one_of(which, count) + np.uint32(1)",
             "ranks == one_of(which, count)",
         ),
-        Mutant("the lower half of a draw is dropped", CHANCE_FILE, "+ (low >> np.uint32(12))", ""),
+        Mutant("the lower half of a draw is dropped", ODDS, "+ (low >> np.uint32(12))", ""),
         Mutant("letters begin as they are", RESET, "if rules.start.cells.size:", "if False:"),
         Mutant("one cell changes too early", ONE_CELL, ">= np.int32(self.since)", ">= np.int32(0)"),
     ),

@@ -46,7 +46,7 @@ MOVEMENT = Topic(
         ),
         Mutant(
             "up and down are exchanged",
-            "cogrid/_core/author/actions.py",
+            "cogrid/_core/compile/actions.py",
             'Action("up", face=UP',
             'Action("up", face=DOWN',
         ),

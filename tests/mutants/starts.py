@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from .planting import Mutant, Topic
 
-PLACING_FILE = "cogrid/_core/compile/placing.py"
+PLACING_FILE = "cogrid/_core/state/placing.py"
 RESET = "cogrid/_core/state/reset.py"
 BOARDS_FILE = "cogrid/_core/state/boards.py"
 
 PLACING = Topic(
     tests=(
-        "tests/_core/compile/test_placing.py",
+        "tests/_core/state/test_placing.py",
         "tests/envs/foraging",
         "tests/envs/arena",
         "tests/envs/search_rescue",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cogrid._core.author.actions import DOWN, LEFT, RIGHT, UP
+from cogrid._core.compile.actions import DOWN, LEFT, RIGHT, UP
 from cogrid.envs.overcooked.objects import DISH, Counter, Pile, Pot, Serving, Soup
 from cogrid.envs.overcooked_v2.objects import INGREDIENTS, Button, Indicator, Recipe
 

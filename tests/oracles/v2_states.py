@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cogrid._core.author.actions import STRIDES
+from cogrid._core.compile.actions import STRIDES
 from cogrid.envs.overcooked.objects import DISH, Counter, Pot, Serving, Soup
 from cogrid.envs.overcooked_v2.objects import Button, Recipe
 

@@ -8,8 +8,8 @@ from collections import Counter
 from itertools import combinations
 from typing import Any
 
-from cogrid._core.author.actions import FACINGS
 from cogrid._core.author.chance import Chance
+from cogrid._core.compile.actions import FACINGS
 from tests.worlds import interpreter
 from tests.worlds.generator import HOOKS, World
 

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cogrid._core.author.chance import PURPOSES as ENGINE
-from cogrid._core.author.chance import Chance, Draws
+from cogrid._core.author.chance import Chance
+from cogrid._core.compile.odds import PURPOSES as ENGINE
+from cogrid._core.compile.odds import Draws
 from cogrid._core.phases.ticks import Ticking
 from cogrid._core.rules import Rules
 from cogrid.backend import rng

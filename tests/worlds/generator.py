@@ -8,7 +8,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from cogrid._core.author.actions import ACTION_SETS
+from cogrid._core.compile.actions import ACTION_SETS
 from cogrid.author import (
     Act,
     Aim,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cogrid._core.author.acting import BUILT_IN
-from cogrid._core.author.actions import STRIDES
+from cogrid._core.compile.actions import STRIDES
 from cogrid._core.compile.placing import placing_cells
 from cogrid._core.rules import Rules
 from cogrid.backend.env_state import EnvState

@@ -13,8 +13,8 @@ from cogrid._apps.humans.dataset import write_dataset
 from cogrid._apps.humans.games import check, read_games, replay_of
 from cogrid._core.compile.spec import OBSERVATIONS
 from cogrid._io import files
+from cogrid._io.messages import brief
 from cogrid._io.reading import in_words
-from cogrid.backend.array import brief
 from cogrid.envs.registry import spec_of, world_name
 from cogrid.replay.recording import SUFFIXES, Mismatch, Replay, is_replay_name, load_folder
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from cogrid._core.author.actions import INTERACT, TOGGLE
 from cogrid._core.author.look import AGENTS
+from cogrid._core.compile.actions import INTERACT, TOGGLE
 from cogrid._core.rules import Rules
 from cogrid._core.step import functions
 from cogrid._io import files
-from cogrid.backend.array import Array, brief
+from cogrid._io.messages import brief
+from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.registry import registered, spec_of, world_name

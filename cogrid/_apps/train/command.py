@@ -26,8 +26,8 @@ from cogrid._apps.train.settings import SETTINGS
 from cogrid._core.state.snapshot import fingerprint
 from cogrid._env.shadow import Shadow, show_progress, wanted
 from cogrid._io import files, interrupt
+from cogrid._io.messages import brief
 from cogrid._io.reading import setting, whole_number
-from cogrid.backend.array import brief
 from cogrid.envs.registry import find, is_own
 
 # Exit codes: a user's mistake or an unusable file; a difference from NumPy.

@@ -19,9 +19,10 @@ from cogrid._apps.train.loop import over_seeds
 from cogrid._apps.train.network import Network, Sight
 from cogrid._apps.train.options import Options, environment, scored, scored_environment
 from cogrid._io import files
+from cogrid._io.messages import several
 from cogrid._io.reading import in_words
 from cogrid.backend import rng
-from cogrid.backend.array import Array, several
+from cogrid.backend.array import Array
 from cogrid.policies import policy_file
 from cogrid.policies.policy_file import PolicyFile
 from cogrid.replay import tapes

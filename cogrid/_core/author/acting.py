@@ -10,7 +10,7 @@ from cogrid._core.author.chance import Chance
 from cogrid._core.author.options import checked_integer
 from cogrid._core.author.part import Part
 from cogrid._core.author.values import Item, Meeting, Outcome, Thing
-from cogrid.backend.array import brief
+from cogrid._io.messages import brief
 
 #: The actions that every action set but "moves" has, which an `Act` extends.
 BUILT_IN = ("interact", "toggle")

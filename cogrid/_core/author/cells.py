@@ -12,7 +12,7 @@ from cogrid._core.author.chance import SCALE, Chance
 from cogrid._core.author.options import checked_integer, checked_number
 from cogrid._core.author.part import Part
 from cogrid._core.author.values import Item, Thing
-from cogrid.backend.array import brief
+from cogrid._io.messages import brief
 
 if TYPE_CHECKING:
     from cogrid._core.state.sketch import Sketch

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 from cogrid._core.author.lettering import strokes
 from cogrid._core.author.values import Item, Thing
-from cogrid.backend.array import brief
+from cogrid._io.messages import brief
 
 Point = tuple[float, float]
 

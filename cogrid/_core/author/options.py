@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cogrid.backend.array import brief
+from cogrid._io.messages import brief
 
 _ADDED = "added"
 

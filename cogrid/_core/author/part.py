@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
 
-from cogrid.backend.array import brief
+from cogrid._io.messages import brief
 
 P = TypeVar("P", bound="Part")
 

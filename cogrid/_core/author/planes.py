@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from cogrid._core.author.options import checked_integer
 from cogrid._core.author.values import Item, Thing
-from cogrid.backend.array import brief
+from cogrid._io.messages import brief
 
 Paint = Mapping[str, int]
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from cogrid._core.author.options import added, checked_integer
 from cogrid._core.author.part import Part
 from cogrid._core.author.values import Event, Item, Thing
-from cogrid.backend.array import brief
+from cogrid._io.messages import brief
 
 
 @dataclass(frozen=True)

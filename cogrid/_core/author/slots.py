@@ -10,7 +10,7 @@ from cogrid._core.author.chance import Chance
 from cogrid._core.author.options import checked_flag, checked_integer
 from cogrid._core.author.part import Part
 from cogrid._core.author.values import Event, Reply, Thing
-from cogrid.backend.array import brief
+from cogrid._io.messages import brief
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,16 @@ import functools
 from typing import Any, TypeVar
 
 from cogrid._core.author.acting import Act, Aim, Joint
-from cogrid._core.author.actions import FURTHER, INTERACT, TOGGLE
 from cogrid._core.author.agents import Away, Hands, Moving
 from cogrid._core.author.cells import Near, OneCell, Placed, Scattered
 from cogrid._core.author.game import Game
-from cogrid._core.author.hooks import check_together, own_actions, parts_of
+from cogrid._core.author.kinds import check_together, own_actions, parts_of
 from cogrid._core.author.look import Looks
 from cogrid._core.author.planes import Planes
 from cogrid._core.author.rewards import Ends
 from cogrid._core.author.values import Item, Thing
-from cogrid.backend.array import brief
+from cogrid._core.compile.actions import FURTHER, INTERACT, TOGGLE
+from cogrid._io.messages import brief
 
 T = TypeVar("T")
 

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cogrid._core.author.actions import ENTER, FURTHER, INTERACT, NOTHING, TOGGLE
 from cogrid._core.author.cells import OneCell, Placed
-from cogrid._core.author.chance import Branch, branches
-from cogrid._core.author.hooks import writes
 from cogrid._core.author.values import Item, Meeting, Outcome, Thing
+from cogrid._core.compile.actions import ENTER, INTERACT
 from cogrid._core.compile.answers import Answers
-from cogrid.backend.array import brief
+from cogrid._core.compile.odds import Branch, branches
+from cogrid._io.messages import brief
 
 
 def asked(function: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
@@ -111,21 +110,11 @@ def _rule_of(answers: Answers, intent: int) -> Callable[..., Any] | None:
     return getattr(answers.acting(intent), "thing", None)
 
 
-def hook_of(intent: int) -> str:
-    """How the exerciser calls what an intent does with a thing."""
-    return {INTERACT: "interact", ENTER: "enter"}.get(intent, "Act.thing")
-
-
 def becomes_of(one: OneCell, thing: Thing) -> Thing:
     """What a change of one cell makes of a thing that qualifies."""
     if (after := one.becomes(thing)) is None:
         raise TypeError(f"{one.becomes.__qualname__} returned None for thing {thing!r}: return a thing.")
     return after
-
-
-def joint_intent(answers: Answers) -> int | None:
-    """The intent of the joint action, if the game has one."""
-    return None if answers.joint is None else FURTHER + answers.actions.index(answers.joint.name)
 
 
 def joint_of(answers: Answers, held: Item, total: int, thing: Thing) -> Outcome:
@@ -180,12 +169,3 @@ def _checked(
         )
     outcome: Outcome = answer
     return outcome
-
-
-def intents_of(answers: Answers) -> tuple[int, ...]:
-    """The intents of this game."""
-    # Where agents meet, toggling is numbered too, whether it does anything or not: digests name the intents.
-    toggles = getattr(answers.acts.get("toggle"), "thing", None) is not None or answers.meets
-    written = [(TOGGLE, toggles), (ENTER, writes(answers.game, "enter"))]
-    further = (FURTHER + k for k in range(len(answers.actions)))
-    return (NOTHING, INTERACT, *(intent for intent, is_written in written if is_written), *further)

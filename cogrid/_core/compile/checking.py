@@ -21,7 +21,8 @@ from cogrid._core.compile.asking import question
 from cogrid._core.compile.memory import memory_of
 from cogrid._core.compile.slots import slots_of
 from cogrid._core.compile.spec import Spec
-from cogrid.backend.array import Array, brief, several
+from cogrid._io.messages import brief, several
+from cogrid.backend.array import Array
 
 Built = TypeVar("Built")
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 from cogrid._core.author.game import Game
 from cogrid._core.author.part import Part
 from cogrid._core.compile.answers import Answers
-from cogrid.backend.array import brief
+from cogrid._io.messages import brief
 
 #: Hooks that only a spec asks for.
 NOT_ASKED = frozenset({"default_layouts"})
@@ -51,7 +51,7 @@ class Memory:
     def _standing_in(self, sealed: bool) -> Answers:
         # With the name of the game's class, for errors; a subclass of that would show in the author's code.
         names = {name: getattr(type(self.game), name) for name in ("__module__", "__qualname__", "__doc__")}
-        stand_in: Any = type(type(self.game).__name__, (_Asked,), names)
+        stand_in: Any = type(type(self.game).__name__, (_StandIn,), names)
         return Answers(cast(Game, stand_in(self, sealed)))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -124,7 +124,7 @@ def is_drawn(question: Question) -> bool:
     return not isinstance(path, str) and (path[0][0] == "looks" or path[2] == "shows")
 
 
-class _Asked:
+class _StandIn:
     """Stands for a game: its hooks look into the memory first, everything else is the game's own.
 
     The author's functions never meet it: what they call on themselves is called on the game.
@@ -139,7 +139,7 @@ class _Asked:
         return type(self.__memory.game)
 
     def __eq__(self, other: object) -> bool:
-        return bool(self.__memory.game == (other.__memory.game if isinstance(other, _Asked) else other))
+        return bool(self.__memory.game == (other.__memory.game if isinstance(other, _StandIn) else other))
 
     def __hash__(self) -> int:
         return hash(self.__memory.game)

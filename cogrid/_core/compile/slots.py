@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from cogrid._core.author.chance import Branch, Odds, branches, odds
 from cogrid._core.author.slots import Counted, Slot
 from cogrid._core.author.values import Event, Reply, Thing
 from cogrid._core.compile.asking import asked
 from cogrid._core.compile.memory import Waiting
+from cogrid._core.compile.odds import Branch, Odds, branches, odds
 from cogrid._core.compile.spec import Spec
 from cogrid._core.compile.symbols import Symbols
-from cogrid.backend.array import brief
+from cogrid._io.messages import brief
 
 MAX_SLOT_THINGS = 2**12
 

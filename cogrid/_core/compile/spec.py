@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from cogrid._core.author.actions import ACTION_SETS, FURTHER, Action
 from cogrid._core.author.cells import Generated, Placed
 from cogrid._core.author.game import Game
-from cogrid._core.author.hooks import check_hooks, writes
+from cogrid._core.author.kinds import check_hooks, writes
 from cogrid._core.author.layout import DIGITS, FLOOR, MAX_ALL_CELLS, WALL, Layout
 from cogrid._core.author.options import checked_integer, checked_number
+from cogrid._core.compile.actions import ACTION_SETS, FURTHER, Action
 from cogrid._core.compile.answers import Answers
 from cogrid._core.compile.memory import memory_of
 from cogrid._core.compile.symbols import Symbols, close
-from cogrid.backend.array import brief, is_choice, several
+from cogrid._io.messages import brief, is_choice, several
 
 OBSERVATIONS = ("features", "lossless", "window", "none")
 MAX_TIME = 2**31 - 1

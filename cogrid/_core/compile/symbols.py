@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from cogrid._core.author.chance import Branch, Odds, branches, odds
 from cogrid._core.author.game import Game
 from cogrid._core.author.values import Event, Item, Meeting, Outcome, Thing
 from cogrid._core.compile.answers import Answers
@@ -19,8 +18,6 @@ from cogrid._core.compile.asking import (
     asked,
     becomes_of,
     hand_ticks_of,
-    hook_of,
-    intents_of,
     joint_of,
     meetings_of,
     outcomes_of,
@@ -28,8 +25,10 @@ from cogrid._core.compile.asking import (
     starts_of,
     ticks_of,
 )
+from cogrid._core.compile.intents import intents_of, rule_name
 from cogrid._core.compile.memory import Memory, Waiting, memory_of
-from cogrid.backend.array import brief, several
+from cogrid._core.compile.odds import Branch, Odds, branches, odds
+from cogrid._io.messages import brief, several
 
 T = TypeVar("T")
 
@@ -261,7 +260,7 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     def meet(held: Item, thing: Thing) -> None:
         for intent in intents[1:]:
             for outcome, _ in _outcomes(answers, intent, held, thing, errors):
-                about = (hook_of(intent), held, thing)
+                about = (rule_name(intent), held, thing)
                 note(things, outcome.thing, *about)
                 note(items, outcome.held, *about)
         for total in range(1, answers.joint.most + 1) if answers.joint else ():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cogrid._core.author.acting import Aim
-from cogrid._core.author.actions import ENTER, STRIDES
+from cogrid._core.compile.actions import ENTER, STRIDES
 from cogrid._core.phases.phase import Table
 from cogrid.backend.array import Array, everywhere, lift
 from cogrid.backend.env_state import EnvState

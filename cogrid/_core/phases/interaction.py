@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from cogrid._core.author.chance import realised
 from cogrid._core.author.rewards import pays_other
+from cogrid._core.compile.odds import realised
 from cogrid._core.phases.aiming import answered
 from cogrid._core.phases.phase import Events, Phase, Table
 from cogrid._core.phases.rows import Meetings

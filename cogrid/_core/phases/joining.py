@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from cogrid._core.compile.asking import acts, joint_intent
+from cogrid._core.compile.asking import acts
+from cogrid._core.compile.intents import joint_intent
 from cogrid._core.phases.aiming import ADJACENT, answered
 from cogrid._core.phases.marks import marked
 from cogrid._core.phases.phase import Events, Phase, Table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from cogrid._core.author.chance import one_of
+from cogrid._core.compile.odds import one_of
 from cogrid._core.phases.phase import Events, Phase, Table
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from cogrid._core.author.cells import OneCell
-from cogrid._core.author.chance import SCALE, one_of
+from cogrid._core.author.chance import SCALE
+from cogrid._core.compile.odds import one_of
 from cogrid._core.phases.phase import Events, Phase, Table
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState

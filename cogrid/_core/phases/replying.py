@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from cogrid._core.author.chance import Odds, realised
+from cogrid._core.compile.odds import Odds, realised
 from cogrid._core.phases.phase import Events, Phase, Table
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cogrid._core.author.chance import Odds
-from cogrid._core.compile.asking import acts, joint_intent
+from cogrid._core.compile.asking import acts
+from cogrid._core.compile.intents import joint_intent
+from cogrid._core.compile.odds import Odds
 from cogrid._core.phases.phase import Table
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from cogrid._core.author.cells import Near
-from cogrid._core.author.chance import Odds, realised
 from cogrid._core.compile.asking import ticks_of
+from cogrid._core.compile.odds import Odds, realised
 from cogrid._core.phases.marks import marked
 from cogrid._core.phases.phase import Events, Phase, Table
 from cogrid.backend.array import Array

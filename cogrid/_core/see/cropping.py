@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cogrid._core.author.actions import STRIDES
 from cogrid._core.author.planes import View
+from cogrid._core.compile.actions import STRIDES
 from cogrid.backend.array import Array, everywhere
 
 if TYPE_CHECKING:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from cogrid._core.author.actions import FACINGS, STRIDES
 from cogrid._core.author.game import Game
 from cogrid._core.author.values import Item, Thing
+from cogrid._core.compile.actions import FACINGS, STRIDES
 from cogrid._core.compile.checking import labelled
 from cogrid._core.see.offsets import OffsetTable, closest, distance, offset_to, scaled
-from cogrid.backend.array import Array, brief, lift
+from cogrid._io.messages import brief
+from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 
 if TYPE_CHECKING:

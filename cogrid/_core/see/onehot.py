@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from cogrid._core.author.actions import FACINGS
 from cogrid._core.author.planes import Planes
 from cogrid._core.author.values import Item, Thing
+from cogrid._core.compile.actions import FACINGS
 from cogrid._core.compile.answers import Answers
 from cogrid._core.compile.symbols import Symbols
 

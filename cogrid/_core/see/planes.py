@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cogrid._core.author.actions import UP
 from cogrid._core.author.planes import Paint, Planes, View
 from cogrid._core.author.slots import Slot
 from cogrid._core.author.values import Item, Thing
+from cogrid._core.compile.actions import UP
 from cogrid._core.see.cropping import cells_ahead, cells_around, cropped, peopled
 from cogrid._core.see.onehot import planes_of
 from cogrid.backend.array import Array, lift

@@ -10,7 +10,8 @@ import numpy as np
 from cogrid._core.author.layout import DIGITS, FLOOR, WALL, Layout
 from cogrid._core.compile.spec import Spec, layouts_of
 from cogrid._core.rules import Rules
-from cogrid.backend.array import Array, Backend, as_array, brief, get_backend, lift
+from cogrid._io.messages import brief
+from cogrid.backend.array import Array, Backend, as_array, get_backend, lift
 
 
 class Letters(NamedTuple):

@@ -13,7 +13,8 @@ from cogrid._core.author.layout import Layout
 from cogrid._core.rules import Rules
 from cogrid._core.state.boards import check_board, encode, fitting
 from cogrid._core.state.validity import check
-from cogrid.backend.array import Array, brief
+from cogrid._io.messages import brief
+from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 
 #: What a reset's options may hold.

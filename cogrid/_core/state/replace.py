@@ -11,7 +11,8 @@ from cogrid._core.phases.leaving import parking
 from cogrid._core.phases.rewards import exact_weight
 from cogrid._core.rules import Rules
 from cogrid._core.state.validity import check, check_own, check_range
-from cogrid.backend.array import Array, brief, lift
+from cogrid._io.messages import brief
+from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState, clock_of
 
 #: Attributes that are stored as they are read.

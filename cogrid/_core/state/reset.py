@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from cogrid._core.author.actions import STRIDES, UP
-from cogrid._core.author.chance import odds, realised
 from cogrid._core.author.layout import FLOOR
-from cogrid._core.compile.placing import place_things, placing_cells
+from cogrid._core.compile.actions import STRIDES, UP
+from cogrid._core.compile.odds import odds, realised
+from cogrid._core.compile.placing import placing_cells
 from cogrid._core.phases.leaving import Leaving, stood
 from cogrid._core.phases.rewards import exact_weight
 from cogrid._core.rules import Rules
 from cogrid._core.state.boards import read, rooms
+from cogrid._core.state.placing import place_things
 from cogrid._core.state.sketch import Sketch
 from cogrid.backend import rng
 from cogrid.backend.array import Array, lift

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from cogrid._core.author.chance import PURPOSES, SCALE, one_of
+from cogrid._core.author.chance import SCALE
 from cogrid._core.author.layout import DIGITS
+from cogrid._core.compile.odds import PURPOSES, one_of
 from cogrid._core.rules import Rules
 from cogrid.backend import rng
 from cogrid.backend.array import Array, lift

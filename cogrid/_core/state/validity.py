@@ -13,7 +13,8 @@ from cogrid._core.phases.leaving import parking
 from cogrid._core.phases.rewards import exact_weight
 from cogrid._core.rules import Rules
 from cogrid._core.state.boards import check_things
-from cogrid.backend.array import Array, brief
+from cogrid._io.messages import brief
+from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 
 

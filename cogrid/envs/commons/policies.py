@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cogrid._core.author.actions import DOWN, LEFT, RIGHT, STRIDES, UP
+from cogrid._core.compile.actions import DOWN, LEFT, RIGHT, STRIDES, UP
 from cogrid._core.rules import Rules, compile_rules
 from cogrid._core.see.report import action_mask
 from cogrid.author import Game, checked_integer, checked_number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cogrid._core.author.actions import DOWN, LEFT, RIGHT, UP
+from cogrid._core.compile.actions import DOWN, LEFT, RIGHT, UP
 from cogrid.author import Agents, Each, Faced, Feature, Item, NearestLying, Paint, Place, Thing
 from cogrid.envs.overcooked.objects import DISH, ONION, TOMATO, Counter, Pile, Pot, Serving, Soup, kind_of
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from cogrid._core.author.actions import ACTION_SETS, INTERACT, Action
+from cogrid._core.compile.actions import ACTION_SETS, INTERACT, Action
 from cogrid._core.rules import Rules
 from cogrid.author import Item, Outcome, Thing
 from cogrid.backend.env_state import EnvState

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from cogrid._core.compile.symbols import MAX_SYMBOLS
+from cogrid._io.messages import brief, is_choice
 from cogrid.author import (
     FLOOR,
     WALL,
@@ -24,7 +25,6 @@ from cogrid.author import (
     checked_integer,
     checked_number,
 )
-from cogrid.backend.array import brief, is_choice
 from cogrid.envs.overcooked import features, layouts, lineage_layouts, looks, rewards
 from cogrid.envs.overcooked.objects import (
     DISH,

@@ -14,9 +14,10 @@ import numpy as np
 from cogrid._core.author.layout import DIGITS
 from cogrid._core.rules import compile_rules
 from cogrid._core.state.reset import boards_of
+from cogrid._io.messages import brief, is_choice
 from cogrid.author import FLOOR, WALL, Generated, Layout, Part, Sketch, Spec, checked_integer
 from cogrid.backend import rng
-from cogrid.backend.array import Array, brief, is_choice
+from cogrid.backend.array import Array
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.objects import ONION
 

@@ -8,8 +8,8 @@ from itertools import combinations_with_replacement
 from types import MappingProxyType
 from typing import ClassVar
 
+from cogrid._io.messages import brief, is_choice
 from cogrid.author import Item, Layout, Thing
-from cogrid.backend.array import brief, is_choice
 from cogrid.envs.overcooked.game import Kitchen, Recipe
 from cogrid.envs.overcooked.lineage_layouts import BEGUN_LAYOUTS
 from cogrid.envs.overcooked.objects import DISH, INGREDIENTS, ONION, TOMATO, Pot

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cogrid._core.author.actions import DOWN, LEFT, RIGHT, UP
+from cogrid._core.compile.actions import DOWN, LEFT, RIGHT, UP
 from cogrid._core.rules import Rules
 from cogrid.author import Agents, Each, Faced, Feature, Item, NearestLying, Paint, Place, Thing
 from cogrid.backend.array import Array

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from cogrid._io.messages import brief, is_choice
 from cogrid.author import (
     FLOOR,
     WALL,
@@ -31,7 +32,6 @@ from cogrid.author import (
     checked_integer,
     checked_number,
 )
-from cogrid.backend.array import brief, is_choice
 from cogrid.envs.overcooked import looks
 from cogrid.envs.overcooked.game import AnyKitchen
 from cogrid.envs.overcooked.objects import (

@@ -12,7 +12,7 @@ _ONIONS = ("000",)
 _EITHER = ("000", "111")
 
 
-class Plan(NamedTuple):
+class Room(NamedTuple):
     """A kitchen; without recipes, all that its ingredients make."""
 
     layout: Layout
@@ -20,7 +20,7 @@ class Plan(NamedTuple):
     recipes: tuple[str, ...] = ()
 
 
-_PLANS = (
+_ROOMS = (
     (
         "CrampedRoom",
         1,
@@ -304,6 +304,6 @@ _PLANS = (
     ),
 )
 
-PLANS: Mapping[str, Plan] = MappingProxyType(
-    {name: Plan(Layout(name, text), ingredients, recipes) for name, ingredients, recipes, text in _PLANS}
+PLANS: Mapping[str, Room] = MappingProxyType(
+    {name: Room(Layout(name, text), ingredients, recipes) for name, ingredients, recipes, text in _ROOMS}
 )

@@ -7,10 +7,10 @@ from types import MappingProxyType
 
 from cogrid.author import Spec
 from cogrid.envs.overcooked_v2.game import KitchenV2
-from cogrid.envs.overcooked_v2.layouts import PLANS, Plan
+from cogrid.envs.overcooked_v2.layouts import PLANS, Room
 
 
-def _spec(plan: Plan) -> Spec:
+def _spec(plan: Room) -> Spec:
     game = KitchenV2(ingredients=plan.ingredients, recipes=plan.recipes)  # type: ignore[arg-type]
     return Spec(game, (plan.layout,), num_agents=len(plan.layout.starts))
 

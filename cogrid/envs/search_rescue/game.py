@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar
 
+from cogrid._io.messages import brief
 from cogrid.author import (
     FLOOR,
     WALL,
@@ -30,7 +31,6 @@ from cogrid.author import (
     checked_integer,
     checked_number,
 )
-from cogrid.backend.array import brief
 from cogrid.envs.features import Around, Nearest
 from cogrid.envs.search_rescue import looks
 from cogrid.envs.search_rescue.layouts import LAYOUTS

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from cogrid._core.author.hooks import KINDS
+from cogrid._core.author.kinds import KINDS
+from cogrid._io.messages import brief
 from cogrid.author import (
     Act,
     Aim,
@@ -32,7 +33,6 @@ from cogrid.author import (
     Slot,
     Spec,
 )
-from cogrid.backend.array import brief
 
 
 def nothing(*about: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from cogrid._core.author.hooks import FORMER, KINDS, written
+from cogrid._core.author.kinds import FORMER, KINDS, written
 from cogrid.author import Chance, Game, Looks, Near, OneCell, Outcome, Part, Planes, Slot, Spec
 from tests._core.worlds import made
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author.chance import branches, odds, one_of, realised
+from cogrid._core.compile.odds import branches, odds, one_of, realised
 from cogrid.author import Chance, Game, Looks, OneCell, Outcome, Part, Spec
 from cogrid.backend import rng
 from cogrid.replay import recording as replay

@@ -16,7 +16,7 @@ from cogrid._core.author.part import Part, Parts, check_parts
 from cogrid._core.author.planes import Planes
 from cogrid._core.author.rewards import Ends
 from cogrid._core.author.slots import Slot
-from cogrid.backend.array import brief
+from cogrid._io.messages import brief
 
 #: The kinds of parts. To add one, write its class, add it here, and compile it in a phase.
 KINDS: tuple[type[Part], ...] = (
