@@ -18,6 +18,7 @@ import cogrid
 from cogrid._core.phases.phase import Phase
 from cogrid._core.rules import Rules
 from cogrid.backend import rng
+from cogrid.backend.backends import installed
 from cogrid.envs.overcooked import specs
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.registry import spec_of
@@ -28,7 +29,7 @@ HAS_JAX = importlib.util.find_spec("jax") is not None
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals, modes, links or pipes")
 with_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
 #: Backends whose libraries are installed; the NumPy session proves that the suite needs no JAX.
-BACKENDS = ("numpy", "jax") if HAS_JAX else ("numpy",)
+BACKENDS = installed()
 EVERY_ID = tuple(cogrid.registered())
 #: Of ids that are much alike, by their prefix, these stand for all; the others are tested at night.
 SAMPLES = {

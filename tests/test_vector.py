@@ -341,7 +341,7 @@ if HAS_JAX:
             "infos": True,
         }
         options |= {"random_start": True, "autoreset": autoreset}
-        ours, theirs = (cogrid.make_vec(ROOM, N, backend=backend, **options) for backend in ("numpy", "jax"))
+        ours, theirs = (cogrid.make_vec(ROOM, N, backend=backend, **options) for backend in BACKENDS)
         np.testing.assert_array_equal(ours.reset(seed=3)[0], theirs.reset(seed=3)[0])
         for joint in joint_actions(2, seed=9):
             left, right = ours.step(joint), theirs.step(joint)

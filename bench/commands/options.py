@@ -23,6 +23,7 @@ from bench.storage.machine import version_of
 from cogrid._core.compile.spec import OBSERVATIONS
 from cogrid._env.shadow import VARIABLE as SHADOW
 from cogrid._io.reading import setting, whole_number
+from cogrid.backend.backends import BACKENDS
 from cogrid.benchmarks.case import Case
 from cogrid.envs.registry import adopt, is_own
 
@@ -49,7 +50,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     suite.add_argument("--full", action="store_true", help="everything, up to 5,000,000 environments")
     parser.add_argument("--only", metavar="TEXT", help="cases whose name contains this")
     add_layout(parser)
-    parser.add_argument("--backend", choices=("numpy", "jax"))
+    parser.add_argument("--backend", choices=tuple(BACKENDS))
     sizes: dict[str, Any] = {"type": at_least(1), "action": "append", "metavar": "N", "default": []}
     parser.add_argument("--batch", **sizes, help="batch size of the batched cases; repeatable")
     parser.add_argument("--chunk", **sizes, help="only scans, of this many steps; repeatable")

@@ -28,7 +28,7 @@ from bench.storage import results
 from bench.storage.machine import version_of
 from cogrid._core.compile.spec import OBSERVATIONS, Spec
 from cogrid._env.shadow import Shadow, ShadowReport, marks_in
-from cogrid.backend.array import BACKENDS
+from cogrid.backend.backends import BACKENDS
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.registry import script_for, spec_of
 from cogrid.vector import AUTORESETS, VectorEnv

@@ -9,7 +9,6 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,10 @@ from cogrid._core.state.difference import Arrays, Difference, Names, differing, 
 from cogrid._core.step import Functions, functions, step
 from cogrid._io.messages import brief, several
 from cogrid.backend.array import Array
+from cogrid.backend.backends import BACKENDS
 from cogrid.backend.env_state import EnvState
 
 VARIABLE = "COGRID_SHADOW"
-OTHER = MappingProxyType({"numpy": "jax", "jax": "numpy"})
 #: Progress is logged at these counts of comparisons and at every multiple of the last one.
 MARKS = (1_000, 10_000, 100_000)
 
@@ -102,10 +101,11 @@ class Shadow:
 
     def __init__(self, spec: Spec, backend: str) -> None:
         self.main = compile_rules(spec, backend)
+        other = BACKENDS[backend].shadow
         try:
-            self.other = compile_rules(spec, OTHER[backend])
-        except ValueError as error:  # the spec is fine, so JAX must be missing
-            raise ValueError(f"the shadow of {backend} runs on {OTHER[backend]}: {error}") from None
+            self.other = compile_rules(spec, other)
+        except ValueError as error:  # the spec is fine, so what the other backend needs is missing
+            raise ValueError(f"the shadow of {backend} runs on {other}: {error}") from None
         self._comparisons = self._mismatches = self._steps = 0
         self._first: ShadowMismatch | None = None
         self._seconds = np.zeros(2)  # of the backend, of the shadow

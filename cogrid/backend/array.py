@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Protocol
+from importlib import import_module
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from cogrid._io.messages import brief, is_choice
-from cogrid.backend._numpy import NumpyBackend
+from cogrid.backend.backends import BACKENDS
 
 #: A NumPy or a JAX array.
 Array = Any
 Offsets = tuple[tuple[int, int], ...]
 PairTest = Callable[[list[Array], list[Array]], Array]
-
-BACKENDS = ("numpy", "jax")
 
 
 class Backend(Protocol):
@@ -158,7 +157,7 @@ def as_array(name: str, value: Any) -> Array:
 
 
 def get_backend(name: str) -> Backend:
-    """The backend of that name; imports JAX only for `"jax"`."""
+    """The backend of that name; imports what it needs only now."""
     if not is_choice(name, BACKENDS):
         raise ValueError(f"unknown backend {brief(name)}: choose one of {', '.join(map(repr, BACKENDS))}.")
     return _load(name)
@@ -166,14 +165,14 @@ def get_backend(name: str) -> Backend:
 
 @functools.cache
 def _load(name: str) -> Backend:
-    if name == "numpy":
-        return NumpyBackend()
+    entry = BACKENDS[name]
+    module, kind = entry.implementation.split(":")
     try:
-        from cogrid.backend._jax import JaxBackend
+        return cast(Backend, getattr(import_module(module), kind)())
     except ModuleNotFoundError as error:
-        if error.name not in ("jax", "jaxlib"):
+        if error.name not in entry.needs:
             raise
         raise ValueError(
-            "backend 'jax' needs JAX, which is not installed: run pip install '.[jax]' in the checkout."
+            f"backend {name!r} needs {entry.library}, which is not installed: "
+            f"run pip install '.[{entry.extra}]' in the checkout."
         ) from None
-    return JaxBackend()

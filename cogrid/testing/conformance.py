@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from cogrid._core.phases.rewards import Rewards
 from cogrid._core.purity import ImpureError, check_pure
 from cogrid._core.rules import compile_rules
 from cogrid.backend import rng
+from cogrid.backend.backends import installed
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.registry import find, spec_of
@@ -53,7 +53,7 @@ def check_env(
     check_looks(spec)
     _check_that_something_happens(spec)
     if backends is None:
-        backends = ("numpy", "jax") if importlib.util.find_spec("jax") else ("numpy",)
+        backends = installed()
     tapes = {}
     for backend in backends:
         env = CoGridEnv(spec, backend, infos=True)

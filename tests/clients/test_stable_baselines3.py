@@ -19,6 +19,7 @@ from stable_baselines3.common.vec_env import VecCheckNan, VecFrameStack, VecMoni
 import cogrid
 from cogrid.adapters.stable_baselines3 import AgentVecEnv, AnnealShaping
 from tests.clients.support import run_section
+from tests.support import BACKENDS
 
 ROOM = "Overcooked-CrampedRoom-V0"
 B, N, LENGTH = 3, 2, 16
@@ -30,7 +31,7 @@ def vec(backend: str = "numpy", **options) -> cogrid.VectorEnv:
     return cogrid.make_vec(ROOM, B, backend, max_steps=LENGTH, shaping=1.0, random_start=True, **options)
 
 
-@pytest.mark.parametrize("backend", ["numpy", "jax"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_equal_to_the_vector_environment(backend) -> None:
     """Also what SB3 wants to know of an end: the last observation, whether it was cut off, the episode."""
     env, same = AgentVecEnv(vec(backend)), vec(backend)

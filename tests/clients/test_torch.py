@@ -11,13 +11,14 @@ import pytest
 import cogrid
 from cogrid.adapters.gymnasium import AgentVectorEnv
 from tests.clients.support import ROOT, run, run_section
+from tests.support import BACKENDS
 
 torch = pytest.importorskip("torch")
 
 ROOM = "Overcooked-CrampedRoom-V0"
 
 
-@pytest.mark.parametrize("backend", ["numpy", "jax"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_tensors_without_a_copy(backend) -> None:
     vec = cogrid.make_vec(ROOM, 4, backend, observation="lossless", max_steps=3)
     arrays = [vec.reset(seed=0)[0], *vec.step(np.zeros((4, 2), np.int32))[:4]]
@@ -29,7 +30,7 @@ def test_tensors_without_a_copy(backend) -> None:
         assert tensor.data_ptr() == where
 
 
-@pytest.mark.parametrize("backend", ["numpy", "jax"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_the_example_learns_alike_on_both_backends(backend, tmp_path: Path) -> None:
     told = run(tmp_path, str(ROOT / "examples/torch_ppo.py"), "--steps", "6.4e4", "--backend", backend)
     assert told.splitlines()[-1].startswith("update 10 of 10: return ")

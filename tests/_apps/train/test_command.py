@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from tests._io.interrupts import stopped_at, unread
-from tests.support import HAS_JAX, full_disk
+from tests.support import BACKENDS, HAS_JAX, full_disk
 
 if not HAS_JAX:
     pytest.skip("JAX is not installed", allow_module_level=True)
@@ -549,7 +549,7 @@ def test_the_numbers_that_never_change_are_not_learned_from(tmp_path: Path) -> N
 def test_the_tapes_of_a_run_score_what_it_says(whole: Path) -> None:
     recorded = tapes.load(whole / "tapes.npz")
     means = json.loads((whole / "results.json").read_text())["score"]["by_seed"]
-    for backend in ("numpy", "jax"):
+    for backend in BACKENDS:
         points = recorded.replay(backend)
         np.testing.assert_array_equal(points, recorded.points, strict=True)
         np.testing.assert_allclose(points.mean(axis=1), means, rtol=1e-6)

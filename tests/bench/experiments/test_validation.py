@@ -21,7 +21,7 @@ from cogrid._core.compile.spec import OBSERVATIONS
 from cogrid._core.rules import compile_rules
 from cogrid._core.state.difference import Difference
 from cogrid._env.shadow import ShadowMismatch, ShadowReport
-from cogrid.backend.array import BACKENDS
+from cogrid.backend.backends import BACKENDS
 from cogrid.envs.registry import spec_of
 from cogrid.vector import AUTORESETS
 from tests.support import EVERY_ID, HAS_JAX
