@@ -109,6 +109,11 @@ def read_only(state: Any) -> Any:
     return type(state)(**frozen)
 
 
+def has_features(id: str) -> bool:
+    """Whether the family has features, so the observation of that name."""
+    return bool(spec_of(id, {}, ()).game.features())
+
+
 def busy_actions(env: Any, generator: Any, steps: int, batch: int) -> Any:
     """(steps, batch, n) random actions of which half are interact, some out of range."""
     shape = (steps, batch, env.config["num_agents"])

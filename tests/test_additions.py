@@ -43,9 +43,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
 from cogrid._core.author.belts import Belts
+from cogrid._core.author.values import Thing
 from cogrid._core.phases.phase import Events, Phase, Table
 from cogrid.backend.env_state import EnvState
 
@@ -66,9 +65,12 @@ class Carrying(Phase):
         belts = rules.answers.parts.one(Belts)
         if belts is None:
             return None
-        faced = [belts.facing(thing) for thing in rules.spec.symbols.things]
-        stride = [0 if facing is None else rules.ahead[facing] for facing in faced]
-        return cls(np.array(stride, rules.pos_dtype))
+
+        def stride(thing: Thing) -> int:
+            facing = belts.facing(thing)
+            return 0 if facing is None else int(rules.ahead[facing])
+
+        return cls(rules.symbols(stride, rules.pos_dtype))
 
     @property
     def facts(self) -> tuple[Any, ...]:
@@ -79,7 +81,8 @@ class Carrying(Phase):
         xp, pos = rules.xp, state.pos
         for agent in range(rules.n_agents):
             here = pos[..., agent : agent + 1]
-            ahead = here + rules.lookup(self.stride, rules.at(state.cells, here))
+            thing = rules.at(state.cells, rules.on_board(here))  # the agent may be away
+            ahead = here + rules.lookup(self.stride, thing)
             taken = (pos == ahead).any(axis=-1, keepdims=True)
             free = (rules.at(state.cells, ahead) < rules.n_walkable) & ~taken
             then = xp.where(free, ahead, here)
@@ -219,8 +222,8 @@ def with_belts(copy: Path) -> Path:
     (author / "belts.py").write_text(PART, encoding="utf-8")
     (phases / "carrying.py").write_text(PHASE, encoding="utf-8")
     first = "from cogrid._core.author.cells import"
-    edit(author / "hooks.py", first, f"from cogrid._core.author.belts import Belts\n{first}")
-    edit(author / "hooks.py", "    Ends,\n)", "    Ends,\n    Belts,\n)")
+    edit(author / "kinds.py", first, f"from cogrid._core.author.belts import Belts\n{first}")
+    edit(author / "kinds.py", "(\n    Act,\n    Joint,", "(\n    Belts,\n    Act,\n    Joint,")
     first = "from cogrid._core.phases.clock import"
     edit(phases / "phases.py", first, f"from cogrid._core.phases.carrying import Carrying\n{first}")
     edit(phases / "phases.py", "    Leaving,  #", "    Carrying,\n    Leaving,  #")

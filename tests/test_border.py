@@ -33,7 +33,7 @@ ENGINE = (
         "cogrid._core.author.layout",
         "cogrid._core.author.look",
         "cogrid._core.compile.symbols",
-        "cogrid._core.phases.marks",
+        "cogrid._core.phases.tables.marks",
     ),
     *("cogrid._core.rules", "cogrid._core.see.report", "cogrid._core.state.reset"),
 )

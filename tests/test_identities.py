@@ -13,9 +13,8 @@ from cogrid._core.author.options import added, identity, is_added
 from cogrid.author import Game, Outcome
 from tests.identities import defaults, fingerprints, options, recorded
 
-CHANGED = (
-    "give the id a new version for a changed default, and declare a new option by `added`; CONTRIBUTING.md"
-)
+CHANGED = "give the id a new version for a changed default, and declare a new option by `added`"
+NEW = "new ids, families and options by `added` are recorded by `python -m tests.identities`"
 
 
 def test_fingerprints_are_those_that_were_recorded() -> None:
@@ -26,13 +25,19 @@ def test_fingerprints_are_those_that_were_recorded() -> None:
 def test_defaults_are_those_that_were_recorded() -> None:
     known, found = recorded()["defaults"], defaults()
     assert {option: found.get(option) for option in known} == known, CHANGED
-    assert [option for option in found.keys() - known if not is_added(options()[option])] == [], CHANGED
+    new = sorted(found.keys() - known)
+    families = {option.split(".")[0] for option in known}
+    late = [option for option in new if option.split(".")[0] in families and not is_added(options()[option])]
+    assert not late, f"{late}: {CHANGED}"
+    assert not new, f"{new}: {NEW}"
 
 
 def test_without_added_options_an_identity_is_the_repr() -> None:
+    late = {name.split(".")[0] for name, field in options().items() if is_added(field)}
     for id in cogrid.registered():
         spec = cogrid.make(id, max_steps=7).spec
-        assert identity(spec) == repr(spec)
+        if not late & {"Spec", type(spec.game).__name__}:
+            assert identity(spec) == repr(spec)
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ ROOMS = {
 ORDER = tuple(ROOMS)
 
 # Phases do not import each other; these are what several of them need.
-SHARED_BY_PHASES = ("phase", "rows", "aiming", "marks")
+SHARED_BY_PHASES = ("phase", "tables")
 LIST_OF_PHASES = "phases"  # which imports them all
 # Families do not import each other. OvercookedV2 is the same kitchen with other rules.
 BUILT_ON = {("overcooked_v2", "overcooked")}
@@ -205,7 +205,7 @@ MODULES = frozenset(
         *("cogrid", "cogrid.backend", "cogrid.backend._jax", "cogrid.backend._kernel"),
         *("cogrid.backend._scalars", "cogrid.backend.rng", "cogrid.cogrid_env", "cogrid._io.files"),
         *("cogrid._core", "cogrid._core.compile.spec", "cogrid._core.rules", "cogrid._core.step"),
-        *("cogrid._core.phases.movement", "cogrid._core.phases.ticks", "cogrid._core.phases.marks"),
+        *("cogrid._core.phases.movement", "cogrid._core.phases.ticks", "cogrid._core.phases.tables.marks"),
         *("cogrid.benchmarks.clock", "cogrid._apps.train.options", "cogrid.envs", "cogrid.envs.registry"),
         *("cogrid.envs.arena.specs", "cogrid.envs.overcooked.specs", "cogrid.author"),
     ]
@@ -262,9 +262,9 @@ def test_planted_violation_is_found(module: str, source: str) -> None:
         ("cogrid.backend.array", "def load():\n    from cogrid.backend import _jax"),
         (
             "cogrid._core.phases.movement",
-            "from cogrid._core.phases import phase, rows\nfrom cogrid.backend.rng import split",
+            "from cogrid._core.phases import phase\nfrom cogrid._core.phases.tables import rows",
         ),
-        ("cogrid._core.phases.movement", "from cogrid._core.phases import marks"),
+        ("cogrid._core.phases.movement", "from cogrid._core.phases.tables import marks"),
         ("cogrid._core.phases.phases", "from cogrid._core.phases import movement, ticks"),
         ("cogrid._core.step", "from cogrid._core.phases import movement, ticks"),
         (

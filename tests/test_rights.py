@@ -54,7 +54,9 @@ def test_the_notice_gives_the_origin_of_every_board() -> None:
     rows = [re.findall(r"`([\w-]+-\*)`", line) for line in NOTICE.splitlines() if line.startswith("| `")]
     patterns = [pattern for row in rows for pattern in row]
     for id in EVERY_ID:
-        assert [pattern for pattern in patterns if fnmatchcase(id, pattern)], f"{id} is not in the notice"
+        assert [pattern for pattern in patterns if fnmatchcase(id, pattern)], (
+            f"{id} is not in licenses/NOTICE.md: say whose boards it has"
+        )
     for pattern in patterns:
         assert any(fnmatchcase(id, pattern) for id in EVERY_ID), f"{pattern} is no id"
     for prefix, boards in re.findall(r"^\| `(\w+)-\*` \| (\d+) boards", NOTICE, re.MULTILINE):

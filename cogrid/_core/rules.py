@@ -20,12 +20,12 @@ from cogrid._core.compile.placing import placing_cells
 from cogrid._core.compile.slots import slots_of
 from cogrid._core.compile.spec import Spec
 from cogrid._core.compile.starting import starting_of
-from cogrid._core.phases.aiming import Aiming
 from cogrid._core.phases.clock import Clock
 from cogrid._core.phases.phase import Phase
 from cogrid._core.phases.phases import phases_of
 from cogrid._core.phases.rewards import Rewards
-from cogrid._core.phases.rows import rows_of
+from cogrid._core.phases.tables.aiming import Aiming
+from cogrid._core.phases.tables.rows import rows_of
 from cogrid._core.see.observation import observer_of
 from cogrid._io.messages import brief
 from cogrid.backend.array import Array, Backend, get_backend

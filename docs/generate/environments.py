@@ -361,7 +361,8 @@ def reward(spec: Spec, term: AnyReward) -> Iterator[tuple[str, ...]]:
 
 def observations(spec: Spec) -> str:
     """The observations of this game, their shapes, and the names of their features or planes."""
-    missing = {"features": not spec.game.features(), "lossless": not spec.game.planes().names}
+    missing = {"features": not spec.game.features()}
+    missing["lossless"] = not spec.game.planes().names and spec.observation == "features"
     missing["window"] = missing["lossless"]
     rows, titles = [], dict[tuple[str, ...], str]()
     for kind in OBSERVATIONS:

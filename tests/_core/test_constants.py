@@ -20,7 +20,7 @@ from cogrid._core.rules import Rules
 from cogrid.author import Layout, Outcome, Spec
 from cogrid.cogrid_env import CoGridEnv
 from tests.doors import Doors, hall
-from tests.support import IDS, keys
+from tests.support import IDS, has_features, keys
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 #: What makes an array out of plain numbers, and what makes a table of the rules.
@@ -55,7 +55,7 @@ class SlowDoors(Doors):
 def games() -> Iterator[Any]:
     """Every id with every observation, several layouts, and a game in which agents end."""
     for id in IDS:
-        for observation in ("window", "lossless") if id == ARENA else ("features", "lossless", "window"):
+        for observation in ("features",) * has_features(id) + ("lossless", "window"):
             make = functools.partial(cogrid.make, id, observation=observation, shaping=0.5)
             yield pytest.param(make, id=f"{id} {observation}")
     layouts = ["CrampedRoom", "CounterCircuit"]

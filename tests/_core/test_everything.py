@@ -288,7 +288,7 @@ def test_it_uses_every_field_of_every_part() -> None:
     parts = (*game.parts(), *game.rewards(), game.planes(), game.looks())
     for kind in (*KINDS, Planes, Looks, Reward):
         mine = [part for part in parts if type(part) is kind]
-        assert mine, kind
+        assert mine, f"{kind.__name__}: use it in the world above"
         for field in dataclasses.fields(kind):
             assert any(getattr(part, field.name) != field.default for part in mine), (kind, field.name)
     assert {type(term) for term in game.rewards()} == {Reward, Price, Tally, Replies, BySlot}

@@ -17,8 +17,9 @@ from cogrid.replay.recording import Recorder, Replay
 FOLDER = Path(__file__).parent / "recorded"
 STEPS, SEED = 60, 11
 LONGER = {"CleanUp-V0": 200}  # until the river is clean enough for apples
-FAMILIES = ("CleanUp", "CommonsHarvest", "Foraging", "Goals", "SearchRescue")
-IDS = tuple(id for id in cogrid.registered() if id.split("-")[0] in FAMILIES)
+#: Kitchens have golden files of the systems that they reproduce, and the arena has no script.
+OTHERS = ("Overcooked", "Arena")
+IDS = tuple(id for id in cogrid.registered() if not id.startswith(OTHERS))
 
 
 def file_of(id: str) -> Path:

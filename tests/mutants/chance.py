@@ -73,7 +73,7 @@ HANDS = Topic(
         ),
         Mutant(
             "a hand that cannot act acts",
-            "cogrid/_core/phases/rows.py",
+            "cogrid/_core/phases/tables/rows.py",
             "np.where(can_act, first[:, None], 0)",
             "first[:, None]",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .planting import Mutant, Topic
 
-AIMING = "cogrid/_core/phases/aiming.py"
+AIMING = "cogrid/_core/phases/tables/aiming.py"
 INTERACTION = "cogrid/_core/phases/interaction.py"
 JOINING_FILE = "cogrid/_core/phases/joining.py"
 REPLYING = "cogrid/_core/phases/replying.py"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from cogrid._core.phases.marks import any_marked
 from cogrid._core.phases.phase import Events, Phase, Table
+from cogrid._core.phases.tables.marks import any_marked
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState, clock_of
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from cogrid._core.author.rewards import pays_other
 from cogrid._core.compile.odds import realised
-from cogrid._core.phases.aiming import answered
 from cogrid._core.phases.phase import Events, Phase, Table
-from cogrid._core.phases.rows import Meetings
+from cogrid._core.phases.tables.aiming import answered
+from cogrid._core.phases.tables.rows import Meetings
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from cogrid._core.compile.asking import acts
 from cogrid._core.compile.intents import joint_intent
-from cogrid._core.phases.aiming import ADJACENT, answered
-from cogrid._core.phases.marks import marked
 from cogrid._core.phases.phase import Events, Phase, Table
+from cogrid._core.phases.tables.aiming import ADJACENT, answered
+from cogrid._core.phases.tables.marks import marked
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 

@@ -12,8 +12,8 @@ import numpy as np
 from cogrid._core.author.cells import Near
 from cogrid._core.compile.asking import ticks_of
 from cogrid._core.compile.odds import Odds, realised
-from cogrid._core.phases.marks import marked
 from cogrid._core.phases.phase import Events, Phase, Table
+from cogrid._core.phases.tables.marks import marked
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cogrid._core.phases.marks import marked, rectangle
+from cogrid._core.phases.tables.marks import marked, rectangle
 from cogrid._core.rules import Rules
 from cogrid.author import Feature
 from cogrid.backend.array import Array, lift

@@ -73,7 +73,7 @@ NAMES = "Act, Joint, Moving, Hands, Away, Near, OneCell, Slot, Placed, Scattered
 
 
 def test_there_is_one_of_every_kind() -> None:
-    assert tuple(map(type, PARTS)) == KINDS
+    assert tuple(map(type, PARTS)) == KINDS, "PARTS above has one of each kind"
     assert [action.name for action in spec_of(PARTS).actions[-3:]] == ["noop", "zap", "push"]
 
 

@@ -1,0 +1,1 @@
+"""Tables that several phases read: rule rows, targets, and marks of things."""
