@@ -16,7 +16,9 @@ ROOT = Path(__file__).parents[2]
 ELSEWHERE = {
     "bench/README.md": "measuring.md",
     "CHANGELOG.md": "changelog.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     "licenses/NOTICE.md": "notice.md",
 }
 LINK = re.compile(r"(!?\[(?P<text>[^\]]*)\]\()(?P<target>[^)#\s]+)((?:#[^)\s]*)?\))")

@@ -12,7 +12,7 @@ from bench import ROOT
 from bench.commands.parser import parse
 
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "bench/README.md")]
-PAGES += sorted((ROOT / "docs").glob("*.md"))
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
 #: In a block of commands or between backticks; an option may be set before it.
 SHOWN = re.compile(r"(?:^|`)(?:[A-Z_]+=\S+ )*python -m bench((?: [^`\n#]*)?)(?:`|#|$)", re.M)
 PLACEHOLDERS = ("…", "COMMAND")
