@@ -10,6 +10,7 @@ import pytest
 
 import cogrid
 from tests.ci.support import ROOT, script
+from tests.support import EVERY_ID
 
 pytestmark = pytest.mark.xdist_group("docs")  # the pages are gathered once
 
