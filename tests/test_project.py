@@ -23,7 +23,6 @@ ALLOWED_TWICE = {
     "Plan": "bench/measure/plan.py and cogrid/envs/overcooked/planning.py measure",
     "Program": "two modules of bench/measure/gpu measure",
     "Scene": "cogrid/envs/overcooked/planning.py measures",
-    "_Reader": "bench/measure/gpu/hlo.py measures",
     "_Watch": "bench/measure/counters.py measures",
 }
 

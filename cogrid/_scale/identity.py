@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import dis
+import enum
 import functools
-import hashlib
 import re
 import sys
 import sysconfig
 import types
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cogrid._core.rules import Rules
 from cogrid._core.state.snapshot import fingerprint
+from cogrid.cogrid_env import CoGridEnv
 
-#: Where installed libraries are. Their functions are identified by name, not by code.
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.dtype)
-_CODE = (
-    *("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars"),
-    *("co_argcount", "co_posonlyargcount", "co_kwonlyargcount"),
+_PLAIN = (bool, int, float, complex, str, bytes, range, slice, type(None), type(...))
+#: What counts of some kinds of values: of code, everything but its file and its lines.
+_CODE = "co_code co_consts co_names co_varnames co_freevars co_cellvars co_flags co_exceptiontable "
+_ATTRIBUTES = (
+    (types.CodeType, _CODE + "co_argcount co_posonlyargcount co_kwonlyargcount"),
+    (types.MethodType, "__func__ __self__"),
+    (functools.partial, "func args keywords __dict__"),
+    (property, "fget"),
 )
+_READS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+_INSTALLED = re.compile(rf"{re.escape(sysconfig.get_path('stdlib'))}[/\\]|[/\\](site|dist)-packages[/\\]")
 
 
 class Digest(NamedTuple):
@@ -37,23 +41,45 @@ class Digest(NamedTuple):
     unknown: tuple[str, ...]
 
 
-def digest_of(value: Any) -> Digest:
-    """The digest of a policy, or of anything made of plain values, arrays, functions and user objects.
+#: Kinds without content: a sentinel, and a field in a class with slots or of named tuples.
+_EMPTY = (object, types.MemberDescriptorType, type(vars(Digest)["digits"]))
 
-    It is the same in every process with the same version of Python. A function is its code, its defaults, the
-    values that it closes over and the globals that it reads; code of installed libraries counts by name.
+
+def digest_of(value: Any) -> Digest:
+    """The digest of a policy, the same in every process with the same version of Python.
+
+    A function is its code, defaults, closure and the globals that it reads; a class of the user's is what it
+    defines, a dataclass also its fields; what a library defines is its name. Other objects are unknown.
     """
-    reader = _Reader()
-    return Digest(reader.read(value).hex()[:16], tuple(dict.fromkeys(reader.unknown)))
+    unknown: list[str] = []
+    known: dict[int, tuple[bytes, Any]] = {}  # the value too, so that no other gets its id
+
+    def read(value: Any, depth: int = 0) -> bytes:
+        kind = type(value)
+        if kind in _PLAIN or isinstance(value, np.dtype):
+            content = value if kind is bytes else repr(value).encode()
+            return sha256(kind.__name__.encode() + content).digest()
+        if id(value) not in known:
+            known[id(value)] = b"%32d" % depth, value  # for what refers to itself
+            parts = _parts(value)
+            if parts is None:
+                is_module = kind is types.ModuleType
+                parts = (value.__name__ if is_module else f"{kind.__module__}.{kind.__qualname__}",)
+                unknown.append(f"{'the module' if is_module else 'a'} {parts[0]}")
+            digests = [read(part, depth + 1) for part in parts]
+            digests = sorted(digests) if kind in (set, frozenset) else digests
+            known[id(value)] = sha256(b"".join(digests)).digest(), value
+        return known[id(value)][0]
+
+    return Digest(read(value).hex()[:16], tuple(dict.fromkeys(unknown)))
 
 
 def digest_of_tree(tree: Any) -> Digest:
     """The digest of parameters, a tree of arrays: its structure, and the bytes, type and shape of leaves."""
     import jax
 
-    leaves, structure = jax.tree_util.tree_flatten_with_path(tree)
-    named = [(jax.tree_util.keystr(path), leaf) for path, leaf in leaves]
-    return digest_of((re.sub(r" at 0x[0-9a-f]+", "", str(structure)), named))
+    leaves, structure = jax.tree.flatten(tree)
+    return digest_of((re.sub(r" at 0x[0-9a-f]+", "", str(structure)), leaves))
 
 
 def python() -> str:
@@ -61,209 +87,77 @@ def python() -> str:
     return sys.implementation.cache_tag or sys.version
 
 
-def _hashed(*parts: Any) -> bytes:
-    total = hashlib.sha256()
-    for part in parts:
-        data = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
-        total.update(len(data).to_bytes(8, "little") + data)
-    return total.digest()
+def _parts(value: Any) -> Iterable[Any] | None:
+    """What makes up a value; None if that cannot be seen."""
+    import jax
 
-
-class _Reader:
-    """Digests values part by part; each only once, however often it is referenced."""
-
-    def __init__(self) -> None:
-        self.unknown: list[str] = []
-        self._arrays = _array_types()
-        self._read: dict[int, tuple[bytes, Any]] = {}  # the value too, so that no other gets its id
-        self._path: list[int] = []  # ids of the values that are being read
-
-    def read(self, value: Any) -> bytes:
-        if isinstance(value, _PLAIN):
-            return _hashed(type(value).__name__, repr(value))
-        if id(value) in self._read:
-            return self._read[id(value)][0]
-        if id(value) in self._path:  # it refers to itself
-            return _hashed("above", len(self._path) - self._path.index(id(value)))
-        self._path.append(id(value))
-        self._read[id(value)] = digest, _ = self._digest(value), value
-        self._path.pop()
-        return digest
-
-    def _digest(self, value: Any) -> bytes:
-        if isinstance(value, Rules):
-            return _hashed("rules", fingerprint(value))
-        if isinstance(value, self._arrays):
-            return self._array(value)
-        for kind, parts in _PARTS.items():
-            if isinstance(value, kind):
-                # A user's subclass of a kind may have other methods and attributes.
-                own = (type(value), getattr(value, "__dict__", {})) if _extends(value, kind) else ()
-                return self._all(kind.__name__, (*own, *parts(value)))
-        return self._object(value)
-
-    def _all(self, kind: str, parts: Iterable[Any]) -> bytes:
-        return _hashed(kind, *map(self.read, parts))
-
-    def _array(self, value: Any) -> bytes:
-        array = _on_host(value)
-        if array is None or array.dtype.hasobject:
-            return self._unknown(f"an array of {value.dtype} and shape {value.shape}")
-        return _hashed("array", array.dtype, array.shape, array.tobytes())
-
-    def _object(self, value: Any) -> bytes:
-        """Anything else: what it wraps, its name if it belongs to a library, or its class and attributes."""
-        kind = type(value)
-        if hasattr(value, "__wrapped__"):  # a function under jax.jit, or in a decorator of the user's
-            own = () if _is_library(kind) else (kind, getattr(value, "__dict__", {}))
-            return self._all("wrapped", (value.__wrapped__, *own))
-        if dataclasses.is_dataclass(value):
-            values = (getattr(value, field.name, None) for field in dataclasses.fields(value))
-            return self._all("dataclass", (kind, *values))
-        if _is_environment(value):  # its episode is its own
-            return self._all(kind.__qualname__, (value.rules,))
-        if _is_library(kind) and callable(value) and hasattr(value, "__name__"):
-            return _hashed("library", getattr(value, "__module__", ""), value.__name__)
-        if (_is_library(kind) and not _is_cogrid(kind)) or not hasattr(value, "__dict__"):
-            return self._unknown(f"a {kind.__module__}.{kind.__qualname__}")
-        return self._all("object", (kind, vars(value)))
-
-    def _unknown(self, what: str) -> bytes:
-        self.unknown.append(what)
-        return _hashed("unknown", what)
+    if isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    if isinstance(value, jax.Array) and (value.is_fully_addressable or value.is_fully_replicated):
+        value = np.asarray(value)  # else other processes hold the rest
+    kind = type(value)
+    if kind is np.ndarray or isinstance(value, np.generic):
+        return None if value.dtype.hasobject else (value.dtype, value.shape, value.tobytes())
+    if name := _library_name(value):
+        return (name,)
+    if kind is types.FunctionType:
+        return _function(value)
+    if isinstance(value, type):
+        own = ((name, getattr(value, name, None)) for name in sorted(vars(value)))
+        members = (one for one in own if callable(one[1]) or not one[0].startswith(("__", "_abc_")))
+        return value.__qualname__, value.__bases__, *members
+    for base, names in _ATTRIBUTES:
+        if isinstance(value, base):
+            return kind, *(getattr(value, name) for name in names.split())
+    if kind in (list, set, frozenset) or (isinstance(value, tuple) and not getattr(value, "__dict__", None)):
+        return kind, *value
+    if kind is dict:
+        return kind, *value.items()
+    if isinstance(value, Rules) or kind is CoGridEnv:  # an environment's episode is its own
+        return kind, fingerprint(getattr(value, "rules", value))
+    if isinstance(value, enum.Enum):
+        return kind, value.name, value.value
+    if dataclasses.is_dataclass(value):
+        return kind, *(getattr(value, field.name, None) for field in dataclasses.fields(value))
+    if _is_library(kind.__module__) and hasattr(value, "__wrapped__"):  # such as a function under jax.jit
+        return kind, value.__wrapped__
+    return (kind,) if kind in _EMPTY else None
 
 
 def _function(function: types.FunctionType) -> Iterator[Any]:
-    yield from (_content(cell) for cell in function.__closure__ or ())  # of jax.vmap(act) too: there is act
-    if function.__code__.co_filename.startswith(_LIBRARIES) or _is_library(function):
-        yield from (function.__module__, function.__qualname__)
+    codes, known = [function.__code__], function.__globals__
+    for cell in function.__closure__ or ():  # of jax.vmap(act) too: there is act
+        with contextlib.suppress(ValueError):  # nothing in it yet
+            yield cell.cell_contents
+    if _is_library(known.get("__name__", "")):
+        yield from (known["__name__"], codes[0].co_qualname)
         return
-    code, known = function.__code__, function.__globals__
-    yield from (code, function.__defaults__, function.__kwdefaults__)
-    yield from (part for name in _globals(code) if name in known for part in (name, known[name]))
-    yield from (sys.modules.get(name, name) for name in _named_by(code, "IMPORT_NAME"))
+    yield from (codes[0], function.__defaults__, function.__kwdefaults__)
+    for code in codes:
+        codes += [part for part in code.co_consts if isinstance(part, types.CodeType)]
+        for step in dis.get_instructions(code):
+            if step.opname == "IMPORT_NAME":
+                yield types.ModuleType(step.argval)
+            elif step.opname in _READS and step.argval in known:
+                yield from (step.argval, known[step.argval])
 
 
-def _content(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # nothing in it yet
-        return "empty cell"
+def _library_name(value: Any) -> str | None:
+    """Where a library has this very value, such as numpy.add; its modules and classes are always named."""
+    name: Any = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
+    module: Any = getattr(value, "__module__", None) or type(value).__module__
+    if isinstance(value, types.ModuleType):
+        return name if _is_library(name) else None
+    found: Any = sys.modules.get(module)
+    for part in str(name).split("."):
+        found = getattr(found, part, None)
+    return f"{module}.{name}" if _is_library(module) and (found is value or isinstance(value, type)) else None
 
 
-def _globals(code: types.CodeType) -> list[str]:
-    """The names of the globals that code reads."""
-    return _named_by(code, "LOAD_GLOBAL")
-
-
-def _named_by(code: types.CodeType, instruction: str) -> list[str]:
-    """The names used by such instructions of code, including those of nested functions."""
-    found = {step.argval for step in dis.get_instructions(code) if step.opname == instruction}
-    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
-    return sorted(found.union(*(_named_by(part, instruction) for part in inner)))
-
-
-def _module(module: types.ModuleType) -> Iterator[Any]:
-    """For a user's module, its whole file: code may read anything in it."""
-    yield module.__name__
-    file = getattr(module, "__file__", None)
-    if file and not file.startswith(_LIBRARIES) and module.__name__.partition(".")[0] != "cogrid":
-        with contextlib.suppress(OSError):
-            yield Path(file).read_bytes()
-
-
-def _code(code: types.CodeType) -> Iterator[Any]:
-    """Code without its file name and line numbers."""
-    yield from (getattr(code, name) for name in _CODE)
-    yield from code.co_consts
-
-
-def _class(kind: type) -> Iterator[Any]:
-    yield kind.__qualname__
-    if _is_library(kind):
-        yield kind.__module__
-        return
-    yield kind.__bases__
-    for name, value in sorted(vars(kind).items()):
-        if callable(value) or not name.startswith(("__", "_abc_")):
-            yield from (name, _behind(value))
-
-
-def _behind(value: Any) -> Any:
-    """The function behind a property or the like; None for a plain slot."""
-    for name in ("fget", "func", "__func__"):
-        if hasattr(value, name):
-            return getattr(value, name)
-    return None if hasattr(value, "__set__") or (hasattr(value, "__get__") and not callable(value)) else value
-
-
-def _items(mapping: Mapping[Any, Any]) -> Iterator[Any]:
-    return (part for pair in mapping.items() for part in pair)
-
-
-#: Kinds of values, in the order in which they are tried, and the parts of each.
-_PARTS: Mapping[type, Any] = types.MappingProxyType(
-    {
-        types.FunctionType: _function,
-        types.CodeType: _code,
-        functools.partial: lambda value: (value.func, value.args, value.keywords),
-        types.MethodType: lambda value: (value.__func__, value.__self__),
-        types.ModuleType: _module,
-        type: _class,
-        tuple: iter,
-        list: iter,
-        set: lambda value: sorted(value, key=repr),
-        frozenset: lambda value: sorted(value, key=repr),
-        dict: _items,
-        argparse.Namespace: lambda value: (vars(value),),
-        types.SimpleNamespace: lambda value: (vars(value),),
-        types.MappingProxyType: _items,
-    }
-)
-
-
-def _extends(value: Any, kind: type) -> bool:
-    return type(value) is not kind and kind in (tuple, list, set, frozenset, dict)
-
-
-def _is_cogrid(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == "cogrid"
-
-
-def _is_environment(value: Any) -> bool:
-    """Whether it is one of cogrid's environments; a policy may have rules too, next to its parameters."""
-    rules = getattr(value, "rules", None)
-    return isinstance(rules, Rules) and _is_cogrid(type(value)) and hasattr(value, "reset")
-
-
-def _is_library(value: Any) -> bool:
-    """Whether a class or function is installed or built in; cogrid's own are identified by its version."""
-    name = getattr(value, "__module__", None) or ""
-    if name.partition(".")[0] == "cogrid":
-        return True
-    module = sys.modules.get(name)
-    if module is None or name == "__main__":
+def _is_library(module: str) -> bool:
+    """Whether a module is cogrid's own, built in or installed."""
+    top = module.partition(".")[0]
+    if top == "__main__":
         return False
-    file = getattr(module, "__file__", None)
-    return file is None or file.startswith(_LIBRARIES)
-
-
-def _array_types() -> tuple[type, ...]:
-    if "jax" not in sys.modules:
-        return (np.ndarray, np.generic)
-    import jax
-
-    return (np.ndarray, np.generic, jax.Array)
-
-
-def _on_host(array: Any) -> np.ndarray[Any, Any] | None:
-    """The values, or the words of typed keys; None if other processes hold some of them."""
-    if isinstance(array, (np.ndarray, np.generic)):
-        return np.asarray(array)
-    import jax
-
-    if jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key):
-        array = jax.random.key_data(array)
-    if array.is_fully_replicated:
-        array = array.addressable_data(0)
-    return np.asarray(array) if array.is_fully_addressable else None
+    file = getattr(sys.modules.get(top), "__file__", None) or ""
+    return top in ("cogrid", *sys.builtin_module_names) or bool(_INSTALLED.search(file))

@@ -74,6 +74,7 @@ def rollout(
     devices: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: int = 10_000,
+    policy_id: str | None = None,
     pool: Any = None,
     one_kernel: bool = False,
 ) -> Rollout:
@@ -91,7 +92,8 @@ def rollout(
 
     `checkpoint` names a folder: the rollout is saved there every `checkpoint_every` steps and at its end.
     The same call resumes from the last save, on any devices, with the same result; a different policy or
-    different params raise an error.
+    different params raise an error. Policies are compared by a digest of their code and values, or by
+    `policy_id` if that is given: change it whenever the policy changes.
 
     With `one_kernel` a GPU plays a whole chunk of random actions in one kernel, with the same result, and
     observes only the last state. This is experimental: no GPU has run it yet, and a CPU interprets the
@@ -99,7 +101,7 @@ def rollout(
     """
     sizes = {"num_envs": num_envs, "num_steps": num_steps, "chunk": chunk}
     saving = {"checkpoint": checkpoint is not None, "checkpoint_every": checkpoint_every}
-    _check(env, policy, keep, checkpoint, {**sizes, "checkpoint_every": checkpoint_every})
+    _check(env, policy, keep, checkpoint, policy_id, {**sizes, "checkpoint_every": checkpoint_every})
     num_envs, num_steps, chunk, checkpoint_every = map(
         int, (num_envs, num_steps, chunk, checkpoint_every)
     )  # NumPy's numbers too
@@ -121,7 +123,7 @@ def rollout(
         if checkpoint is None:
             carry, parts = play(program.begin(words, pool), num_steps=num_steps, keep=keep == "trajectory")
             return program.finish(carry, parts)
-        about, unknown = _about(program, words, params, pool)
+        about, unknown = _about(program, words, params, pool, policy_id)
         with Checkpoints(checkpoint, about) as saves:
             if saves.steps and unknown:
                 warnings.warn(_unknown(saves, unknown), stacklevel=2)
@@ -134,7 +136,9 @@ def rollout(
             return program.finish(carry, [])
 
 
-def _check(env: CoGridEnv, policy: Any, keep: str, checkpoint: Any, numbers: dict[str, Any]) -> None:
+def _check(
+    env: CoGridEnv, policy: Any, keep: str, checkpoint: Any, policy_id: Any, numbers: dict[str, Any]
+) -> None:
     """Raise an error for arguments that cannot be run."""
     if not isinstance(env, CoGridEnv):
         raise TypeError(f"rollout takes an environment from make(..., backend='jax'), not {brief(env)}.")
@@ -149,6 +153,8 @@ def _check(env: CoGridEnv, policy: Any, keep: str, checkpoint: Any, numbers: dic
         raise ValueError(f"keep={brief(keep)} is unknown: choose one of {', '.join(map(repr, KEEP))}.")
     if policy is not None and not callable(policy):
         raise TypeError(f"policy={brief(policy)} is not a function of parameters, observation and key.")
+    if policy_id is not None and (not isinstance(policy_id, str) or not policy_id):
+        raise ValueError(f"policy_id={brief(policy_id)} must be a string that is not empty.")
     if checkpoint is not None and keep == "trajectory":
         raise ValueError("a checkpoint holds no trajectory: leave out checkpoint= or keep='trajectory'.")
 
@@ -165,16 +171,19 @@ def _check_kernel(**given: Any) -> None:
         raise ValueError(f"one_kernel=True needs JAX 0.8 or newer, and this is {jax.__version__}.")
 
 
-def _about(program: Program, words: Array, params: Any, pool: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _about(
+    program: Program, words: Array, params: Any, pool: Any, policy_id: str | None
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What must match between a rollout and the checkpoint that it resumes; and what cannot be compared."""
     policy: Any = program.policy
-    code, values = digest_of(policy), digest_of_tree(params)
+    name = policy_id or getattr(policy, "__qualname__", type(policy).__qualname__)
+    code, values = digest_of(None if policy_id else policy), digest_of_tree(params)
     about = {
         "spec": fingerprint(program.rules),
         "num_envs": program.place.num_envs,
         "key": np.asarray(words).tolist(),
-        "policy": policy and getattr(policy, "__qualname__", type(policy).__qualname__),
-        "policy_digest": policy and f"{python()} {code.digits}",
+        "policy": None if policy is None else name,
+        "policy_digest": None if policy is None or policy_id else f"{python()} {code.digits}",
         "params_digest": values.digits,
     }
     if pool is not None:
@@ -185,7 +194,8 @@ def _about(program: Program, words: Array, params: Any, pool: Any) -> tuple[dict
 def _unknown(saves: Checkpoints, unknown: tuple[str, ...]) -> str:
     return (
         f"{saves.folder} is resumed with a policy or params that hold {', '.join(unknown)}, which cannot be "
-        "compared: make sure that they are the same as in the first call."
+        "compared: make sure that they are the same as in the first call. A policy_id, given from the first "
+        "call on, identifies a policy without such comparisons."
     )
 
 

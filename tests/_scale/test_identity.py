@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import enum
 import functools
-import importlib
 import itertools
 import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +19,14 @@ import pytest
 
 import cogrid
 from cogrid._scale.identity import digest_of, digest_of_tree
-from tests.support import HAS_JAX, keys
+from tests.support import keys
 
-SCALE = 3
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+
+SCALE, TABLE = 3, np.arange(3)
+THIS = sys.modules[__name__]
+OWN = ModuleType("cogrid_test_nets")  # has no file in a library
 
 
 def helper(x: Any) -> Any:
@@ -28,7 +34,27 @@ def helper(x: Any) -> Any:
 
 
 def reads_global(x: Any) -> Any:
-    return helper(x)
+    return [helper(one) + TABLE for one in x]
+
+
+def recursive(x: Any) -> Any:
+    return recursive(x - 1) if x else SCALE
+
+
+def reads_own_module(x: Any) -> Any:
+    return OWN.forward(x)
+
+
+def imports_own_module(x: Any) -> Any:
+    import cogrid_test_nets
+
+    return cogrid_test_nets.forward(x)
+
+
+def imports_library(x: Any) -> Any:
+    import jax.numpy
+
+    return jax.numpy.tanh(x)
 
 
 def closing(number: Any) -> Any:
@@ -40,22 +66,23 @@ def nested(number: Any) -> Any:
     return lambda x: inner(x) * 2
 
 
+def default(x: Any, scale: int = 1) -> Any:
+    return x * scale
+
+
+@functools.wraps(np.tanh)
+def named_as_of_numpy(x: Any) -> Any:
+    return x * SCALE
+
+
 class Actor:
-    """A policy with parameters of its own."""
+    """Its attributes are not read."""
 
     def __init__(self, weight: Any) -> None:
-        self.weight = weight
-
-    def __call__(self, x: Any) -> Any:
-        return x * self.weight
+        self.weight, self.__wrapped__ = weight, helper
 
     def act(self, x: Any) -> Any:
         return x + self.weight
-
-
-class OtherActor(Actor):
-    def __call__(self, x: Any) -> Any:
-        return x / self.weight
 
 
 @dataclass(frozen=True)
@@ -65,47 +92,88 @@ class Frozen:
     def __call__(self, x: Any) -> Any:
         return x * self.weight
 
+    @property
+    def bias(self) -> float:
+        return 1.0
 
-def default(x: Any, scale: int = 1) -> Any:
-    return x * scale
+    def act(self, x: Any) -> Any:
+        return self(x) + self.bias
 
 
-def keyword(x: Any, *, scale: int = 1) -> Any:
-    return x * scale
+class Inheriting(Frozen):
+    pass
 
 
-#: Policies that differ from each other: code, constants, closures, defaults, arguments, objects.
+@dataclass(frozen=True, slots=True)
+class Slotted:
+    weight: float
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.weight
+
+
+class Pair(NamedTuple):
+    weight: float
+    bias: float = 0.0
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.weight + self.bias
+
+
+class Action(enum.IntEnum):
+    STAY, GO = 0, 1
+
+
+#: Policies that differ from each other: code, constants, closures, defaults, arguments, fields.
 DIFFERENT = {
     "lambda plus": lambda x: x + 1,
     "lambda plus 2": lambda x: x + 2,
     "lambda minus": lambda x: x - 1,
+    "sum": lambda x: x.sum(),
+    "mean": lambda x: x.mean(),
+    "several": lambda *x: x,
+    "named": lambda **x: x,
+    "inner constant": lambda x: [one + 1 for one in (lambda: x)()],
+    "inner constant 2": lambda x: [one + 1 for one in (lambda: x + 1)()],
     "closure": closing(1),
     "closure 2": closing(2),
-    "closure float": closing(1.0),
     "closure array": closing(np.arange(3)),
     "closure array int32": closing(np.arange(3, dtype=np.int32)),
     "closure array shape": closing(np.arange(3).reshape(3, 1)),
     "closure array value": closing(np.array([0, 1, 3])),
+    "closure enum": closing(Action.STAY),
+    "closure enum 2": closing(Action.GO),
+    "closure set": closing({"a", "b", "c"}),
+    "constant set": lambda x: x in {"a", "b", "c"},
+    "closure module": closing(np),
+    "closure module 2": closing(jnp),
     "nested": nested(1),
-    "nested 2": nested(2),
     "partial": functools.partial(default, scale=1),
     "partial 2": functools.partial(default, scale=2),
-    "partial positional": functools.partial(default, 2),
-    "partial of another": functools.partial(keyword, scale=2),
-    "default": default,
-    "keyword": keyword,
+    "default": lambda x, scale=1: x * scale,
+    "default 2": lambda x, scale=2: x * scale,
+    "keyword": lambda x, *, scale=1: x * scale,
+    "keyword 2": lambda x, *, scale=2: x * scale,
     "global": reads_global,
-    "actor": Actor(1),
-    "actor 2": Actor(2),
-    "other actor": OtherActor(1),
-    "method": Actor(1).act,
-    "method 2": Actor(2).act,
     "frozen": Frozen(1.0),
     "frozen 2": Frozen(2.0),
+    "slotted": Slotted(1.0),
+    "pair": Pair(1.0),
+    "class": Pair,
+    "method": Frozen(1.0).act,
     "list": closing([1, [2, {"a": (3,)}]]),
-    "list 2": closing([1, [2, {"a": (4,)}]]),
     "library": np.add,
-    "library 2": np.subtract,
+    "library closure": jax.nn.initializers.normal(),
+    "library closure 2": jax.nn.initializers.uniform(),
+    "library closure 3": jax.nn.initializers.uniform(0.1),
+    "wraps": named_as_of_numpy,
+    "import": imports_library,
+    "jit": jax.jit(closing(1)),
+    "jit 2": jax.jit(closing(2)),
+    "vmap": jax.vmap(closing(1)),
+    "vmap 2": jax.vmap(closing(2)),
+    "vmap axes": jax.vmap(closing(1), in_axes=1),
+    "jax partial": jax.tree_util.Partial(default, scale=1),
     "none": None,
 }
 
@@ -118,58 +186,91 @@ def test_different_policies_have_different_digests() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    "make",
     [
-        (closing(np.arange(3)), closing(np.arange(3))),
-        (functools.partial(default, scale=2), functools.partial(default, scale=2)),
-        (Actor(2).act, Actor(2).act),
-        (Frozen(2.0), Frozen(2.0)),
-        (closing({1, 2}), closing({2, 1})),
-        (closing(cogrid.make("Arena-V0")), closing(cogrid.make("Arena-V0", "jax" if HAS_JAX else "numpy"))),
-        (lambda x: x + 5, lambda x: x + 5),
+        lambda: closing(np.arange(3)),
+        lambda: functools.partial(default, scale=2),
+        lambda: Frozen(2.0).act,
+        lambda: jax.jit(jax.vmap(closing(1))),
+        lambda: closing(cogrid.make("Arena-V0", "jax")),
+        lambda: lambda x: x + 5,
+        lambda: closing({"a", helper, np.add}),
     ],
 )
-def test_equal_policies_have_equal_digests(one: Any, other: Any) -> None:
-    assert digest_of(one) == digest_of(other)
+def test_equal_policies_have_equal_digests(make: Callable[[], Any]) -> None:
+    assert digest_of(make()) == digest_of(make())
 
 
-def test_what_is_shared_is_equal_to_its_copy() -> None:
-    shared = np.arange(3)
-    assert digest_of([shared, shared, helper]) == digest_of([shared, shared.copy(), helper])
+def test_what_does_not_matter() -> None:
+    assert digest_of({1, 2}) == digest_of({2, 1})
+    assert digest_of([TABLE, TABLE, helper]) == digest_of([TABLE, TABLE.copy(), helper])
+    environments = [cogrid.make("Arena-V0", backend) for backend in ("numpy", "jax")]
+    environments[0].reset(seed=0)  # an environment's episode is its own
+    assert digest_of(environments[0]) == digest_of(environments[1])
 
 
-def test_an_environment_of_another_spec_is_another() -> None:
-    makes = [cogrid.make("Arena-V0", density=density) for density in (0.1, 0.2)]
-    assert digest_of(closing(makes[0])) != digest_of(closing(makes[1]))
-
-
-def test_another_state_is_another() -> None:
-    env = cogrid.make("Arena-V0")
+def test_an_environment_of_another_spec_and_another_state_are_others() -> None:
+    env, other = (cogrid.make("Arena-V0", density=density) for density in (0.1, 0.2))
+    assert digest_of(closing(env)) != digest_of(closing(other))
     states = [env.reset_fn(keys(seed, 1)[0])[0] for seed in (0, 0, 1)]
     digests = [digest_of(closing(state)) for state in states]
     assert digests[0] == digests[1] != digests[2]
     assert not digests[0].unknown
 
 
-def test_a_global_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = digest_of(reads_global)
-    monkeypatch.setattr(sys.modules[__name__], "SCALE", 4)  # two functions away
-    assert digest_of(reads_global) != before
+@pytest.mark.parametrize(
+    ("owner", "name", "value", "policy"),
+    [
+        (THIS, "SCALE", 4, reads_global),  # two functions away
+        (THIS, "SCALE", 4, recursive),
+        (THIS, "SCALE", 4, named_as_of_numpy),
+        (THIS, "TABLE", np.array([0, 1, 3]), reads_global),
+        (THIS, "helper", lambda x: x, reads_global),
+        (Frozen, "__call__", lambda self, x: x, Frozen(1.0).act),
+        (Frozen, "__call__", lambda self, x: x, Inheriting(1.0)),
+        (Frozen, "SCALE", 4, Frozen(1.0)),
+        (Frozen, "bias", property(lambda self: 2.0), Frozen(1.0).act),
+        (Slotted, "__call__", lambda self, x: x, Slotted(1.0)),
+        (Pair, "__call__", lambda self, x: x, Pair(1.0)),
+        (Action, "act", staticmethod(lambda x: x), closing(Action.GO)),
+    ],
+)
+def test_what_a_policy_reads_may_change(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, value: Any, policy: Any
+) -> None:
+    before = digest_of(policy)
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, value, raising=False)
+        assert digest_of(policy).digits != before.digits
+    assert digest_of(policy) == before
 
 
 def test_what_refers_to_itself() -> None:
-    loop: list[Any] = [1]
-    loop.append(loop)
-    assert digest_of(closing(loop)) == digest_of(closing(loop))
+    def loop(outer: bool) -> Any:
+        inside: list[Any] = []
+        outside = [inside]
+        inside.append(outside if outer else inside)
+        return closing(outside)
+
+    assert digest_of(loop(True)) == digest_of(loop(True)) != digest_of(loop(False))
 
 
 @pytest.mark.parametrize(
-    ("value", "name"),
-    [(threading.Lock(), "lock"), (np.random.default_rng(0), "Generator"), (np.array([{}]), "object")],
+    ("policy", "name"),
+    [
+        (closing(threading.Lock()), "a _thread.lock"),
+        (closing(np.random.default_rng(0)), "a numpy.random._generator.Generator"),
+        (closing(np.array([{}])), "a numpy.ndarray"),
+        (closing({1: 2}.get), "a builtins.builtin_function_or_method"),
+        (closing(np.vectorize(helper)), "a numpy.vectorize"),
+        (Actor(1).act, f"a {__name__}.Actor"),
+        (reads_own_module, "the module cogrid_test_nets"),
+        (imports_own_module, "the module cogrid_test_nets"),
+    ],
 )
-def test_what_has_no_digest_is_named(value: Any, name: str) -> None:
-    (unknown,) = digest_of(closing(value)).unknown
-    assert name in unknown
+def test_what_has_no_digest_is_named(policy: Any, name: str) -> None:
+    assert digest_of(policy).unknown == (name,)
+    assert digest_of(policy) == digest_of(policy)
 
 
 def test_equal_in_every_process() -> None:
@@ -190,113 +291,34 @@ def test_equal_in_every_process() -> None:
     assert found == {" ".join(digest_of(policy).digits for policy in DIFFERENT.values()) + "\n"}
 
 
-if HAS_JAX:
-    import jax
-    import jax.numpy as jnp
-
-    def test_what_jax_wraps() -> None:
-        for wrap in (jax.jit, jax.vmap, lambda f: jax.jit(jax.vmap(f))):
-            assert digest_of(wrap(closing(1))).digits == digest_of(wrap(closing(1))).digits
-            assert digest_of(wrap(closing(1))).digits != digest_of(wrap(closing(2))).digits
-
-    PARAMS: dict[str, Any] = {"layer": {"weight": jnp.ones((2, 3)), "bias": jnp.zeros(3)}, "step": 4}
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            {"layer": {"weight": jnp.ones((2, 3)).at[1, 2].set(1.0000001), "bias": jnp.zeros(3)}},
-            {"layer": {"weight": jnp.ones((3, 2)), "bias": jnp.zeros(3)}},
-            {"layer": {"weight": jnp.ones((2, 3), jnp.float16), "bias": jnp.zeros(3)}},
-            {"layer": {"weight": jnp.ones((2, 3)), "scale": jnp.zeros(3)}},
-            {"layer": (jnp.zeros(3), jnp.ones((2, 3)))},
-            {"layer": {"weight": jnp.ones((2, 3)), "bias": -jnp.zeros(3)}},
-            {"step": 5},
-            {"step": None},
-            {"more": jnp.zeros(0)},
-        ],
-        ids=range(9),
-    )
-    def test_other_params_have_another_digest(change: dict[str, Any]) -> None:
-        assert digest_of_tree({**PARAMS, **change}).digits != digest_of_tree(PARAMS).digits
-
-    def test_equal_params_have_equal_digests() -> None:
-        host = {**jax.tree.map(np.asarray, PARAMS), "step": np.int32(4)}
-        device = jax.tree.map(jnp.asarray, host)
-        assert digest_of_tree(host) == digest_of_tree(device)
-        keys = [{"key": jax.random.key(seed)} for seed in (0, 0, 1)]
-        digests = [digest_of_tree(tree) for tree in keys]
-        assert digests[0] == digests[1] != digests[2]
-        assert digest_of_tree(None).unknown == ()
+PARAMS: dict[str, Any] = {"layer": {"weight": jnp.ones((2, 3)), "bias": jnp.zeros(3)}, "step": 4}
 
 
-class Callable3(NamedTuple):
-    weight: int
-
-    def __call__(self, x: Any) -> Any:
-        return x + self.weight
-
-
-class OtherCallable3(NamedTuple):
-    weight: int
-
-    def __call__(self, x: Any) -> Any:
-        return x - self.weight
-
-
-OtherCallable3.__qualname__ = Callable3.__qualname__  # only its method tells it apart
-
-
-class WithRules:
-    """A policy that knows its rules, and has learned something."""
-
-    def __init__(self, weight: int) -> None:
-        self.rules, self.weight = cogrid.make("Arena-V0", map_size=5).rules, weight
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"layer": {"weight": jnp.ones((2, 3)).at[1, 2].set(1.0000001), "bias": jnp.zeros(3)}},
+        {"layer": {"weight": jnp.ones((3, 2)), "bias": jnp.zeros(3)}},
+        {"layer": {"weight": jnp.ones((2, 3), jnp.float16), "bias": jnp.zeros(3)}},
+        {"layer": {"weight": jnp.ones((2, 3)), "bias": jnp.zeros(3, np.int32)}},
+        {"layer": {"weight": jnp.ones((2, 3)), "scale": jnp.zeros(3)}},
+        {"layer": (jnp.zeros(3), jnp.ones((2, 3)))},
+        {"layer": {"weight": jnp.ones((2, 3)), "bias": -jnp.zeros(3)}},
+        {"step": 5},
+        {"step": None},
+        {"more": jnp.zeros(0)},
+    ],
+    ids=range(10),
+)
+def test_other_params_have_another_digest(change: dict[str, Any]) -> None:
+    assert digest_of_tree({**PARAMS, **change}).digits != digest_of_tree(PARAMS).digits
 
 
-class Wrapper:
-    def __init__(self, weight: int) -> None:
-        self.__wrapped__, self.weight = helper, weight
-
-
-def test_what_a_policy_has_beside_its_rules_its_function_or_its_tuple_counts() -> None:
-    for one, other in (
-        (Callable3(3), OtherCallable3(3)),
-        (WithRules(1), WithRules(2)),
-        (Wrapper(1), Wrapper(2)),
-    ):
-        assert digest_of(one).digits != digest_of(other).digits, type(one)
-        assert digest_of(one).unknown == ()
-    assert digest_of(Callable3(3)).digits == digest_of(Callable3(3)).digits
-    assert digest_of(WithRules(1)).digits == digest_of(WithRules(1)).digits
-    env = cogrid.make("Arena-V0", map_size=5)
-    before = digest_of(env).digits
-    env.reset(seed=0)
-    assert digest_of(env).digits == before, "an environment's episode is its own"
-
-
-def test_a_module_of_the_users_own_is_all_of_its_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-
-    def imported(scale: int) -> tuple[str, str]:
-        (tmp_path / "cogrid_test_nets.py").write_text(f"SCALE = {scale}\ndef forward(x): return x * SCALE\n")
-        sys.modules.pop("cogrid_test_nets", None)
-        importlib.invalidate_caches()
-        nets = importlib.import_module("cogrid_test_nets")
-
-        def reads(x: Any) -> Any:
-            return nets.forward(x)
-
-        def imports(x: Any) -> Any:
-            import cogrid_test_nets
-
-            return cogrid_test_nets.SCALE * x
-
-        return digest_of(reads).digits, digest_of(imports).digits
-
-    first, again, other = imported(3), imported(3), imported(4)
-    sys.modules.pop("cogrid_test_nets", None)
-    assert first == again
-    assert first[0] != other[0]
-    assert first[1] != other[1]
+def test_equal_params_have_equal_digests() -> None:
+    host = {**jax.tree.map(np.asarray, PARAMS), "step": np.int32(4)}
+    device = jax.tree.map(jnp.asarray, host)
+    assert digest_of_tree(host) == digest_of_tree(device)
+    trees = [{"key": jax.random.key(seed)} for seed in (0, 0, 1)]
+    digests = [digest_of_tree(tree) for tree in trees]
+    assert digests[0] == digests[1] != digests[2]
+    assert digest_of_tree(None).unknown == ()

@@ -225,6 +225,8 @@ if HAS_JAX:
             ({"policy": 5}, ("policy", "5")),
             ({"devices": 0}, ("devices=0", "4")),
             ({"checkpoint_every": 0}, ("checkpoint_every=0", "at least 1")),
+            ({"policy_id": ""}, ("policy_id=''", "not empty")),
+            ({"policy_id": 5}, ("policy_id=5", "string")),
             ({"checkpoint": "here", "keep": "trajectory"}, ("checkpoint", "trajectory")),
         ],
     )

@@ -234,8 +234,30 @@ def test_what_cannot_be_compared_is_named_in_a_warning(tmp_path) -> None:
         return np.full(2, int(lock.locked()), np.int32)
 
     played(tmp_path, policy)
-    with pytest.warns(UserWarning, match=r"hold a _thread\.lock, which cannot be compared"):
+    with pytest.warns(UserWarning, match=r"hold a _thread\.lock, which cannot be compared: .*policy_id"):
         played(tmp_path, policy, 10)
+
+
+def test_a_policy_id_identifies_the_policy_instead(tmp_path) -> None:
+    lock = threading.Lock()
+    named = {"params": {"action": np.array([3, 1])}, "policy_id": "v1"}
+    played(tmp_path, by_params, **named)
+    different = {
+        "policy='v1' instead of 'v2'": (by_params, {**named, "policy_id": "v2"}),
+        "policy='v1' instead of 'by_params'": (by_params, {**named, "policy_id": None}),
+        "policy='v1' instead of None": (None, named),
+        "params_digest": (by_params, {**named, "params": None}),
+    }
+    for text, (policy, options) in different.items():
+        with pytest.raises(ValueError, match=text):
+            played(tmp_path, policy, 10, **options)
+    played(tmp_path, lambda params, obs, key: by_params(params, obs, lock and key), 10, **named)
+
+
+def test_a_name_is_no_policy_id(tmp_path) -> None:
+    played(tmp_path, games.script)
+    with pytest.raises(ValueError, match=r"policy_digest='.*' instead of None"):
+        played(tmp_path, games.script, 10, policy_id="script")
 
 
 def test_without_orbax(tmp_path, monkeypatch) -> None:

@@ -353,6 +353,7 @@ def rolled(folder: Path, games: Games) -> tuple[Source, Attempt]:
         "checkpoint_every": small,
         "policy": st.none(),
         "params": st.none(),
+        "policy_id": st.sampled_from([None, "v1"]),
     }
     given = {name: mostly(one) for name, one in usual.items() if name not in ("num_envs", "num_steps")}
     source = st.fixed_dictionaries({"num_envs": mostly(few), "num_steps": mostly(few)}, optional=given)
