@@ -22,7 +22,11 @@ def listed(*tags: str) -> list[dict[str, Any]]:
     """The sessions with any of the tags, from `nox --list --json`."""
     command = (sys.executable, "-m", "nox", "--noxfile", str(ROOT / "noxfile.py"))
     asked = subprocess.run(
-        [*command, "--list", "--json", "--tags", *tags], check=True, stdout=subprocess.PIPE, text=True
+        [*command, "--list", "--json", "--tags", *tags],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
     )
     sessions: list[dict[str, Any]] = json.loads(asked.stdout)
     return sessions

@@ -184,6 +184,7 @@ def test_equal_in_every_process() -> None:
             capture_output=True,
             text=True,
             check=True,
+            encoding="utf-8",
         ).stdout
         for seed in ("1", "2")
     }
@@ -280,7 +281,9 @@ def test_a_module_of_the_users_own_is_all_of_its_file(
     monkeypatch.syspath_prepend(tmp_path)
 
     def imported(scale: int) -> tuple[str, str]:
-        (tmp_path / "cogrid_test_nets.py").write_text(f"SCALE = {scale}\ndef forward(x): return x * SCALE\n")
+        (tmp_path / "cogrid_test_nets.py").write_text(
+            f"SCALE = {scale}\ndef forward(x): return x * SCALE\n", encoding="utf-8"
+        )
         sys.modules.pop("cogrid_test_nets", None)
         importlib.invalidate_caches()
         nets = importlib.import_module("cogrid_test_nets")

@@ -24,7 +24,13 @@ def start(*command: str, **environment: str) -> Done:
     hidden = ("GITHUB_", "NOX")
     env = {k: value for k, value in os.environ.items() if k != "CI" and not k.startswith(hidden)}
     return subprocess.run(
-        command, cwd=ROOT, env={**env, **environment}, capture_output=True, text=True, check=False
+        command,
+        cwd=ROOT,
+        env={**env, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
     )
 
 

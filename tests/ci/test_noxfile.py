@@ -117,7 +117,9 @@ def test_a_script_passes_what_it_is_given_and_fails(
 
 def test_compiled_programs_are_kept_in_one_place_wherever_a_test_goes(tmp_path: Path) -> None:
     path = stubs(tmp_path, {"pytest": 0})
-    (tmp_path / "pytest").write_text(f'#!/bin/sh\necho "$JAX_COMPILATION_CACHE_DIR" >> "{tmp_path}/calls"\n')
+    (tmp_path / "pytest").write_text(
+        f'#!/bin/sh\necho "$JAX_COMPILATION_CACHE_DIR" >> "{tmp_path}/calls"\n', encoding="utf-8"
+    )
     assert nox("-s", "oracles", *HERE, PATH=path).returncode == 0
     (cache,) = calls(tmp_path)
     assert Path(cache).is_absolute()
@@ -125,7 +127,9 @@ def test_compiled_programs_are_kept_in_one_place_wherever_a_test_goes(tmp_path: 
 
 def test_nox_must_be_as_new_as_pyproject_says() -> None:
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
-    wanted = re.findall(r'^nox.needs_version = "(.*)"', (ROOT / "noxfile.py").read_text(), re.MULTILINE)
+    wanted = re.findall(
+        r'^nox.needs_version = "(.*)"', (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert [f"nox{version}" for version in wanted] == groups["nox"]
 
 
