@@ -236,7 +236,7 @@ def tests(session: nox.Session, backend: str) -> None:
         # These are the same with and without JAX.
         same = ("test_ab.py", "test_runner.py", "show/figures", "show/test_report.py", "peers")
         left_out += [f"tests/bench/{name}" for name in same]
-        left_out += ["tests/render", "tests/_apps/play", "tests/test_main.py"]
+        left_out += ["tests/render", "tests/_apps/play", "tests/test_main.py", "tests/test_encodings.py"]
     pytest(session, row, *(f"--ignore={path}" for path in left_out))
 
 
@@ -341,9 +341,11 @@ def workflows(session: nox.Session) -> None:
     """Check the GitHub workflows, offline, and test this file and the scripts of ci/."""
     install(session, "workflows")
     files = sorted(str(path) for path in Path(".github/workflows").glob("*.yml"))
-    session.run("zizmor", "--offline", "--no-progress", *files, ".github/dependabot.yml")
+    actions = sorted(str(path) for path in Path(".github/actions").glob("*/action.yml"))
+    session.run("zizmor", "--offline", "--no-progress", *files, *actions, ".github/dependabot.yml")
     for schema in ("vendor.github-workflows", "custom.github-workflows-require-timeout"):
         session.run("check-jsonschema", "--builtin-schema", schema, *files)
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-actions", *actions)
     session.run("check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml")
     pytest(session, MATRIX["numpy"], "tests/ci")
 
@@ -541,6 +543,12 @@ def gpu_compile_full(session: nox.Session, variant: str) -> None:
 def matrix(session: nox.Session) -> None:
     """Show which sessions GitHub runs when, and on which Pythons; -- --event nightly, --json, --help."""
     session.run(sys.executable, "ci/matrix.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def base(session: nox.Session) -> None:
+    """Print the commit that GitHub's benchmark of this one compares with, and why; -- --help."""
+    session.run(sys.executable, "ci/base.py", *session.posargs)
 
 
 @nox.session(venv_backend="none")

@@ -18,7 +18,7 @@ EXPERIMENTAL = ("3.14", "3.14.0")
 # a job of their own behind it; training, which a person starts; and the workflows' own tools.
 NOT_HOSTED = {
     *("tests-gpu", "bench-gpu", "bench", "bench-counters", "bench-peers", "validate", "train"),
-    *("matrix", "summary"),
+    *("matrix", "base", "summary"),
 }
 
 
