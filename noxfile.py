@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import logging
+import os
+import runpy
 import shutil
 import sys
-from collections.abc import Sequence
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import nox
 from nox.command import CommandFailed
+from nox.logger import logger
+from nox.sessions import _SessionSkip as SessionSkip
 
 # The first version that reports a failed command's exit code. nox reads this line before it runs the file.
 nox.needs_version = ">=2026.7.11"
@@ -20,15 +28,26 @@ nox.options.error_on_missing_interpreters = True
 nox.options.sessions = ["lint", "tests", "bench"]  # the benchmark last: it needs the machine to itself
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
+REPORTS = Path(os.environ.get("COGRID_REPORTS", "build/reports"))
+
+
+#: The backends, as data that needs no NumPy.
+BACKENDS = runpy.run_path("cogrid/backend/backends.py")["BACKENDS"]
 
 
 class Row(NamedTuple):
-    """A row of the matrix: the extra to install, the environment to run in, the machine and its workers."""
+    """A row of the matrix: a backend, the extra to install, the environment to run in, the machine and its workers."""
 
-    extra: str | None
+    backend: str
     env: dict[str, str]
+    extra: str | None = None
     runner: str = "any"  # or "gpu"
-    workers: str = "auto"
+    workers: str = "logical"  # `auto` counts physical cores, which are half of those of GitHub's machines
+
+    @property
+    def uses_jax(self) -> bool:
+        """Whether the backend needs JAX, which compiles, and whose programs are cached."""
+        return "jax" in BACKENDS[self.backend].needs
 
 
 # A GPU is one device: one worker, and no process preallocates all of its memory.
@@ -39,11 +58,11 @@ KEEP_ALL = {
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
 }
 MATRIX = {
-    "numpy": Row(extra=None, env={}),
+    "numpy": Row("numpy", {}),
     # NPROC=1 gives each pytest worker one XLA thread; without it the workers fight over the cores.
-    "jax-cpu": Row(extra="jax", env={"JAX_PLATFORMS": "cpu", "NPROC": "1"}),
-    "cuda12": Row(extra="cuda12", env=CUDA, runner="gpu", workers="0"),
-    "cuda13": Row(extra="cuda13", env=CUDA, runner="gpu", workers="0"),
+    "jax-cpu": Row("jax", {"JAX_PLATFORMS": "cpu", "NPROC": "1"}, BACKENDS["jax"].extra),
+    "cuda12": Row("jax", CUDA, "cuda12", runner="gpu", workers="0"),
+    "cuda13": Row("jax", CUDA, "cuda13", runner="gpu", workers="0"),
 }
 # What other sessions run, and `tests` leaves to them.
 ELSEWHERE = (
@@ -69,6 +88,60 @@ NO_JAX = "import sys, importlib.util as u; sys.exit('JAX is installed here' if u
 # the lowest release of each, or also do.
 
 
+def reported(session_function: Callable[..., None]) -> Callable[..., None]:
+    """Leave the session's result in build/reports for the summary, also if it has no tests or is killed."""
+
+    @functools.wraps(session_function)
+    def run(session: nox.Session, *arguments: Any, **parameters: Any) -> None:
+        if "--install-only" in sys.argv:
+            return session_function(session, *arguments, **parameters)
+        started = time.monotonic()
+        report(session.name, "failure", "it was stopped before its end", 0)
+        outcome, message = "", ""
+        try:
+            with LastError() as log:
+                session_function(session, *arguments, **parameters)
+        except BaseException as error:
+            outcome = "skipped" if isinstance(error, SessionSkip) else "failure"
+            # An exit code says less than what nox has written of the command.
+            code = isinstance(error, SystemExit | CommandFailed)
+            message = (log.line if code else str(error)) or type(error).__name__
+            raise
+        finally:
+            report(session.name, outcome, message, time.monotonic() - started)
+
+    return run
+
+
+class LastError(logging.Handler):
+    """Keeps the last line in which nox wrote that a command failed."""
+
+    line = ""
+
+    def __enter__(self) -> LastError:
+        logger.addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logger.removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.getMessage().startswith(("Command ", "Program ")):
+            self.line = record.getMessage().rstrip(":")
+
+
+def report(name: str, outcome: str, message: str, seconds: float) -> None:
+    """Write a report of one case, the session; ci/summary.py knows it by the file's name."""
+    suite = ET.Element("testsuite", tests="1", errors="0", time=f"{seconds:.1f}")
+    suite.set("failures", str(int(outcome == "failure")))
+    suite.set("skipped", str(int(outcome == "skipped")))
+    case = ET.SubElement(suite, "testcase", classname="nox", name=name)
+    if outcome:
+        ET.SubElement(case, outcome, message=message)
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    ET.ElementTree(suite).write(REPORTS / f"{name}.session.xml", encoding="utf-8", xml_declaration=True)
+
+
 def backends(runner: str) -> Any:
     """Parametrise a session over the rows of one kind of machine."""
     names = [name for name, row in MATRIX.items() if row.runner == runner]
@@ -89,16 +162,30 @@ def install(
 
 def pytest(session: nox.Session, row: Row, *arguments: str) -> None:
     """Run pytest with a report for the job summary; what follows -- goes to pytest."""
-    report = f"--junitxml=build/reports/{session.name}.xml"
+    tests = f"--junitxml={REPORTS.as_posix()}/{session.name}.xml"
     workers = ("-n", row.workers, "--dist", "loadgroup")
     # Most of a JAX run is compilation, which the cache makes a one-time cost.
-    cache = compilation_cache(session) if row.extra else {}
-    session.run("pytest", *workers, report, *arguments, *session.posargs, env=row.env | cache)
+    cache = compilation_cache(session) if row.uses_jax else {}
+    # What tests start writes to a pipe, for which Windows has another encoding.
+    pipes = {"PYTHONIOENCODING": "utf-8"} if sys.platform == "win32" else {}
+    env = row.env | cache | pipes
+    session.run("pytest", *workers, tests, *arguments, *session.posargs, env=env)
 
 
 def compilation_cache(session: nox.Session) -> dict[str, str]:
     """The environment variables that make JAX cache everything that it compiles."""
     return {"JAX_COMPILATION_CACHE_DIR": str(session.cache_dir.resolve() / "jax"), **KEEP_ALL}
+
+
+def asked(session: nox.Session, *command: str) -> str:
+    """What a command prints, also under --install-only; exits with its code if it fails.
+
+    Nothing under --no-install, where an environment is taken as it is.
+    """
+    try:
+        return str(session.run_install(*command, silent=True) or "").strip()
+    except CommandFailed as error:
+        raise SystemExit(error.return_code or 1) from None
 
 
 def run_through(session: nox.Session, *command: str, **options: Any) -> Any:
@@ -124,11 +211,12 @@ def gpu_environment(session: nox.Session, backend: str, instead: str) -> Row:
     # requested by name, skipping it would be a silent success, so it exits with 69.
     named = any(session.name in word for word in sys.argv)
     variants = [backend] if named else [name for name, row in MATRIX.items() if row.runner == "gpu"]
-    report = run_through(session, "python", "ci/gpu.py", "--instead", instead, *variants, silent=True)
-    verdict = next(line for line in report.splitlines() if line.startswith(backend))
-    if "left out" in verdict:
-        session.skip(verdict)
-    session.log(verdict)
+    verdicts = run_through(session, "python", "ci/gpu.py", "--instead", instead, *variants, silent=True)
+    if verdicts is not None:  # with --install-only nothing runs: an image can be made where there is no GPU
+        verdict = next(line for line in verdicts.splitlines() if line.startswith(backend))
+        if "left out" in verdict:
+            session.skip(verdict)
+        session.log(verdict)
     row = MATRIX[backend]
     install(session, "tests", extra=row.extra, constraints=pins(session, backend))
     session.run("python", "ci/gpu.py", "--jax", env=row.env)
@@ -136,6 +224,7 @@ def gpu_environment(session: nox.Session, backend: str, instead: str) -> Row:
 
 
 @nox.session(tags=["ci"])
+@reported
 def lint(session: nox.Session) -> None:
     """Check style, formatting and types."""
     install(session, "lint", "bench")
@@ -147,22 +236,24 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(tags=["ci", "pythons"])
 @backends("any")
+@reported
 def tests(session: nox.Session, backend: str) -> None:
     """Run the tests on one backend (numpy: without JAX); what follows -- goes to pytest."""
     row = MATRIX[backend]
     install(session, "tests", extra=row.extra)
     left_out = list(ELSEWHERE)
-    if row.extra is None:
+    if not row.uses_jax:
         session.run("python", "-c", NO_JAX)
         # These are the same with and without JAX.
         same = ("test_ab.py", "test_runner.py", "show/figures", "show/test_report.py", "peers")
         left_out += [f"tests/bench/{name}" for name in same]
-        left_out += ["tests/render", "tests/_apps/play", "tests/test_main.py"]
+        left_out += ["tests/render", "tests/_apps/play", "tests/test_main.py", "tests/test_encodings.py"]
     pytest(session, row, *(f"--ignore={path}" for path in left_out))
 
 
 @nox.session(name="tests-gpu", tags=["gpu"])
 @backends("gpu")
+@reported
 def tests_gpu(session: nox.Session, backend: str) -> None:
     """Run the tests on an NVIDIA GPU; exits with 69 if there is none."""
     row = gpu_environment(session, backend, instead='nox -s "tests(jax-cpu)"')
@@ -170,16 +261,18 @@ def tests_gpu(session: nox.Session, backend: str) -> None:
 
 
 @nox.session(name="tests-minimums", tags=["nightly", "pythons", "lowest-pythons"])
+@reported
 def tests_minimums(session: nox.Session) -> None:
     """Run the tests with the lowest versions that pyproject.toml allows."""
     row, constraints = MATRIX["jax-cpu"], "build/minimums.txt"
     minimums = (sys.executable, "ci/minimums.py", "--extra", str(row.extra), "--output", constraints)
-    session.run(*minimums, external=True)
+    session.run_install(*minimums, external=True)
     install(session, "tests", "minimums", extra=row.extra, constraints=("-c", constraints))
     pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
 
 
 @nox.session(name="tests-slow", tags=["nightly"])
+@reported
 def tests_slow(session: nox.Session) -> None:
     """Run the tests marked slow, which the other sessions skip."""
     row = MATRIX["jax-cpu"]
@@ -189,6 +282,7 @@ def tests_slow(session: nox.Session) -> None:
 
 
 @nox.session(tags=["ci"])
+@reported
 def oracles(session: nox.Session) -> None:
     """Compare kitchens with overcooked_ai and JaxMARL, foraging with lbforaging, step by step."""
     row = MATRIX["jax-cpu"]
@@ -198,6 +292,7 @@ def oracles(session: nox.Session) -> None:
 
 @nox.session(tags=["nightly"])
 @nox.parametrize("client", [nox.param(name, id=name) for name in CLIENTS])
+@reported
 def clients(session: nox.Session, client: str) -> None:
     """Run docs/with-your-learner.md and tests/clients against the real libraries; some GB to install."""
     row = MATRIX["jax-cpu"]
@@ -208,6 +303,7 @@ def clients(session: nox.Session, client: str) -> None:
 
 
 @nox.session(name="oracles-full", tags=["nightly"])
+@reported
 def oracles_full(session: nox.Session) -> None:
     """Compare as `oracles` does, with as many states and episodes as fit in a night."""
     row = MATRIX["jax-cpu"]
@@ -216,6 +312,7 @@ def oracles_full(session: nox.Session) -> None:
 
 
 @nox.session(tags=["ci"])
+@reported
 def distributed(session: nox.Session) -> None:
     """Run rollouts in several local processes, kill some of them, and resume from checkpoints."""
     row = MATRIX["jax-cpu"]
@@ -225,14 +322,16 @@ def distributed(session: nox.Session) -> None:
 
 @nox.session(tags=["ci"])
 @backends("any")
+@reported
 def examples(session: nox.Session, backend: str) -> None:
     """Run the samples of the README and docs/, examples/ and training (numpy: those without JAX)."""
     row = MATRIX[backend]
-    install(session, "tests", extra="train" if row.extra else None)
+    install(session, "tests", extra="train" if row.uses_jax else row.extra)
     pytest(session, row, "tests/test_examples.py", "tests/examples", "tests/_apps/train")
 
 
 @nox.session
+@reported
 def train(session: nox.Session) -> None:
     """Train three seeds in CrampedRoom and print their scores; -- ID for another world, -- --help."""
     install(session, extra="train")
@@ -240,6 +339,7 @@ def train(session: nox.Session) -> None:
 
 
 @nox.session(tags=["ci"])
+@reported
 def docs(session: nox.Session) -> None:
     """Build the site into build/docs/html, without the network; a warning is an error; -- --help."""
     install(session, "docs", extra="render")
@@ -247,28 +347,33 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session(tags=["ci"])
+@reported
 def workflows(session: nox.Session) -> None:
     """Check the GitHub workflows, offline, and test this file and the scripts of ci/."""
     install(session, "workflows")
     files = sorted(str(path) for path in Path(".github/workflows").glob("*.yml"))
-    session.run("zizmor", "--offline", "--no-progress", *files, ".github/dependabot.yml")
+    actions = sorted(str(path) for path in Path(".github/actions").glob("*/action.yml"))
+    session.run("zizmor", "--offline", "--no-progress", *files, *actions, ".github/dependabot.yml")
     for schema in ("vendor.github-workflows", "custom.github-workflows-require-timeout"):
         session.run("check-jsonschema", "--builtin-schema", schema, *files)
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-actions", *actions)
     session.run("check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml")
     pytest(session, MATRIX["numpy"], "tests/ci")
 
 
 @nox.session(tags=["ci"])
+@reported
 def browser(session: nox.Session) -> None:
     """Play in Chromium, and open the benchmarks' HTML report, in both themes, on desktop and phone."""
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None:
         session.error("no Chromium was found: install one, for example with apt-get install chromium.")
     install(session, "tests", "browser")
-    pytest(session, Row(extra=None, env={"COGRID_BROWSER": chromium}, workers="0"), "tests/browser")
+    pytest(session, Row("numpy", {"COGRID_BROWSER": chromium}, workers="0"), "tests/browser")
 
 
 @nox.session(tags=["nightly"])
+@reported
 def audit(session: nox.Session) -> None:
     """Check dependencies for known vulnerabilities and write an SBOM; exits with 75 without the service."""
     install(session, "audit", extra="train,render,play,checkpoint")
@@ -276,6 +381,7 @@ def audit(session: nox.Session) -> None:
 
 
 @nox.session(tags=["nightly"])
+@reported
 def mutants(session: nox.Session) -> None:
     """Plant wrong rules in a copy and check that tests catch each; what follows -- goes to tests.mutants."""
     row = MATRIX["jax-cpu"]
@@ -284,6 +390,7 @@ def mutants(session: nox.Session) -> None:
 
 
 @nox.session(tags=["nightly"])
+@reported
 def fuzz(session: nox.Session) -> None:
     """Try hostile inputs, kills, full disks and random worlds, and count what broke; -- --seed, --only."""
     row = MATRIX["jax-cpu"]
@@ -293,6 +400,7 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+@reported
 def validate(session: nox.Session) -> None:
     """Train and play on both backends; exits with 22 if any bit differs; -- smoke, soak, or a number."""
     row = MATRIX["jax-cpu"]
@@ -314,6 +422,7 @@ def measure(session: nox.Session, *arguments: str, env: dict[str, str]) -> None:
 
 
 @nox.session
+@reported
 def bench(session: nox.Session) -> None:
     """Measure all backends and compare with the baselines; -- --quick, --full, --strict, --help."""
     install(session, "bench", extra="train", constraints=COUNTED)
@@ -334,6 +443,7 @@ def reproducibility(session: nox.Session, env: dict[str, str]) -> None:
 
 
 @nox.session(name="bench-counters")
+@reported
 def bench_counters(session: nox.Session) -> None:
     """Count the full suite without timing it, compare with the counters committed, check the baselines."""
     install(session, "bench", extra="train", constraints=COUNTED)
@@ -343,6 +453,7 @@ def bench_counters(session: nox.Session) -> None:
 
 
 @nox.session(name="bench-peers")
+@reported
 def bench_peers(session: nox.Session) -> None:
     """Measure cogrid against other libraries, and print which targets are met; -- --quick, --only, --help."""
     try:
@@ -362,18 +473,19 @@ def older_python(session: nox.Session) -> tuple[str, ...]:
     """The option that names the Python with the older cogrid; empty if its environment cannot be made."""
     place = Path(session.virtualenv.location).resolve() / "older"
     python = str(place / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python"))
-    jax = str(session.run("python", "-c", "import jax; print(jax.__version__)", silent=True)).strip()
     try:
-        session.run("python", "-m", "venv", str(place))
-        session.run(python, "-m", "pip", "install", "--quiet", OLDER, f"jax=={jax}", external=True)
+        jax = asked(session, "python", "-c", "import jax; print(jax.__version__)")
+        session.run_install("python", "-m", "venv", str(place))
+        session.run_install(python, "-m", "pip", "install", "--quiet", OLDER, f"jax=={jax}", external=True)
     except CommandFailed:
         session.warn(f"{OLDER} cannot be installed, so its rows say so.")
         return ()
-    return ("--older", python)
+    return ("--older", python) if Path(python).exists() else ()  # with --no-install it may be missing
 
 
 @nox.session(name="bench-gpu", tags=["gpu"])
 @backends("gpu")
+@reported
 def bench_gpu(session: nox.Session, backend: str) -> None:
     """Measure JAX on an NVIDIA GPU and compare; exits with 69 if there is none; -- --full, --help."""
     row = gpu_environment(session, backend, instead="nox -s bench")
@@ -395,8 +507,8 @@ COMPILERS = {
 def install_compiler(session: nox.Session, variant: str, constraints: Sequence[str] = ()) -> None:
     """Install the compiler of a variant for the installed jaxlib; raises CommandFailed if there is none."""
     plugin, assembler = COMPILERS[variant]
-    jax = str(session.run("python", "-c", "import jaxlib; print(jaxlib.__version__)", silent=True)).strip()
-    session.install(*constraints, f"{plugin}=={jax}", assembler)
+    jaxlib = asked(session, "python", "-c", "import jaxlib; print(jaxlib.__version__)")
+    session.install(*constraints, f"{plugin}=={jaxlib}", assembler)
 
 
 def compile_for_gpus(session: nox.Session, variant: str, *arguments: str) -> None:
@@ -419,6 +531,7 @@ def compile_for_gpus(session: nox.Session, variant: str, *arguments: str) -> Non
 
 @nox.session(name="gpu-compile", tags=["ci"])
 @nox.parametrize("variant", [nox.param(name, id=name) for name in COMPILERS])
+@reported
 def gpu_compile(session: nox.Session, variant: str) -> None:
     """Compile for an A100 without a GPU and compare kernels and bytes; exits with 69 without the compiler."""
     whole = not session.posargs
@@ -431,6 +544,7 @@ def gpu_compile(session: nox.Session, variant: str) -> None:
 
 @nox.session(name="gpu-compile-full", tags=["nightly"])
 @nox.parametrize("variant", [nox.param(name, id=name) for name in COMPILERS])
+@reported
 def gpu_compile_full(session: nox.Session, variant: str) -> None:
     """Compile all ids for one and eight A100s and H100s, and compare; exits with 69 without the compiler."""
     compile_for_gpus(session, variant, "--full")
@@ -438,8 +552,14 @@ def gpu_compile_full(session: nox.Session, variant: str) -> None:
 
 @nox.session(venv_backend="none")
 def matrix(session: nox.Session) -> None:
-    """Print the sessions and Pythons that GitHub runs; -- --event nightly, --help."""
+    """Show which sessions GitHub runs when, and on which Pythons; -- --event nightly, --json, --help."""
     session.run(sys.executable, "ci/matrix.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def base(session: nox.Session) -> None:
+    """Print the commit that GitHub's benchmark of this one compares with, and why; -- --help."""
+    session.run(sys.executable, "ci/base.py", *session.posargs)
 
 
 @nox.session(venv_backend="none")

@@ -59,7 +59,7 @@ def unknown(report: dict[str, Any]) -> list[str]:
 
 def audit() -> int:
     """Query the advisory service; returns the exit code."""
-    done = subprocess.run(AUDIT, capture_output=True, text=True, check=False)
+    done = subprocess.run(AUDIT, capture_output=True, text=True, check=False, encoding="utf-8")
     try:
         report = json.loads(done.stdout)
         lines, missing, number = findings(report), unknown(report), len(report["dependencies"])

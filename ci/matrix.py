@@ -1,9 +1,10 @@
-"""Print the GitHub matrix of an event: the sessions that nox lists, on the Pythons of pyproject.toml."""
+"""Show the jobs that GitHub runs: the sessions that nox lists, on the Pythons of pyproject.toml."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,14 +16,31 @@ ROOT = Path(__file__).parents[1]
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 # The tags whose sessions run. Those tagged `pythons` run on every Python, those tagged `lowest-pythons` on
 # the lowest release of each, those with both tags on both, the others on the oldest.
-EVENTS = {"pull_request": ("ci",), "push": ("ci",), "nightly": ("ci", "nightly")}
+CHANGE, NIGHT = ("ci",), ("ci", "nightly")
+EVENTS = {
+    "pull_request": CHANGE,
+    "merge_group": CHANGE,
+    "push": CHANGE,
+    "workflow_dispatch": CHANGE,
+    "nightly": NIGHT,
+}
+TITLES = {CHANGE: "every change", NIGHT: "every night"}
+LEGEND = (
+    "x must pass, (x) may fail: an experimental Python. .github/workflows adds benchmarks and other systems."
+)
+
+Job = dict[str, Any]
 
 
 def listed(*tags: str) -> list[dict[str, Any]]:
     """The sessions with any of the tags, from `nox --list --json`."""
     command = (sys.executable, "-m", "nox", "--noxfile", str(ROOT / "noxfile.py"))
     asked = subprocess.run(
-        [*command, "--list", "--json", "--tags", *tags], check=True, stdout=subprocess.PIPE, text=True
+        [*command, "--list", "--json", "--tags", *tags],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
     )
     sessions: list[dict[str, Any]] = json.loads(asked.stdout)
     return sessions
@@ -34,6 +52,12 @@ def pythons() -> list[str]:
     return sorted(versions, key=lambda version: [int(part) for part in version.split(".")])
 
 
+def is_experimental(python: str) -> bool:
+    """Whether this Python, or the one that it is a release of, may still fail."""
+    experimental = PYPROJECT["tool"]["cogrid"]["experimental-pythons"]
+    return any(python == version or python.startswith(f"{version}.") for version in experimental)
+
+
 def pythons_of(session: dict[str, Any]) -> list[str]:
     """The Python versions that a session runs on."""
     newest = pythons() if "pythons" in session["tags"] else []
@@ -41,28 +65,61 @@ def pythons_of(session: dict[str, Any]) -> list[str]:
     return [*newest, *lowest] or pythons()[:1]
 
 
-def matrix(sessions: list[dict[str, Any]]) -> dict[str, list[dict[str, str]]]:
-    """One job for each session and each Python that it runs on."""
-    return {
-        "include": [
-            {"session": session["session"], "python": version}
-            for session in sessions
-            for version in pythons_of(session)
-        ]
-    }
+def jobs(tags: tuple[str, ...]) -> list[Job]:
+    """One for each session with any of the tags and each Python; experimental Pythons only at night."""
+    return [
+        {"session": session["session"], "python": version, "experimental": is_experimental(version)}
+        for session in listed(*tags)
+        for version in pythons_of(session)
+        if tags == NIGHT or not is_experimental(version)
+    ]
+
+
+def once(values: list[str]) -> list[str]:
+    """The values without repetitions, in order of appearance."""
+    return list(dict.fromkeys(values))
+
+
+def block(title: str, found: list[Job], sessions: list[str]) -> list[str]:
+    """The columns of a title: a Python each; lines of one length."""
+    marks = {(job["session"], job["python"]): "(x)" if job["experimental"] else "x" for job in found}
+    versions = once([job["python"] for job in found])
+    rows = [versions, *([marks.get((session, version), "") for version in versions] for session in sessions)]
+    lines = [title, *("  ".join(cell.ljust(6) for cell in row) for row in rows)]
+    return [line.ljust(max(map(len, lines))) for line in lines]
+
+
+def table(events: list[str]) -> str:
+    """A row for each session, columns for each group of events and each Python."""
+    groups = {TITLES[tags]: jobs(tags) for tags in dict.fromkeys(EVENTS[event] for event in events)}
+    sessions = once([job["session"] for found in groups.values() for job in found])
+    names = ["", "session", *sessions]
+    blocks = [block(title, found, sessions) for title, found in groups.items()]
+    names = [name.ljust(max(map(len, names))) for name in names]
+    return "\n".join(" | ".join(line).rstrip() for line in zip(names, *blocks, strict=True))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--event", choices=EVENTS, help="what GitHub runs for; default all")
+    parser.add_argument("--json", action="store_true", help="the jobs of one event, as GitHub reads them")
     parser.add_argument(
-        "--event", choices=EVENTS, default="pull_request", help="what GitHub runs for; default %(default)s"
+        "--output",
+        type=Path,
+        default=os.environ.get("GITHUB_OUTPUT"),
+        help="also append matrix=… to this file; default $GITHUB_OUTPUT",
     )
-    parser.add_argument("--output", type=Path, help="append matrix=… to this file ($GITHUB_OUTPUT)")
     arguments = parser.parse_args()
-    text = json.dumps(matrix(listed(*EVENTS[arguments.event])))
-    if arguments.output is None:
+    if arguments.event is None and (arguments.json or arguments.output):
+        parser.error("JSON is for one event: name it by --event.")
+    if arguments.json or arguments.output:
+        text = json.dumps({"include": jobs(EVENTS[arguments.event])})
+    if arguments.json:
         print(text)
     else:
+        print(table([arguments.event] if arguments.event else list(EVENTS)))
+        print(f"\n{LEGEND}")
+    if arguments.output:
         with arguments.output.open("a", encoding="utf-8") as file:
             file.write(f"matrix={text}\n")
 

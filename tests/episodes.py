@@ -78,4 +78,5 @@ def run_python(source: str, *arguments: str, hash_seed: str = "0") -> subprocess
         text=True,
         timeout=600,
         check=False,
+        encoding="utf-8",
     )

@@ -45,7 +45,9 @@ def main() -> int:
 def _play(checkout: Path, options: argparse.Namespace) -> subprocess.Popen[str]:
     program = (sys.executable, __file__, options.backend, options.only, str(options.steps))
     environment = os.environ | {"PYTHONPATH": str(checkout)}
-    return subprocess.Popen(program, cwd=checkout, env=environment, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        program, cwd=checkout, env=environment, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    )
 
 
 def compare(here: Iterable[dict[str, Any]], before: Iterable[dict[str, Any]]) -> bool:

@@ -210,7 +210,9 @@ def edit(path: Path, old: str, new: str) -> None:
 def run(copy: Path, program: str, *arguments: str) -> list[str]:
     env = {**os.environ, "PYTHONPATH": str(copy), "COGRID_PROFILING": "1"}
     command = [sys.executable, "-c", program, *arguments]
-    done = subprocess.run(command, cwd=copy, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=copy, env=env, capture_output=True, text=True, check=False, encoding="utf-8"
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()
 

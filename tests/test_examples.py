@@ -97,6 +97,7 @@ def test_sample_runs(sample: Sample, tmp_path: Path) -> None:
         text=True,
         timeout=600,
         check=False,
+        encoding="utf-8",
     )
     assert done.returncode == 0, f"{sample.name} failed:\n{done.stdout}{done.stderr}"
 
@@ -109,7 +110,9 @@ def fails(hidden: str, *arguments: str) -> str:
         f"sys.argv[0] = {str(demo)!r}; runpy.run_path(sys.argv[0], run_name='__main__')"
     )
     command = [sys.executable, "-c", program, *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False, encoding="utf-8"
+    )
     assert (done.returncode, done.stdout) == (1, "")
     return done.stderr
 

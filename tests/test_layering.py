@@ -304,5 +304,6 @@ def test_numpy_environment_never_loads_jax() -> None:
         text=True,
         timeout=600,
         check=False,
+        encoding="utf-8",
     )
     assert (done.returncode, done.stdout.split()) == (0, []), done.stderr

@@ -30,7 +30,7 @@ from cogrid.policies.policy_file import PolicyFile
 from cogrid.replay.recording import Recorder, record
 from tests._apps.play.support import frozen_page
 from tests.episodes import ROOT, shared
-from tests.support import EVERY_ID, IDS, posix
+from tests.support import EVERY_ID, IDS, posix, with_dev_full
 
 ROOM = "Overcooked-CrampedRoom-V0"
 
@@ -108,7 +108,7 @@ def test_replays_of_a_world_of_your_own(monkeypatch, tmp_path, capsys) -> None:
     """What a file names is not imported; what the user names is."""
     monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
     own = tmp_path / "another_world.py"
-    own.write_text((ROOT / "examples/own_environment.py").read_text())
+    own.write_text((ROOT / "examples/own_environment.py").read_text(encoding="utf-8"), encoding="utf-8")
     env = Recorder(make(str(own)))
     env.reset(seed=0)
     env.step({0: 3, 1: 6})
@@ -185,11 +185,11 @@ def test_check_names_the_verbs_that_never_happened(capsys) -> None:
 
 
 def test_check_names_the_promise_that_is_broken(tmp_path, capsys) -> None:
-    own = (ROOT / "examples/own_environment.py").read_text()
+    own = (ROOT / "examples/own_environment.py").read_text(encoding="utf-8")
     file = tmp_path / "impure_world.py"
     rule = "    def tick(self, thing):\n"
     assert rule in own
-    file.write_text(own.replace(rule, f"{rule}        import random; random.random()\n"))
+    file.write_text(own.replace(rule, f"{rule}        import random; random.random()\n"), encoding="utf-8")
     assert main(["check", str(file)]) == 2
     assert "calls Random.random" in capsys.readouterr().err
 
@@ -399,7 +399,11 @@ def test_bench_points_to_the_suite(capsys) -> None:
         (["render", "Arena-V0", "--out", "a.gif", "--policy", "scripted"], "Arena has no script"),
         (["render", "Arena-V0", "--out", "a.gif", "--tile", "1"], "tile_size=1"),
         (["render", "Arena-V0", "--out", "no/such/place/a.png"], "no/such/place/a.png: there is no folder "),
-        (["render", "Arena-V0", "--out", "/dev/full/a.png"], "/dev/full/a.png: Not a directory."),
+        pytest.param(
+            ["render", "Arena-V0", "--out", "/dev/full/a.png"],
+            "/dev/full/a.png: Not a directory.",
+            marks=with_dev_full,
+        ),
         (["humans", "no/such/games.pickle"], "no/such/games.pickle: No such file or directory."),
         (["render", "Arena-V0", "--out", "a.gif", "--fps", "1e-300"], "fps=1e-300 is out of range"),
         (["render", "Arena-V0", "--out", "a.gif", "--fps", "nan"], "it must be from 0.02 to 100"),

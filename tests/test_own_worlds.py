@@ -49,7 +49,7 @@ def smallest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The file of the smallest world."""
     monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
     file = tmp_path / "smallest.py"
-    file.write_text(SMALLEST + SPEC.format(""))
+    file.write_text(SMALLEST + SPEC.format(""), encoding="utf-8")
     return str(file)
 
 
@@ -58,7 +58,7 @@ def shaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The file of a world whose spec has a weight for shaping."""
     monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
     file = tmp_path / "shaped.py"
-    file.write_text(SMALLEST + SHAPED + SPEC.format(", shaping=1.0"))
+    file.write_text(SMALLEST + SHAPED + SPEC.format(", shaping=1.0"), encoding="utf-8")
     return str(file)
 
 
@@ -95,7 +95,7 @@ def test_scores_leave_shaping_out(shaped: str, tmp_path: Path) -> None:
     assert session.env.spec.shaping == 0
     assert Session(shaped, overrides={"shaping": 0.5}).env.spec.shaping == 0.5
     assert main(["crossplay", shaped, "--players", "random", "--episodes", "8", "--out", str(tmp_path)]) == 0
-    scores = np.array(json.loads((tmp_path / "crossplay.json").read_text())["mean"])
+    scores = np.array(json.loads((tmp_path / "crossplay.json").read_text(encoding="utf-8"))["mean"])
     assert 0 < scores.max() <= 40  # of twenty steps of two agents
 
 

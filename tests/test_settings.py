@@ -142,6 +142,8 @@ print("paid", paid)
 
     def test_64_bits_with_strict_promotion_and_shaping() -> None:
         environment = {**os.environ, "JAX_ENABLE_X64": "1", "PYTHONPATH": "."}
-        run = subprocess.run([sys.executable, "-c", X64], env=environment, capture_output=True, text=True)
+        run = subprocess.run(
+            [sys.executable, "-c", X64], env=environment, capture_output=True, text=True, encoding="utf-8"
+        )
         assert run.returncode == 0, run.stderr
         assert int(run.stdout.split()[-1]) > 10

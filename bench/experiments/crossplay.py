@@ -51,7 +51,7 @@ class Played(NamedTuple):
 
 def load(kitchen: str) -> Played:
     """The results of the last run."""
-    content = json.loads((EVIDENCE / f"{kitchen}.json").read_text())
+    content = json.loads((EVIDENCE / f"{kitchen}.json").read_text(encoding="utf-8"))
     return Played(kitchen, content["players"], np.array(content["mean"]))
 
 

@@ -27,7 +27,7 @@ def serve(handle: Handler) -> None:
     An exception becomes an answer too, so that the row gives the reason and the other rows continue. All
     printed output goes to stderr: stdout has only the answers.
     """
-    with os.fdopen(os.dup(1), "w") as answers, contextlib.suppress(KeyboardInterrupt):
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers, contextlib.suppress(KeyboardInterrupt):
         os.dup2(2, 1)
         die_first()
         for line in sys.stdin:
@@ -42,7 +42,7 @@ def serve(handle: Handler) -> None:
 def die_first() -> None:
     """If memory runs out, this process is killed first, and also if its parent is killed (Linux)."""
     with contextlib.suppress(OSError, AttributeError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="utf-8")
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

@@ -45,7 +45,9 @@ class Worker:
     ) -> None:
         self._patience = patience
         # A file takes any amount while nobody reads; its last line is the reason for a crash.
-        self._errors = None if shows_errors else tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed below
+        self._errors = (
+            None if shows_errors else tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  # closed below
+        )
         try:
             self._process = subprocess.Popen(
                 command,
@@ -53,6 +55,7 @@ class Worker:
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 text=True,
+                encoding="utf-8",
                 cwd=cwd,
                 env={**os.environ, **(env or {})},
                 process_group=0,  # Ctrl-C reaches only us: we end the process, and it prints nothing

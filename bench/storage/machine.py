@@ -74,7 +74,7 @@ def changes_of(state: Git | None) -> str:
 
 def git(*arguments: str) -> str:
     command = ["git", "-C", str(ROOT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8").stdout
 
 
 def version_of(package: str) -> str | None:
@@ -95,7 +95,9 @@ def _device() -> tuple[str, str]:
     if version_of("jax") is None:
         return "cpu", "cpu"
     program = "import jax; device = jax.devices()[0]; print(device.platform, device.device_kind, sep='\\t')"
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, encoding="utf-8"
+    )
     if run.returncode:
         last = (run.stderr.strip().splitlines() or ["no reason given"])[-1]
         asked = os.environ.get("JAX_PLATFORMS", "")
@@ -112,7 +114,7 @@ def _cores() -> int:
 
 def _cpu() -> str:
     try:
-        lines = iter(Path("/proc/cpuinfo").read_text().splitlines())
+        lines = iter(Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines())
         return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor() or "unknown"

@@ -28,4 +28,4 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    FILE.write_text(text())
+    FILE.write_text(text(), encoding="utf-8")

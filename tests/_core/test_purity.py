@@ -518,7 +518,9 @@ class Imports(Lamps):
 
 
 def test_what_a_module_does_once_is_nobodys_rule(tmp_path: Path, monkeypatch: Any) -> None:
-    (tmp_path / "module_that_reads_a_clock.py").write_text("import time\nNOW = time.time()\n")
+    (tmp_path / "module_that_reads_a_clock.py").write_text(
+        "import time\nNOW = time.time()\n", encoding="utf-8"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     check_pure(Spec(Imports(), BOARD, observation="none"))
     assert "module_that_reads_a_clock" in sys.modules

@@ -180,7 +180,9 @@ sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows forks no process")
     @pytest.mark.parametrize("before", ["used", "made"])
     def test_jax_in_a_fork(before: str) -> None:
-        run = subprocess.run([sys.executable, "-c", FORK, before], capture_output=True, text=True)
+        run = subprocess.run(
+            [sys.executable, "-c", FORK, before], capture_output=True, text=True, encoding="utf-8"
+        )
         assert run.returncode == 0, run.stderr
         lines = run.stdout.splitlines()
         if before == "made":

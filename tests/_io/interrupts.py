@@ -38,7 +38,7 @@ sys.addaudithook(hook)
 def stopped_at(folder: Path, where: str, *command: str) -> subprocess.CompletedProcess[str]:
     """A command of Python's that is interrupted at "module" or "module:function"."""
     (folder / "hooks").mkdir()
-    (folder / "hooks" / "sitecustomize.py").write_text(CUSTOMIZE)
+    (folder / "hooks" / "sitecustomize.py").write_text(CUSTOMIZE, encoding="utf-8")
     search = os.pathsep.join([str(folder / "hooks"), str(ROOT)])
     return subprocess.run(
         [sys.executable, *command],
@@ -47,6 +47,7 @@ def stopped_at(folder: Path, where: str, *command: str) -> subprocess.CompletedP
         text=True,
         timeout=600,
         check=False,
+        encoding="utf-8",
     )
 
 
@@ -63,5 +64,6 @@ def unread(*command: str) -> tuple[int, str]:
             stderr=subprocess.PIPE,
             text=True,
             check=False,
+            encoding="utf-8",
         )
     return done.returncode, done.stderr

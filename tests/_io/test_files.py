@@ -259,7 +259,7 @@ def test_a_read_only_file_is_refused_although_its_folder_is_not() -> None:
         path.write_bytes(BEFORE)
         path.chmod(0o444)
         command = [sys.executable, "-c", AS_NOBODY, str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, encoding="utf-8")
         assert (done.returncode, done.stderr) == (1, f"refused: {path}\n")
         assert path.read_bytes() == BEFORE
 

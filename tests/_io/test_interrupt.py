@@ -81,7 +81,7 @@ sys.exit(code)
 def test_a_second_one_ends_it_and_an_ignored_one_does_not(source, code, out) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", source]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, encoding="utf-8")
     assert (done.returncode, done.stdout) == (code, out)
     assert done.stderr == (interrupt.LINE.decode() if code == 130 else "")
 

@@ -284,6 +284,7 @@ def test_equal_in_every_process() -> None:
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": "."},
             capture_output=True,
             text=True,
+            encoding="utf-8",
             check=True,
         ).stdout
         for seed in ("1", "2")

@@ -288,7 +288,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     without = shutil.ignore_patterns("__pycache__", "results")
     for folder in ("cogrid", "bench"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=without)
-    (copy / ".gitignore").write_text("__pycache__/\nbench/results/\n")
+    (copy / ".gitignore").write_text("__pycache__/\nbench/results/\n", encoding="utf-8")
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "as it is"]):
         git(copy, *command)
     return copy
@@ -298,7 +298,7 @@ def git(folder: Path, *arguments: str) -> str:
     assert GIT
     who = ["-c", "user.name=Somebody", "-c", "user.email=somebody@localhost"]
     return subprocess.run(
-        [GIT, *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
+        [GIT, *who, *arguments], cwd=folder, check=True, capture_output=True, text=True, encoding="utf-8"
     ).stdout
 
 
@@ -308,7 +308,9 @@ def against(project: Path, revision: str) -> tuple[subprocess.CompletedProcess[s
     command = [sys.executable, "-m", "bench", "run", "--against", revision, "--output", str(output)]
     command += ["--backend", "numpy", "--only", "CrampedRoom numpy-single"]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}  # a path that leads to another tree
-    return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False), output
+    return subprocess.run(
+        command, cwd=project, env=env, capture_output=True, text=True, check=False, encoding="utf-8"
+    ), output
 
 
 @pytest.mark.skipif(GIT is None, reason="needs git")
@@ -326,11 +328,11 @@ class TestWithRealProcesses:
     @pytest.mark.slow  # the verdict itself is tested above with made-up processes
     def test_a_changed_game_is_a_mismatch(self, project: Path) -> None:
         rewards = project / "cogrid/_core/phases/rewards.py"
-        text = rewards.read_text()
-        rewards.write_text(text.replace("def score(", "def _score(", 1) + DOUBLED)
-        assert rewards.read_text() != text
+        text = rewards.read_text(encoding="utf-8")
+        rewards.write_text(text.replace("def score(", "def _score(", 1) + DOUBLED, encoding="utf-8")
+        assert rewards.read_text(encoding="utf-8") != text
         done, _ = against(project, "HEAD")
-        rewards.write_text(text)
+        rewards.write_text(text, encoding="utf-8")
         assert done.returncode == Code.MISMATCH, done.stdout + done.stderr
         assert "the game has changed" in done.stdout
 

@@ -68,7 +68,9 @@ def bench(copy: Path, *arguments: str) -> str:
 def run(copy: Path, *arguments: str) -> str:
     env = {**os.environ, "PYTHONPATH": str(copy), "GITHUB_STEP_SUMMARY": ""}
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, cwd=copy, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=copy, env=env, capture_output=True, text=True, check=False, encoding="utf-8"
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -98,7 +100,7 @@ def test_a_case_is_one_line(copy: Path) -> None:
 
 def test_a_measure_is_a_function_and_a_line(copy: Path) -> None:
     before = identities(copy)
-    (copy / "bench" / "measure" / "sizes.py").write_text(MEASURE)
+    (copy / "bench" / "measure" / "sizes.py").write_text(MEASURE, encoding="utf-8")
     table = copy / "bench" / "measure" / "measures.py"
     insert(table, '        "train": training.train,', '        "cells": sizes.cells,')
     insert(table, "from bench.measure.plan import", "from bench.measure import sizes")
@@ -111,7 +113,7 @@ def test_a_measure_is_a_function_and_a_line(copy: Path) -> None:
 
 
 def test_a_peer_is_one_module(copy: Path) -> None:
-    (copy / "bench" / "peers" / "libraries" / "nobody.py").write_text(PEER)
+    (copy / "bench" / "peers" / "libraries" / "nobody.py").write_text(PEER, encoding="utf-8")
     out = bench(copy, "peers", "--only", "nobody", "--rounds", "2", "-o", "r.json")
     assert "1 of 1 targets met" in out
     result = results.load(copy / "r.json")

@@ -41,7 +41,7 @@ def test_a_reader_that_has_gone_is_no_complaint() -> None:
 def test_without_its_libraries_it_says_what_to_install(library: str) -> None:
     hidden = f"import sys; sys.modules[{library!r}] = None"
     command = [sys.executable, "-c", f"{hidden}; from bench.__main__ import main; sys.exit(main(['run']))"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, encoding="utf-8")
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"bench: {library}")

@@ -186,7 +186,12 @@ def test_a_killed_run_loses_at_most_the_case_under_way_and_can_be_resumed(tmp_pa
     assert 1 <= len(kept) < len(planned_names) == 2
     assert kept == planned_names[: len(kept)]
     again = subprocess.run(
-        bench("run", "--resume", "--output", str(path)), cwd=ROOT, capture_output=True, text=True, check=False
+        bench("run", "--resume", "--output", str(path)),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
     )
     assert again.returncode == 0, again.stderr
     whole = results.load(path)

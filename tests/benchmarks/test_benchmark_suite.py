@@ -234,7 +234,7 @@ def test_runs_are_compared_with_each_other(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize("times", ["0", "-1", "1.5"])
 def test_it_runs_at_least_once(times: str) -> None:
     command = [sys.executable, "-m", "cogrid.benchmarks.benchmark_suite", f"--repeat={times}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, encoding="utf-8")
     assert done.returncode == 2
     assert f"'{times}' is not a whole number of at least 1" in done.stderr
 

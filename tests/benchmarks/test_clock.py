@@ -36,7 +36,9 @@ def test_the_peak_of_the_memory_grows_with_what_is_held() -> None:
         "import numpy as np; from cogrid.benchmarks.clock import peak_memory; before = peak_memory(); "
         "held = np.ones(2**28, np.int8); print(before, peak_memory())"
     )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, encoding="utf-8"
+    )
     before, after = map(int, run.stdout.split())
     assert before > 0
     assert after > before + 2**27

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+REPORTS = ROOT / "build" / "test-reports"  # of sessions that tests start; those of this session lie elsewhere
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 needs_driver = pytest.mark.skipif(
     COMPILER is None or sys.platform != "linux", reason="a pretended driver needs Linux and a C compiler"
@@ -23,8 +24,15 @@ def start(*command: str, **environment: str) -> Done:
     """Run a command in the checkout, as on a person's machine: on GitHub nox has other defaults."""
     hidden = ("GITHUB_", "NOX")
     env = {k: value for k, value in os.environ.items() if k != "CI" and not k.startswith(hidden)}
+    env["COGRID_REPORTS"] = str(REPORTS)
     return subprocess.run(
-        command, cwd=ROOT, env={**env, **environment}, capture_output=True, text=True, check=False
+        command,
+        cwd=ROOT,
+        env={**env, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
     )
 
 

@@ -63,7 +63,9 @@ def test_every_option_is_explained(source: Path) -> None:
 
 def test_every_page_is_in_the_navigation(source: Path) -> None:
     """The build says so too; this one is quick."""
-    lists = "".join(re.findall(r"```\{toctree\}(.*?)```", (source / "index.md").read_text(), re.DOTALL))
+    lists = "".join(
+        re.findall(r"```\{toctree\}(.*?)```", (source / "index.md").read_text(encoding="utf-8"), re.DOTALL)
+    )
     listed = [line for line in lists.split("\n") if line and not line.startswith(":")]
     pages = {path.relative_to(source).with_suffix("").as_posix() for path in source.rglob("*.md")}
     apart = {page for page in pages if page.startswith(("decisions/", "environments/"))} | {"index"}

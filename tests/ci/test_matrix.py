@@ -11,12 +11,14 @@ import pytest
 
 from tests.ci.support import ROOT, nox, script
 
-TAGS = {"pull_request": ["ci"], "push": ["ci"], "nightly": ["ci", "nightly"]}
+CHANGES = ("pull_request", "merge_group", "push", "workflow_dispatch")
+TAGS = {**{event: ["ci"] for event in CHANGES}, "nightly": ["ci", "nightly"]}
+EXPERIMENTAL = ("3.14", "3.14.0")
 # Sessions that are not in the matrix: those of the GPU; the benchmarks and the validation, two of which have
 # a job of their own behind it; training, which a person starts; and the workflows' own tools.
 NOT_HOSTED = {
     *("tests-gpu", "bench-gpu", "bench", "bench-counters", "bench-peers", "validate", "train"),
-    *("matrix", "summary"),
+    *("matrix", "base", "summary"),
 }
 
 
@@ -26,8 +28,14 @@ def listed(*tags: str) -> list[dict[str, Any]]:
 
 
 def printed(event: str) -> list[tuple[str, str]]:
-    rows = json.loads(script("matrix.py", "--event", event).stdout)["include"]
-    return [(row["session"], row["python"]) for row in rows]
+    return [(row["session"], row["python"]) for row in jobs(event)]
+
+
+def jobs(event: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(script("matrix.py", "--event", event, "--json").stdout)[
+        "include"
+    ]
+    return found
 
 
 def pythons() -> list[str]:
@@ -54,6 +62,7 @@ def test_matrix_equals_what_nox_lists(event: str) -> None:
         for session in listed(*TAGS[event])
         for version in [v for tag in versions if tag in session["tags"] for v in versions[tag]]
         or pythons()[:1]
+        if event == "nightly" or version not in EXPERIMENTAL
     ]
     assert printed(event) == expected
     assert {session for session, _ in expected} == {row["session"] for row in listed(*TAGS[event])}
@@ -70,10 +79,13 @@ def test_every_tag_selects_something(tag: str) -> None:
 
 
 def test_changes_are_tested_on_every_python_and_backend() -> None:
-    for event in ("pull_request", "push"):
+    for event in CHANGES:
         rows = printed(event)
         assert {row for row in rows if row[0].startswith("tests")} == {
-            (f"tests({backend})", version) for backend in ("numpy", "jax-cpu") for version in pythons()
+            (f"tests({backend})", version)
+            for backend in ("numpy", "jax-cpu")
+            for version in pythons()
+            if version not in EXPERIMENTAL
         }
         assert {"lint", "workflows", "oracles", "examples(numpy)", "examples(jax-cpu)"} < {s for s, _ in rows}
 
@@ -97,10 +109,32 @@ def test_matrix_is_appended_to_the_output_file(tmp_path: Path) -> None:
     assert [(row["session"], row["python"]) for row in json.loads(value)["include"]] == printed("push")
 
 
-def test_plain_matrix_is_that_of_a_pull_request() -> None:
+def test_a_python_that_was_never_green_runs_at_night_and_may_fail() -> None:
+    """Until it was: then it leaves `experimental-pythons` in pyproject.toml."""
+    for event in TAGS:
+        experimental = {job["python"]: job["experimental"] for job in jobs(event)}
+        expected = EXPERIMENTAL if event == "nightly" else ()
+        assert {version for version, may_fail in experimental.items() if may_fail} == set(expected)
+
+
+def test_plain_matrix_is_a_table_for_people() -> None:
     done = nox("-s", "matrix")
     assert done.returncode == 0, done.stderr
-    assert done.stdout == script("matrix.py", "--event", "pull_request").stdout
+    titles, pythons, *lines = done.stdout.splitlines()
+    assert titles.split("|")[1:] == [" every change           ", " every night"]
+    assert [part.split() for part in pythons.split("|")][:2] == [["session"], ["3.11", "3.12", "3.13"]]
+    rows = {line.split()[0]: [part.split() for part in line.split("|")[1:]] for line in lines if "|" in line}
+    assert rows["lint"] == [["x"], ["x"]]
+    assert rows["tests(numpy)"] == [["x"] * 3, ["x"] * 3 + ["(x)"]]
+    assert rows["tests-minimums"] == [[], ["x", "x", "x", "(x)"] * 2]
+    assert {*rows} - {"session"} == {session for session, _ in printed("nightly")}
+
+
+def test_the_table_of_one_event_and_json_on_demand() -> None:
+    table = script("matrix.py", "--event", "push").stdout
+    assert "every change" in table
+    assert "every night" not in table
+    assert "JSON is for one event: name it by --event." in script("matrix.py", "--json").stderr
 
 
 def test_an_unknown_event_is_an_error() -> None:

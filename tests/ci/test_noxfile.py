@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import importlib.util
 import json
 import os
 import re
 import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tests.ci.support import ROOT, calls, driver, needs_driver, nox, start, stubs
+from tests.ci.support import REPORTS, ROOT, calls, driver, needs_driver, nox, start, stubs
 
 TOOLS = ("pytest", "ruff", "mypy", "zizmor", "check-jsonschema", "chromium")
 GPU = ("tests-gpu", "bench-gpu")
@@ -77,7 +82,7 @@ def test_sessions_pass_what_they_are_given(session: str, tmp_path: Path) -> None
     for line in calls(tmp_path / "bin"):
         if line.startswith("pytest"):
             assert line.endswith(" -k word")
-            assert f"--junitxml=build/reports/{session}.xml" in line
+            assert f"--junitxml={REPORTS.as_posix()}/{session}.xml" in line
 
 
 def test_tests_leave_out_only_what_another_session_runs(tmp_path: Path) -> None:
@@ -117,7 +122,9 @@ def test_a_script_passes_what_it_is_given_and_fails(
 
 def test_compiled_programs_are_kept_in_one_place_wherever_a_test_goes(tmp_path: Path) -> None:
     path = stubs(tmp_path, {"pytest": 0})
-    (tmp_path / "pytest").write_text(f'#!/bin/sh\necho "$JAX_COMPILATION_CACHE_DIR" >> "{tmp_path}/calls"\n')
+    (tmp_path / "pytest").write_text(
+        f'#!/bin/sh\necho "$JAX_COMPILATION_CACHE_DIR" >> "{tmp_path}/calls"\n', encoding="utf-8"
+    )
     assert nox("-s", "oracles", *HERE, PATH=path).returncode == 0
     (cache,) = calls(tmp_path)
     assert Path(cache).is_absolute()
@@ -125,7 +132,9 @@ def test_compiled_programs_are_kept_in_one_place_wherever_a_test_goes(tmp_path: 
 
 def test_nox_must_be_as_new_as_pyproject_says() -> None:
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
-    wanted = re.findall(r'^nox.needs_version = "(.*)"', (ROOT / "noxfile.py").read_text(), re.MULTILINE)
+    wanted = re.findall(
+        r'^nox.needs_version = "(.*)"', (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert [f"nox{version}" for version in wanted] == groups["nox"]
 
 
@@ -194,6 +203,128 @@ def test_validation_passes_its_size_and_its_exit_code(tmp_path: Path, code: int)
     done = nox("-s", "validate", *HERE, "--", "soak", PATH=stubs(tmp_path / "bin", {"python": code}))
     assert done.returncode == code
     assert calls(tmp_path / "bin") == ["python -m bench validate soak"]
+
+
+# The reports, by which the summary names what failed.
+
+
+def test_every_session_leaves_a_report() -> None:
+    """Except those without an environment, which only read and write what is there."""
+    for node in ast.parse((ROOT / "noxfile.py").read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and "nox.session" in ast.unparse(
+            node.decorator_list[:1] or [node]
+        ):
+            words = [ast.unparse(decorator) for decorator in node.decorator_list]
+            assert (words[-1] == "reported") != ("venv_backend='none'" in words[0]), node.name
+
+
+def test_the_names_of_reports_are_in_the_folder_of_this_session() -> None:
+    text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    assert 'os.environ.get("COGRID_REPORTS", "build/reports")' in text
+
+
+@pytest.mark.parametrize(
+    ("session", "tool", "code", "result"),
+    [
+        ("lint", "ruff", 1, "failure: Command ruff check failed with exit code 1"),
+        ("lint", "ruff", 0, "passed"),
+        ("docs", "python", 3, "failure: Command python docs/generate/docs.py failed with exit code 3"),
+        (
+            "bench-counters",
+            "python",
+            22,
+            "failure: Command python -m bench count --full failed with exit code 22",
+        ),
+    ],
+)
+def test_a_session_without_tests_leaves_a_report(
+    session: str, tool: str, code: int, result: str, tmp_path: Path
+) -> None:
+    path = stubs(tmp_path / "bin", {"mypy": 0, tool: code})
+    nox("-s", session, *HERE, PATH=path, COGRID_REPORTS=str(tmp_path / "reports"))
+    told = start(sys.executable, "-m", "ci.summary", str(tmp_path / "reports"))
+    assert re.search(rf"(?m)^\| {session} \| {re.escape(result)} \| 0\.0 \|$", told.stdout), told.stdout
+
+
+def test_a_session_that_is_killed_has_left_a_report(tmp_path: Path) -> None:
+    """As after a limit of time."""
+    path = stubs(tmp_path / "bin", {"pytest": 0})
+    (tmp_path / "bin/pytest").write_text("#!/bin/sh\nkill -KILL $PPID\n", encoding="utf-8")
+    done = nox("-s", "oracles", *HERE, PATH=path, COGRID_REPORTS=str(tmp_path / "reports"))
+    assert done.returncode != 0
+    told = start(sys.executable, "-m", "ci.summary", str(tmp_path / "reports"))
+    assert "| oracles | failure: it was stopped before its end |" in told.stdout
+    assert "oracles: failure: it was stopped before its end" in told.stderr
+
+
+def test_workers_are_as_many_as_logical_cores(tmp_path: Path) -> None:
+    """`auto` would be two of the four of GitHub's machines; psutil counts them."""
+    path = stubs(tmp_path / "bin", {"pytest": 0})
+    assert nox("-s", "oracles", *HERE, PATH=path).returncode == 0
+    assert calls(tmp_path / "bin")[-1].startswith("pytest -n logical --dist loadgroup ")
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    assert {"include-group": "bench"} in groups["tests"]
+    assert any(requirement.startswith("psutil") for requirement in groups["bench"])
+
+
+# Images for runners are prepared by --install-only, where commands do not run and print nothing.
+
+
+class Preparing:
+    """A session under --install-only, whose environment has JAX 0.10.2."""
+
+    def __init__(self, place: Path) -> None:
+        self.virtualenv = SimpleNamespace(location=str(place))
+        self.installed: list[tuple[str, ...]] = []
+        self.ran: list[tuple[str, ...]] = []
+        self.venv_backend = "uv"
+
+    def run(self, *command: str, **options: Any) -> None:
+        return None
+
+    def run_install(self, *command: str, **options: Any) -> str:
+        self.ran.append(command)
+        return "0.10.2\n"
+
+    def install(self, *words: str) -> None:
+        self.installed.append(words)
+
+
+@pytest.fixture(scope="module")
+def noxfile() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("noxfile_here", ROOT / "noxfile.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with contextlib.chdir(ROOT), pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, spec.name, module)
+        spec.loader.exec_module(module)
+    return module
+
+
+def test_an_image_gets_the_compiler_of_its_jax(noxfile: ModuleType, tmp_path: Path) -> None:
+    session = Preparing(tmp_path)
+    noxfile.install_compiler(session, "cuda12")
+    assert session.installed == [("jax-cuda12-pjrt==0.10.2", "nvidia-cuda-nvcc-cu12")]
+
+
+def test_an_image_gets_the_older_cogrid_with_its_jax(noxfile: ModuleType, tmp_path: Path) -> None:
+    session = Preparing(tmp_path)
+    noxfile.older_python(session)
+    assert session.ran[1][1:3] == ("-m", "venv")
+    assert session.ran[2][-2:] == (noxfile.OLDER, "jax==0.10.2")
+
+
+@pytest.mark.parametrize("session", ["tests-gpu(cuda12)", "bench-gpu(cuda13)"])
+def test_an_image_is_prepared_where_there_is_no_gpu(session: str, tmp_path: Path) -> None:
+    library = "libno-such-driver.so"
+    environment = {"COGRID_LIBCUDA": library, "COGRID_REPORTS": str(tmp_path / "reports"), **OFFLINE}
+    done = nox("--install-only", "-s", session, "--envdir", str(tmp_path / "env"), **environment)
+    assert done.returncode == 1, "the install fails, for lack of an index"
+    assert "Error" not in done.stderr.replace("CommandFailed", "")
+    extra = re.escape(session.partition("(")[2].rstrip(")"))
+    assert re.search(rf"pip install .*-e '?\.\[{extra}\]", done.stderr)
+    assert not (tmp_path / "reports").exists(), "nothing ran that could pass"
 
 
 # GPU sessions. Nothing is downloaded in these tests: pip and uv find no index.

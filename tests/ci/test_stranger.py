@@ -32,7 +32,9 @@ AS = [
 
 def run(*command: str, cwd: Path) -> str:
     git = {"GIT_CONFIG_GLOBAL": "/dev/null", "HOME": str(cwd)}
-    done = subprocess.run(command, cwd=cwd, env=os.environ | git, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=cwd, env=os.environ | git, capture_output=True, text=True, check=True, encoding="utf-8"
+    )
     return done.stdout.strip()
 
 
@@ -75,7 +77,9 @@ def stranger(project: Path, *commands: str, how: tuple[str, ...] = (), **environ
         **environment,
     }
     script = ("bash", str(project / "ci/stranger.sh"))
-    done = subprocess.run([*how, *script, *commands], env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*how, *script, *commands], env=env, capture_output=True, text=True, check=False, encoding="utf-8"
+    )
     assert not list(temporary.iterdir())
     return done
 
@@ -148,7 +152,7 @@ def test_the_checkout_stays_as_it_is_and_changes_are_mentioned(project: Path) ->
 @pytest.mark.parametrize(("arguments", "code"), [([], 2), (["--help"], 0)])
 def test_it_explains_itself(arguments: list[str], code: int) -> None:
     command = ["bash", str(ROOT / "ci/stranger.sh"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, encoding="utf-8")
     assert done.returncode == code
     assert done.stdout.startswith("Runs commands as on a stranger's machine")
 
@@ -159,7 +163,7 @@ def test_every_check_of_ci_runs_as_a_stranger(tmp_path: Path) -> None:
     shutil.copy(ROOT / ".ci/run", tmp_path / ".ci")
     (tmp_path / "ci/stranger.sh").write_text('printf "%s\\n" "$@"\nexit 5\n', encoding="utf-8")
     command = ["bash", str(tmp_path / ".ci/run")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, encoding="utf-8")
     assert done.returncode == 5
     lines = done.stdout.splitlines()
     named = {re.split(r"nox -s | -- ", line)[1] for line in lines}

@@ -50,10 +50,34 @@ def jobs(found: Workflows) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def steps(found: Workflows) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every step, named by its job."""
+    """Every step, named by its job; one that uses our action has the command that the action runs."""
     for name, job in jobs(found):
         for step in job.get("steps", ()):
-            yield name, step
+            yield name, step | ({"run": command_of(step)} if "run" not in step and is_ours(step) else {})
+
+
+ACTION = ".github/actions/nox"
+MINE = {"matrix", "base", "summary"}  # they only read and write what is there
+
+
+def is_ours(step: dict[str, Any]) -> bool:
+    return str(step.get("uses")) == f"$/{ACTION}"
+
+
+@functools.cache
+def action() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((ROOT / ACTION / "action.yml").read_text(encoding="utf-8"))
+    return loaded
+
+
+def command_of(step: dict[str, Any]) -> str:
+    """The command of our action, with the inputs of a step in place of the variables."""
+    (command,) = (one["run"] for one in action()["runs"]["steps"] if "run" in one)
+    given = {name: one.get("default", "") for name, one in action()["inputs"].items()} | step["with"]
+    for name, value in given.items():
+        text = str(value) if name == "arguments" else shlex.quote(str(value))
+        command = command.replace(f'"${name.upper()}"', text).replace(f"${name.upper()}", text)
+    return str(command)
 
 
 # What nox knows.
@@ -104,7 +128,7 @@ def nox_names_exist(found: Workflows) -> list[str]:
         f"{name}: no session {word}"
         for name, step in steps(found)
         for word in named(step, "-s", "--session", "--sessions", "-e")
-        if word not in sessions() and step.get("env", {}).get(word.lstrip("$")) != "${{ matrix.session }}"
+        if word.replace("(${{ matrix.variant }})", "") not in sessions() | {"${{ matrix.session }}"}
     ]
 
 
@@ -155,7 +179,7 @@ def actions_are_pinned(found: Workflows) -> list[str]:
         f"{name}: {line.strip()}"
         for name, workflow in found.items()
         for line in workflow["text"].splitlines()
-        if "uses:" in line and "uses: ./" not in line and not PINNED.search(line)
+        if "uses:" in line and "uses: $/" not in line and not PINNED.search(line)
     ]
 
 
@@ -163,9 +187,37 @@ def jobs_have_timeouts(found: Workflows) -> list[str]:
     return [name for name, job in jobs(found) if "uses" not in job and not job.get("timeout-minutes")]
 
 
+def steps_end_before_their_job(found: Workflows) -> list[str]:
+    """Or a job that takes too long has no time to leave its report; an action has no limits inside."""
+    broken = []
+    for name, job in jobs(found):
+        limits = [step.get("timeout-minutes", 999) for step in job.get("steps", ()) if is_ours(step)]
+        if limits and sum(limits) + 2 > job.get("timeout-minutes", 0):
+            broken.append(f"{name}: {limits}")
+    return broken
+
+
+def reports_are_always_kept(found: Workflows) -> list[str]:
+    """Also after a limit was reached, when cancelled() is true."""
+    broken = []
+    for name, job in jobs(found):
+        own = [step for step in job.get("steps", ()) if is_ours(step) and step["with"]["session"] not in MINE]
+        kept = [step for step in job.get("steps", ()) if "upload-artifact@" in step.get("uses", "")]
+        good = [
+            step
+            for step in kept
+            if step.get("if") == "${{ always() }}" and "build/reports" in step["with"]["path"].split()
+        ]
+        if own and len(good) != 1:
+            broken.append(name)
+    return broken
+
+
 def permissions_are_granted_by_job(found: Workflows) -> list[str]:
+    """To read: nothing that runs a change can write."""
+    allowed = ({"contents": "read"}, {"contents": "read", "actions": "read"})
     top = [name for name, workflow in found.items() if workflow.get("permissions") != {}]
-    return top + [name for name, job in jobs(found) if job.get("permissions") != {"contents": "read"}]
+    return top + [name for name, job in jobs(found) if job.get("permissions") not in allowed]
 
 
 def credentials_are_not_kept(found: Workflows) -> list[str]:
@@ -180,7 +232,8 @@ def matrices_run_to_the_end(found: Workflows) -> list[str]:
 
 def values_come_through_env(found: Workflows) -> list[str]:
     """An expression inside a command would be code that its value's author writes."""
-    return [f"{name}: {step['run']}" for name, step in steps(found) if "${{" in step.get("run", "")]
+    own = ((name, step) for name, job in jobs(found) for step in job.get("steps", ()))
+    return [f"{name}: {step['run']}" for name, step in own if "${{" in step.get("run", "")]
 
 
 def final_check_waits_for_every_job(found: Workflows) -> list[str]:
@@ -251,7 +304,8 @@ PLANTED: list[tuple[Rule, str, Callable[[Workflows], None]]] = [
     (nox_names_exist, "unknown", plant((*GPU_STEPS, 2, "run"), "uvx nox -s test-gpu")),
     (nox_names_exist, "unknown second", plant((*GPU_STEPS, 2, "run"), "uvx nox -s lint test")),
     (nox_names_exist, "unknown row", plant((*GPU_STEPS, 2, "run"), 'uvx nox -s "tests-gpu(cuda11)"')),
-    (nox_names_exist, "unknown source", plant((*CI, "sessions", "steps", 2, "env", "SESSION"), "${{ x }}")),
+    (nox_names_exist, "unknown source", plant((*CI, "sessions", "steps", 1, "with", "session"), "${{ x }}")),
+    (nox_names_exist, "unknown in action", plant((*GPU_STEPS, 1, "with", "session"), "test-gpu")),
     (tags_select_something, "empty tag", plant((*GPU_STEPS, 2, "run"), "uvx nox -t gpus")),
     (self_hosted_jobs_are_out_of_reach, "pull_request", plant(("gpu.yml", True, "pull_request"), {})),
     (
@@ -270,6 +324,20 @@ PLANTED: list[tuple[Rule, str, Callable[[Workflows], None]]] = [
     (actions_are_pinned, "no version", plant_text(CHECKOUT, CHECKOUT.partition(" #")[0])),
     (actions_are_pinned, "image", plant_text(CHECKOUT, "docker://alpine:3")),
     (jobs_have_timeouts, "removed", plant((*CI, "list", "timeout-minutes"), None)),
+    (steps_end_before_their_job, "step without", plant((*CI, "list", "steps", 1, "timeout-minutes"), None)),
+    (steps_end_before_their_job, "too long", plant((*CI, "sessions", "steps", 1, "timeout-minutes"), 54)),
+    (steps_end_before_their_job, "in sum", plant((*CI, "bench", "timeout-minutes"), 50)),
+    (
+        reports_are_always_kept,
+        "not cancelled",
+        plant((*CI, "sessions", "steps", 2, "if"), "${{ !cancelled() }}"),
+    ),
+    (
+        reports_are_always_kept,
+        "other path",
+        plant((*CI, "bench", "steps", 4, "with", "path"), "bench/results"),
+    ),
+    (reports_are_always_kept, "removed", plant(("nightly.yml", "jobs", "validate", "steps", 2), {})),
     (permissions_are_granted_by_job, "top removed", plant(("ci.yml", "permissions"), None)),
     (permissions_are_granted_by_job, "top wide", plant(("ci.yml", "permissions"), "write-all")),
     (permissions_are_granted_by_job, "job", plant((*CI, "list", "permissions"), {"contents": "write"})),
@@ -280,6 +348,9 @@ PLANTED: list[tuple[Rule, str, Callable[[Workflows], None]]] = [
     (final_check_waits_for_every_job, "no always", plant((*CI, "check", "if"), None)),
 ]
 RULES = list(dict.fromkeys(rule for rule, _, _ in PLANTED))
+
+
+CI_FILE, ACTION_FILE = ".github/workflows/ci.yml", f"{ACTION}/action.yml"
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -297,20 +368,24 @@ def test_rule_catches_a_planted_violation(rule: Rule, change: Callable[[Workflow
 
 
 @pytest.mark.parametrize(
-    ("command", "old", "new"),
+    ("command", "file", "old", "new"),
     [
-        ("zizmor --offline --no-progress", CHECKOUT, "actions/checkout@v7"),
-        ("zizmor --offline --no-progress", '"$SESSION"', "${{ github.head_ref }}"),
-        ("check-jsonschema --builtin-schema vendor.github-workflows", "runs-on:", "runs-off:"),
+        ("zizmor --offline --no-progress", CI_FILE, CHECKOUT, "actions/checkout@v7"),
+        ("zizmor --offline --no-progress", ACTION_FILE, '"$SESSION"', "${{ inputs.session }}"),
+        ("check-jsonschema --builtin-schema vendor.github-workflows", CI_FILE, "runs-on:", "runs-off:"),
         (
             "check-jsonschema --builtin-schema custom.github-workflows-require-timeout",
-            "timeout-minutes: 30",
+            CI_FILE,
+            "    timeout-minutes: 55",
             "",
         ),
+        ("check-jsonschema --builtin-schema vendor.github-actions", ACTION_FILE, "      shell: bash\n", ""),
     ],
 )
-def test_tool_catches_a_planted_violation(command: str, old: str, new: str, tmp_path: Path) -> None:
-    copied, text = tmp_path / "ci.yml", (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+def test_tool_catches_a_planted_violation(
+    command: str, file: str, old: str, new: str, tmp_path: Path
+) -> None:
+    copied, text = tmp_path / Path(file).name, (ROOT / file).read_text(encoding="utf-8")
     codes = []
     for content in (text, text.replace(old, new, 1)):
         copied.write_text(content, encoding="utf-8")
@@ -322,7 +397,7 @@ def test_tool_catches_a_planted_violation(command: str, old: str, new: str, tmp_
 def test_workflows_are_those_that_are_meant() -> None:
     found = workflows()
     assert {name: triggers(workflow) for name, workflow in found.items()} == {
-        "ci.yml": {"pull_request", "push"},
+        "ci.yml": {"pull_request", "merge_group", "push", "workflow_dispatch"},
         "gpu.yml": TRUSTED,
         "nightly.yml": TRUSTED,
     }
@@ -337,11 +412,34 @@ def test_benchmarks_run_on_the_python_of_the_committed_counters() -> None:
     (counters,) = (ROOT / "bench" / "baselines").glob("counters-numpy-*.json")
     python = counters.stem.rpartition("-")[2]
     for name in ("ci.yml", "nightly.yml"):
-        job = workflows()[name]["jobs"]["bench"]
-        lines = [step["run"] for step in job["steps"] if "nox -s bench" in step.get("run", "")]
+        lines = [step["run"] for job, step in steps(workflows()) if job == f"{name}: bench" and "run" in step]
+        lines = [line for line in lines if " nox -s bench" in line]
         assert lines
         for line in lines:
-            assert f" --python {python} " in line.replace('"$PYTHON"', job.get("env", {}).get("PYTHON", ""))
+            assert f" --python {python} " in line
+
+
+def test_every_session_names_its_python() -> None:
+    for name, step in steps(workflows()):
+        if "run" in step:
+            assert re.search(r" --python ('\$\{\{ matrix\.python \}\}'|3\.\d+) nox ", step["run"]), name
+
+
+def test_the_action_is_pinned_and_runs_one_command() -> None:
+    text = (ROOT / ACTION / "action.yml").read_text(encoding="utf-8")
+    assert [line for line in text.splitlines() if "uses:" in line and not PINNED.search(line)] == []
+    commands = [step["run"] for step in action()["runs"]["steps"] if "run" in step]
+    assert len(commands) == 1
+    assert "${{" not in commands[0]
+    assert {path.name for path in (ROOT / ".github/actions").iterdir()} == {"nox"}
+
+
+def test_long_sessions_have_the_time_that_they_take() -> None:
+    """Measured: 16 to 20 minutes of tests on an idle machine, 34 of a soak."""
+    found = workflows()
+    assert found["ci.yml"]["jobs"]["sessions"]["steps"][1]["timeout-minutes"] >= 45
+    assert found["nightly.yml"]["jobs"]["validate"]["steps"][1]["timeout-minutes"] >= 90
+    assert found["gpu.yml"]["jobs"]["gpu"]["strategy"]["max-parallel"] == 1
 
 
 def test_a_tag_that_selects_sessions_is_known() -> None:
@@ -409,4 +507,24 @@ def test_pins_are_kept_current() -> None:
         for one in updates
         for place in one.get("directories", [one.get("directory")])
     }
-    assert places == {("github-actions", "/"), ("pip", "/"), ("pip", "/ci/constraints")}
+    actions = {("github-actions", "/"), ("github-actions", f"/{ACTION}")}
+    assert places == actions | {("pip", "/"), ("pip", "/ci/constraints")}
+
+
+def test_an_update_of_the_counted_versions_says_that_it_is_red_until_recounted() -> None:
+    """The name of a group is in the title of its pull request and in the message of its commit."""
+    updates = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text(encoding="utf-8"))["updates"]
+    (groups,) = (one["groups"] for one in updates if one["package-ecosystem"] == "pip")
+    lines = (ROOT / "ci/constraints/bench.txt").read_text(encoding="utf-8").splitlines()
+    counted = {line.partition("==")[0] for line in lines if "==" in line}
+    assert set(groups["red-until-recounted"]["patterns"]) == counted
+    assert set(groups["pins"]["exclude-patterns"]) == counted
+
+
+def test_uv_is_pinned_in_one_place() -> None:
+    lines = (ROOT / "ci/constraints/uv.txt").read_text(encoding="utf-8").splitlines()
+    assert [re.fullmatch(r"#.*|uv==\d+\.\d+\.\d+", line) for line in lines].count(None) == 0
+    (setup,) = (step for step in action()["runs"]["steps"] if "setup-uv@" in step.get("uses", ""))
+    assert setup["with"]["version-file"] == "ci/constraints/uv.txt"
+    for file in sorted((ROOT / ".github/workflows").iterdir()):
+        assert "setup-uv" not in file.read_text(encoding="utf-8"), file.name

@@ -37,6 +37,7 @@ def run(folder: Path, *command: str) -> str:
         text=True,
         timeout=1200,
         check=False,
+        encoding="utf-8",
     )
     assert done.returncode == 0, f"{command} failed:\n{done.stdout}{done.stderr}"
     return done.stdout

@@ -39,6 +39,7 @@ def processes(task: str, folder: Path) -> list[Ended]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            encoding="utf-8",
         )
         for number in (0, 1)
     ]

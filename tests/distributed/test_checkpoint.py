@@ -87,13 +87,13 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "flipped": lambda save: flip(data(save)),
     "no arrays": lambda save: shutil.rmtree(save / "carry"),
     "no words": lambda save: shutil.rmtree(save / "about"),
-    "half of the words": lambda save: (save / "about" / "metadata").write_text("{"),
-    "strange words": lambda save: (save / "about" / "metadata").write_text("[1]"),
+    "half of the words": lambda save: (save / "about" / "metadata").write_text("{", encoding="utf-8"),
+    "strange words": lambda save: (save / "about" / "metadata").write_text("[1]", encoding="utf-8"),
     "no bytes": emptied,
     "no sums": lambda save: (save / CHECKSUMS).unlink(),
     "half of the sums": lambda save: cut(save / CHECKSUMS),
-    "strange sums": lambda save: (save / CHECKSUMS).write_text("[1]"),
-    "deep sums": lambda save: (save / CHECKSUMS).write_text("[" * 100_000),
+    "strange sums": lambda save: (save / CHECKSUMS).write_text("[1]", encoding="utf-8"),
+    "deep sums": lambda save: (save / CHECKSUMS).write_text("[" * 100_000, encoding="utf-8"),
 }
 
 
@@ -168,10 +168,10 @@ def test_no_flipped_bit_of_the_arrays_is_played_on(tmp_path) -> None:
 
 
 def test_a_file_is_no_folder(tmp_path) -> None:
-    (tmp_path / "file").write_text("mine")
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
     with pytest.raises(NotADirectoryError, match=r"file' is a file: name a folder\.$"):
         part(tmp_path / "file", 5, 1)
-    assert (tmp_path / "file").read_text() == "mine"
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.parametrize(

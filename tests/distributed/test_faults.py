@@ -24,7 +24,7 @@ def told(output: str) -> str:
 
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_killed_process_ends_the_other_and_the_restart_has_the_same_end(tmp_path, victim) -> None:
-    (tmp_path / "victim").write_text(str(victim))
+    (tmp_path / "victim").write_text(str(victim), encoding="utf-8")
     ends = processes("killed", tmp_path)
     assert ends[victim].code == -signal.SIGKILL
     survivor = ends[1 - victim]
@@ -48,7 +48,7 @@ def test_a_process_that_raises_ends_the_other_too(tmp_path) -> None:
 
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_process_that_leaves_by_sys_exit_ends_the_other(tmp_path, victim) -> None:
-    (tmp_path / "victim").write_text(str(victim))
+    (tmp_path / "victim").write_text(str(victim), encoding="utf-8")
     ends = processes("left", tmp_path)
     assert ends[victim].code == 3, ends[victim].output
     said = told(ends[victim].output)
@@ -61,8 +61,8 @@ def test_a_process_that_leaves_by_sys_exit_ends_the_other(tmp_path, victim) -> N
 @pytest.mark.parametrize("victim", [0, 1])
 def test_the_sentence_comes_before_the_abort_also_on_a_machine_that_is_overloaded(tmp_path, victim) -> None:
     """JAX aborts the process at the moment in which the watch hears of it, and here that one takes long."""
-    (tmp_path / "victim").write_text(str(victim))
-    (tmp_path / "delay").write_text("9")
+    (tmp_path / "victim").write_text(str(victim), encoding="utf-8")
+    (tmp_path / "delay").write_text("9", encoding="utf-8")
     other = processes("left", tmp_path)[1 - victim]
     assert other.code == distributed.DIED, other.output
     # A machine that is overloaded indeed may let the failed collective speak first, which knows no name.
@@ -74,7 +74,7 @@ def test_the_sentence_comes_before_the_abort_also_on_a_machine_that_is_overloade
 )
 def test_the_abort_speaks_where_the_watch_does_not_hear(tmp_path, victim, who) -> None:
     """JAX's thread may abort before it passes on who is gone."""
-    (tmp_path / "victim").write_text(str(victim))
+    (tmp_path / "victim").write_text(str(victim), encoding="utf-8")
     (tmp_path / "deaf").touch()
     other = processes("left", tmp_path)[1 - victim]
     assert other.code == distributed.DIED, other.output
@@ -84,7 +84,7 @@ def test_the_abort_speaks_where_the_watch_does_not_hear(tmp_path, victim, who) -
 @pytest.mark.parametrize("victim", [0, 1])
 def test_the_failed_collective_speaks_where_neither_watch_nor_abort_does(tmp_path, victim) -> None:
     """As on a machine so overloaded that JAX hears of the death only later."""
-    (tmp_path / "victim").write_text(str(victim))
+    (tmp_path / "victim").write_text(str(victim), encoding="utf-8")
     for name in ("deaf", "late"):
         (tmp_path / name).touch()
     other = processes("left", tmp_path)[1 - victim]
@@ -96,7 +96,7 @@ def test_the_failed_collective_speaks_where_neither_watch_nor_abort_does(tmp_pat
 
 def test_nobody_else_comes(tmp_path) -> None:
     for process in (0, 1):
-        (tmp_path / f"port{process}").write_text(str(free_port()))
+        (tmp_path / f"port{process}").write_text(str(free_port()), encoding="utf-8")
     first, second = processes("alone", tmp_path)
     for end in (first, second):
         assert end.code == 0, end.output

@@ -63,7 +63,7 @@ def killed() -> None:
     """Process `FOLDER / "victim"` dies while its save is being written."""
     start(wait=120, heartbeat=HEARTBEAT)
     saves = FOLDER / "saves"
-    if int((FOLDER / "victim").read_text()) == PROCESS:
+    if int((FOLDER / "victim").read_text(encoding="utf-8")) == PROCESS:
         threading.Thread(target=die_in_a_save, args=(saves,), daemon=True).start()
     games.play("uneven", checkpoint=saves, checkpoint_every=games.EVERY)
 
@@ -94,11 +94,11 @@ def left() -> None:
         distributed._Watch.run = lambda watch: threading.Event().wait()
     start(wait=120, heartbeat=HEARTBEAT // 2)
     if (FOLDER / "delay").exists():
-        delay, who_died = float((FOLDER / "delay").read_text()), distributed._who_died
+        delay, who_died = float((FOLDER / "delay").read_text(encoding="utf-8")), distributed._who_died
         distributed._who_died = lambda text: time.sleep(delay) or who_died(text)
     if (FOLDER / "late").exists():
         distributed._watch().heartbeat = 0.5
-    if int((FOLDER / "victim").read_text()) == PROCESS:
+    if int((FOLDER / "victim").read_text(encoding="utf-8")) == PROCESS:
         sys.exit(3)
     distributed.agree("left")
 
@@ -115,7 +115,7 @@ def listens() -> None:
 def alone() -> None:
     """Nobody else comes: each looks for the other at a port of its own."""
     told(distributed.start)
-    told(start, int((FOLDER / f"port{PROCESS}").read_text()), wait=2)
+    told(start, int((FOLDER / f"port{PROCESS}").read_text(encoding="utf-8")), wait=2)
 
 
 def other_version() -> None:

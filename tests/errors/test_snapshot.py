@@ -161,6 +161,7 @@ def test_fingerprints_do_not_depend_on_the_order_of_sets(tmp_path) -> None:
             capture_output=True,
             text=True,
             check=True,
+            encoding="utf-8",
         ).stdout.split(maxsplit=1)
         for seed in "123"
     ]

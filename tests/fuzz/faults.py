@@ -324,6 +324,7 @@ def _refused(disk: Disk, place: Path, limit: list[str]) -> None:
         capture_output=True,
         text=True,
         timeout=PATIENCE,
+        encoding="utf-8",
     )
     said = [line for line in done.stderr.splitlines() if "No space left" in line or "too large" in line]
     if done.returncode in (0, -signal.SIGKILL) or "Traceback" in done.stderr or len(said) != 1:

@@ -140,9 +140,15 @@ def watched(
     started = [*command] or [sys.executable, "-m", "tests.fuzz", *options]
     patience = faults.PATIENCE * 4 if name in _faults() else START + 2 * limit
     last: dict[str, Any] = {"backend": _worlds()[name][0]} if name in _worlds() else {"target": name}
-    with tempfile.TemporaryFile("w+") as errors:
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         process = subprocess.Popen(
-            started, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True, env=faults.environment()
+            started,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=faults.environment(),
+            encoding="utf-8",
         )
         assert process.stdout is not None
         with selectors.DefaultSelector() as selector, process:

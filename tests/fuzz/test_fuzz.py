@@ -212,7 +212,7 @@ def test_a_kill_that_loses_something_is_counted(tmp_path: Path) -> None:
         return [sys.executable, "-c", write, str(folder / "end")]  # appends, so that a second run differs
 
     def result(folder: Path) -> dict[str, Any]:
-        return {"end": (folder / "end").read_text()}
+        return {"end": (folder / "end").read_text(encoding="utf-8")}
 
     work = faults.Killed("planted", 8, killed, killed, result, lambda folder: None)
     found = faults.kill(work, 0, tmp_path, lambda found: None)

@@ -58,7 +58,7 @@ def run_tests(mutant: Mutant | None, topic: Topic) -> tuple[bool, str]:
         done = subprocess.run(
             [sys.executable, "-c", PYTEST, backends, str(folder), *options, *topic.tests],
             cwd=folder, env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, text=True,
-        )  # fmt: skip
+        encoding="utf-8",)  # fmt: skip
     lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     if done.returncode not in (0, 1) or not done.stdout:  # a copy that cannot be imported proves nothing
         raise SystemExit(f"pytest could not run: {done.stdout[-500:]}{done.stderr[-500:]}")

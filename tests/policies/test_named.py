@@ -65,7 +65,7 @@ def test_a_trained_policy_draws_its_actions(tmp_path) -> None:
 
 def test_mistakes_raise_clear_errors(tmp_path) -> None:
     rules = shared(ROOM, "numpy").rules
-    (tmp_path / "text.npz").write_text("no archive")
+    (tmp_path / "text.npz").write_text("no archive", encoding="utf-8")
     (tmp_path / "empty.npz").touch()
     np.savez(tmp_path / "other.npz", weights=np.zeros(3))
     narrow = saved(tmp_path / "narrow.npz", 5)

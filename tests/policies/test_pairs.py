@@ -87,7 +87,7 @@ def test_the_command_writes_table_and_numbers(tmp_path: Path, capsys: pytest.Cap
     out, err = capsys.readouterr()
     assert "self-play: 0.0" in out
     assert "step 400 of 400" in err
-    content = json.loads((tmp_path / "crossplay.json").read_text())
+    content = json.loads((tmp_path / "crossplay.json").read_text(encoding="utf-8"))
     assert content["players"] == ["random", "still"]
     assert np.shape(content["mean"]) == np.shape(content["deviation"]) == (2, 2)
     assert (content["id"], content["episodes"]) == (ROOM, 2)
@@ -99,7 +99,7 @@ def test_the_command_takes_options_of_the_environment(
     run = ["crossplay", ROOM, "--players", "random", "--episodes", "1", "--out", str(tmp_path)]
     assert main([*run, "--set", "max_steps=7", "--set", "cook_time=5"]) == 0
     assert "step 7 of 7" in capsys.readouterr().err
-    content = json.loads((tmp_path / "crossplay.json").read_text())
+    content = json.loads((tmp_path / "crossplay.json").read_text(encoding="utf-8"))
     assert content["options"] == {"max_steps": 7, "cook_time": 5}
     assert main([*run, "--set", "cook_tim=5"]) == 2
     assert "cook_time" in capsys.readouterr().err
@@ -127,7 +127,7 @@ def test_a_player_trained_in_another_game_is_noted(
     assert f"The best policy in {fast} is policy-4.npz.\n" in notes
     assert f"{fast} was trained with cook_time=5; add --set cook_time=5\n" in notes
     assert f"{usual} was trained" not in notes
-    assert json.loads((tmp_path / "crossplay.json").read_text())["policies"] == [
+    assert json.loads((tmp_path / "crossplay.json").read_text(encoding="utf-8"))["policies"] == [
         {"policy": fast, "file": "policy-4.npz", "id": ROOM, "options": {"cook_time": 5}},
         {"policy": f"greedy:{usual}", "file": "policy-4.npz", "id": ROOM, "options": {}},
         {"policy": "random"},

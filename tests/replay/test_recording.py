@@ -302,7 +302,7 @@ def test_a_long_episode_stays_small(tmp_path) -> None:
 
 def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch) -> None:
     path = tmp_path / "a.json"
-    path.write_text("before")
+    path.write_text("before", encoding="utf-8")
 
     def refuse(*_):
         raise OSError("no space")
@@ -310,7 +310,7 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("os.replace", refuse)
     with pytest.raises(OSError, match="no space"):
         room_replay(2).save(path)
-    assert path.read_text() == "before"
+    assert path.read_text(encoding="utf-8") == "before"
     assert [one.name for one in tmp_path.iterdir()] == ["a.json"]
 
 
@@ -332,7 +332,7 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch) -> None:
 def test_damaged_fields(change, message, tmp_path) -> None:
     path = tmp_path / "a.json"
     room_replay(5).save(path)
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
     with pytest.raises(ValueError, match=message) as told:
         Replay.load(path)
     assert str(path) in str(told.value)
@@ -482,11 +482,11 @@ def test_a_folder_of_replays(tmp_path) -> None:
     for name in names:
         replay.save(tmp_path / name)
     for name in ("results.json", "replay.json", "a.replay.json.txt"):
-        (tmp_path / name).write_text("{}")
+        (tmp_path / name).write_text("{}", encoding="utf-8")
     found = list(load_folder(tmp_path))
     assert [path.relative_to(tmp_path).as_posix() for path, _ in found] == sorted(names)
     assert all(one == replay for _, one in found)
-    (tmp_path / "c.replay.json").write_text("{}")
+    (tmp_path / "c.replay.json").write_text("{}", encoding="utf-8")
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "d.replay.json")  # nobody writes into it
     with pytest.warns(UserWarning, match=r"skipped: .*c.replay.json is not a replay"):

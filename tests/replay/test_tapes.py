@@ -44,7 +44,7 @@ def test_tapes_score_the_same_again(tmp_path: Path) -> None:
 
 def test_what_a_file_names_is_not_imported(tmp_path: Path) -> None:
     world, file = tmp_path / "world.py", tmp_path / "tapes.npz"
-    world.write_text(f"open({str(tmp_path / 'imported')!r}, 'w')")
+    world.write_text(f"open({str(tmp_path / 'imported')!r}, 'w')", encoding="utf-8")
     for id, options, message in (
         (f"{world}:World", {}, "unknown environment id"),
         (ROOM, {"render_mode": "human"}, "has no option 'render_mode'"),

@@ -91,7 +91,7 @@ def test_a_replay_that_plays_differently_is_reported(
     replay = saved(file, 40)
     tape = replay.tape.translate(str.maketrans("4", "6"))  # nobody interacts
     assert tape != replay.tape
-    file.write_text(file.read_text().replace(replay.tape, tape))
+    file.write_text(file.read_text(encoding="utf-8").replace(replay.tape, tape), encoding="utf-8")
     assert main(["humans", str(file), "--out", str(tmp_path / "out")]) == 22
     out = capsys.readouterr().out.splitlines()
     assert out[1].split() == [ROOM, "1", "40", "1"]

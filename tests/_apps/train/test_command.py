@@ -98,14 +98,16 @@ def test_a_resumed_run_ends_like_one_that_was_never_stopped(
     assert resumed.keys() == expected.keys()
     for name, value in expected.items():
         np.testing.assert_array_equal(resumed[name], value, err_msg=name, strict=True)
-    ours, theirs = (json.loads((out / "results.json").read_text()) for out in (tmp_path, whole))
+    ours, theirs = (
+        json.loads((out / "results.json").read_text(encoding="utf-8")) for out in (tmp_path, whole)
+    )
     times = {"training_seconds": 0, "steps_per_second": 0}
     assert ours["steps_per_second"] > 0
     assert ours | times == theirs | times
 
 
 def test_a_run_leaves_its_results(whole: Path) -> None:
-    results = json.loads((whole / "results.json").read_text())
+    results = json.loads((whole / "results.json").read_text(encoding="utf-8"))
     assert results["steps"] == 96
     assert np.shape(results["curve"]) == (3, 2)
     assert np.mean(results["score"]["by_seed"]) == pytest.approx(results["score"]["mean"])
@@ -311,7 +313,7 @@ def test_a_checkpoint_does_not_choose_what_is_imported(
     whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     evil, seen = tmp_path / "evil.py", tmp_path / "seen"
-    evil.write_text(f"open({str(seen)!r}, 'w')")
+    evil.write_text(f"open({str(seen)!r}, 'w')", encoding="utf-8")
     for id in (f"{evil}", f"{evil}:SPEC"):
         changed(whole, tmp_path / "checkpoint.npz", options={"id": id})
         with pytest.raises(SystemExit) as stopped:
@@ -434,7 +436,7 @@ def test_every_seed_is_shown_with_the_best_and_those_that_did_not_learn(
     assert "policy-7.npz: 2.6 ± 0.0 points per episode\n" in out
     assert "policy-8.npz: 218.0 ± 0.0 points per episode, the best\n" in out
     assert "Not learned by seed 7: random play scores 0.5." in out
-    score = json.loads((tmp_path / "results.json").read_text())["score"]
+    score = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["score"]
     assert (score["best_seed"], score["not_learned"], score["random"]) == (8, [7], 0.5)
     assert file_of(str(tmp_path)) == tmp_path / "policy-8.npz"
 
@@ -548,7 +550,7 @@ def test_the_numbers_that_never_change_are_not_learned_from(tmp_path: Path) -> N
 
 def test_the_tapes_of_a_run_score_what_it_says(whole: Path) -> None:
     recorded = tapes.load(whole / "tapes.npz")
-    means = json.loads((whole / "results.json").read_text())["score"]["by_seed"]
+    means = json.loads((whole / "results.json").read_text(encoding="utf-8"))["score"]["by_seed"]
     for backend in BACKENDS:
         points = recorded.replay(backend)
         np.testing.assert_array_equal(points, recorded.points, strict=True)
@@ -601,7 +603,7 @@ def test_steps_that_numpy_plays_otherwise_are_exit_code_22(
     assert main(["--out", str(tmp_path), "--resume", "--shadow"]) == command.MISMATCH
     out = capsys.readouterr().out
     assert f"188 comparisons, 1 mismatches; the first one in {first.first}." in out
-    counts = json.loads((tmp_path / "results.json").read_text())["shadow"]
+    counts = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["shadow"]
     assert counts == {"comparisons": 188, "mismatches": 1}
 
 
@@ -634,7 +636,7 @@ def test_several_devices_play_what_numpy_plays(
     """They share the environments of one seed, or have a whole seed each."""
     assert main([*SMALL, "--seeds", seeds, "--devices", "2", "--out", str(tmp_path), "--shadow"]) == 0
     assert f"{comparisons} comparisons, 0 mismatches" in capsys.readouterr().out
-    results = json.loads((tmp_path / "results.json").read_text())
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert results["shadow"] == {"comparisons": comparisons, "mismatches": 0}
     assert checkpoints.load(tmp_path / "checkpoint.npz").options.devices == 2
 
@@ -655,7 +657,9 @@ import os
 os.cpu_count = lambda: 2
 from cogrid.__main__ import main
 import sys; sys.exit(main({[*words, "--out", str(tmp_path / str(devices))]!r}))"""
-        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", text], capture_output=True, text=True, check=False, encoding="utf-8"
+        )
         assert done.returncode == code, done.stderr
         assert ("devices is 4096, but JAX has" in done.stderr) == (code == 2)
 
@@ -699,7 +703,7 @@ def test_scores_are_of_the_game_that_is_learned_and_of_usual_episodes(
     assert checkpoints.load(tmp_path / "checkpoint.npz").options.set == changes
     assert main(["--out", str(tmp_path), "--resume", *given[:4]]) == 0  # some may have come from the settings
     assert "with layout='CoordinationRing', cook_time=3: mean return " in capsys.readouterr().out
-    assert json.loads((tmp_path / "results.json").read_text())["options"]["set"] == changes
+    assert json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["options"]["set"] == changes
     recorded = tapes.load(tmp_path / "tapes.npz")
     assert recorded.options == {"layout": "CoordinationRing", "cook_time": 3}
     assert recorded.actions.shape == (2, 100, 400, 2)
@@ -780,7 +784,7 @@ def test_a_world_without_a_score_is_refused(
 ) -> None:
     monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
     file = tmp_path / "hints.py"
-    file.write_text(HINTS)
+    file.write_text(HINTS, encoding="utf-8")
     with pytest.raises(SystemExit):
         main([str(file), *SMALL, "--out", str(tmp_path / "out")])
     assert f"{file} pays nothing but shaping" in capsys.readouterr().err

@@ -31,7 +31,7 @@ def files(id: str) -> tuple[Path, Path]:
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("id", CLASSIC)
 def test_tapes_replay_to_the_scores(id: str, backend: str) -> None:
-    results, recorded = json.loads(files(id)[0].read_text()), tapes.load(files(id)[1])
+    results, recorded = json.loads(files(id)[0].read_text(encoding="utf-8")), tapes.load(files(id)[1])
     assert recorded.id == results["options"]["id"] == id
     assert recorded.actions.shape == (results["options"]["seeds"], results["episodes"], 400, 2)
     points = recorded.replay(backend)
@@ -44,7 +44,7 @@ def test_tapes_replay_to_the_scores(id: str, backend: str) -> None:
 )
 @pytest.mark.parametrize("name", OTHERS)
 def test_tapes_of_the_other_runs_replay_to_their_scores(name: str, backend: str) -> None:
-    results = json.loads((EVIDENCE / f"{name}.json").read_text())
+    results = json.loads((EVIDENCE / f"{name}.json").read_text(encoding="utf-8"))
     recorded = tapes.load(EVIDENCE / f"{name}.tapes.npz")
     assert recorded.id == results["options"]["id"]
     assert name.startswith(recorded.id.removesuffix("-V0"))
@@ -58,7 +58,7 @@ def test_tapes_of_the_other_runs_replay_to_their_scores(name: str, backend: str)
 @pytest.mark.parametrize("id", [*CLASSIC, *sorted(zoo_ids() - set(CLASSIC))])
 def test_the_zoo_is_of_the_same_runs(id: str) -> None:
     file = files(id)[0] if id in CLASSIC else EVIDENCE / f"{id.removesuffix('-V0')}.json"
-    results = json.loads(file.read_text())
+    results = json.loads(file.read_text(encoding="utf-8"))
     options, scores = results["options"], results["score"]["by_seed"]
     assert zoo.names(id)
     for name in zoo.names(id):

@@ -188,7 +188,7 @@ def test_devices_that_share_a_seed_play_what_numpy_plays(
 
 def test_the_tapes_score_what_the_run_says(whole: Path) -> None:
     recorded = tapes.load(whole / "tapes.npz")
-    means = json.loads((whole / "results.json").read_text())["score"]["by_seed"]
+    means = json.loads((whole / "results.json").read_text(encoding="utf-8"))["score"]["by_seed"]
     np.testing.assert_array_equal(recorded.replay("numpy"), recorded.points, strict=True)
     np.testing.assert_allclose(recorded.points.mean(axis=1), means, rtol=1e-6)
 

@@ -27,7 +27,7 @@ def test_baselines_are_accepted_shown_and_checked(
     assert out.count("  fits  ") == 2
     assert out.count("a first set") == 2
     assert bench("diff", path, "--strict") == 0
-    (folder / "damaged.json").write_text("{")
+    (folder / "damaged.json").write_text("{", encoding="utf-8")
     assert bench("baseline", "check") == 23
     assert "is damaged" in capsys.readouterr().out
     assert bench("diff", path) == 2

@@ -85,12 +85,12 @@ def test_a_damaged_or_older_file_is_a_sentence_and_left_untouched(
     tmp_path: Path, text: str, measured: Measured, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad, good = tmp_path / "bad.json", tmp_path / "good.json"
-    bad.write_text(text)
+    bad.write_text(text, encoding="utf-8")
     results.write(good, result())
     run = ("run", "--backend", "numpy", "-o", tmp_path / "new.json")
     for arguments in (("diff", bad, good), ("diff", good, bad), (*run, "--baseline", bad)):
         assert bench(*arguments) == 2
         assert f"{bad} " in capsys.readouterr().err
-    assert bad.read_text() == text
+    assert bad.read_text(encoding="utf-8") == text
     assert not measured, "a run says it before it measures"
     assert not (tmp_path / "new.json").exists()

@@ -34,7 +34,7 @@ def test_two_files_are_drawn_together(tmp_path: Path, capsys: pytest.CaptureFixt
     for file in ("before", "after"):
         results.write(tmp_path / file, result([row(batch=n) for n in (1, 10)]))
     assert bench("plot", tmp_path / "before", tmp_path / "after", "--folder", tmp_path / "plots") == 0
-    drawn = (tmp_path / "plots" / "throughput.svg").read_text()
+    drawn = (tmp_path / "plots" / "throughput.svg").read_text(encoding="utf-8")
     assert "run=before" in drawn
     assert "run=after" in drawn
     assert capsys.readouterr().err == ""
@@ -45,9 +45,9 @@ def test_an_export_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture
     arguments = ("export", tmp_path / "r.json", "--to", "csv", "-o", tmp_path / "r.csv")
     assert bench(*arguments) == 0
     assert "written to" in capsys.readouterr().err
-    text = (tmp_path / "r.csv").read_text()
+    text = (tmp_path / "r.csv").read_text(encoding="utf-8")
     assert bench(*arguments) == 2
-    assert (tmp_path / "r.csv").read_text() == text
+    assert (tmp_path / "r.csv").read_text(encoding="utf-8") == text
 
 
 def test_a_profile_has_configurations_side_by_side(
@@ -83,11 +83,11 @@ def test_an_id_of_lbforaging_that_is_not_registered_is_an_environment_too(
 
 def test_a_report_is_written_again_and_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results.write(tmp_path / "results" / "r.json", result([row(ab=paired())]))
-    (tmp_path / "results" / "damaged.json").write_text("{")
+    (tmp_path / "results" / "damaged.json").write_text("{", encoding="utf-8")
     html = tmp_path / "new" / "report.html"
     for _ in range(2):
         assert bench("report", tmp_path / "results", "--html", html) == 0
-    assert html.read_text().startswith("<!doctype html>")
+    assert html.read_text(encoding="utf-8").startswith("<!doctype html>")
     out, err = capsys.readouterr()
     assert out.splitlines()[0] == str(html)
     assert "skipped: " in err
@@ -108,7 +108,12 @@ def test_a_command_does_not_wait_for_what_only_others_need(words: str, unneeded:
         f"print([name for name in {unneeded} if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        encoding="utf-8",
     )
     assert done.stdout.splitlines()[-1] == "[]"
 

@@ -106,10 +106,10 @@ def test_a_run_ends_with_what_changed(
     assert capsys.readouterr().out.splitlines()[-1] == last
     measured.planted = {"samples": many, "counters": {"operations": 102}}
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
-    (tmp_path / "summary.md").write_text("# before\n")
+    (tmp_path / "summary.md").write_text("# before\n", encoding="utf-8")
     assert bench(*run, tmp_path / "c.json", *against) == 20
     assert "operations grew 2.0 %" in capsys.readouterr().out
-    summary = (tmp_path / "summary.md").read_text()
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert summary.startswith("# before\n## Benchmarks\n\n| case | verdict |")
     assert "operations grew 2.0 %" in summary
     measured.planted = {"samples": [value / 2 for value in many], "counters": {"operations": 100}}
@@ -265,7 +265,7 @@ def test_the_newest_unfinished_file_is_resumed(
     monkeypatch.setattr(results, "RESULTS", tmp_path)
     for name in ("benchmark_1.json", "benchmark_2.json"):
         assert bench("run", "--backend", "numpy", "-o", tmp_path / name) == 0
-    (tmp_path / "benchmark_3.json").write_text("damaged")
+    (tmp_path / "benchmark_3.json").write_text("damaged", encoding="utf-8")
     found = results.load(tmp_path / "benchmark_1.json")
     results.write(tmp_path / "benchmark_1.json", replace(found, rows=found.rows[:2]))
     measured.clear()

@@ -81,7 +81,7 @@ def test_a_campaign_is_continued_and_slows_one_case_after_the_other(
     assert [one.slower for one in runs] == [[], [cases[0].name], [cases[1].name]]
     assert runs[1].cases[cases[0].name].first[0][0] == (10_000, 11_000)
     assert "10 % slower, no hog: 1 slower, 1 same, 0 s" in capsys.readouterr().err
-    log.write_text(log.read_text().replace(runs[0].fingerprint, "f" * 16))
+    log.write_text(log.read_text(encoding="utf-8").replace(runs[0].fingerprint, "f" * 16), encoding="utf-8")
     with pytest.raises(UsageError, match="started on another machine"):
         campaign.run(log, [RunKind(1.0, 0.0, 1)], cases, Progress())
 

@@ -132,7 +132,7 @@ def test_exit_codes(wrong: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     (scene,) = kept.played
     assert (scene.path, scene.scene, scene.comparisons) == ("make", "A none", 7)
     assert (scene.first or "").endswith(place.removesuffix(".")) == wrong
-    log = file.with_suffix(".log").read_text()
+    log = file.with_suffix(".log").read_text(encoding="utf-8")
     assert f"make of A none on numpy: 7 comparisons, {int(wrong)} mismatches" in log
     assert (place in log) == wrong
 

@@ -109,7 +109,7 @@ if HAS_JAX:
         )
         environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(tmp_path)}
         done = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, encoding="utf-8"
         )
         assert "start with JAX_ENABLE_COMPILATION_CACHE=0" in done.stderr
 

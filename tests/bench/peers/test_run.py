@@ -147,7 +147,7 @@ def test_the_identity_covers_the_module_of_the_peer_and_no_other(tmp_path: Path)
     module = tmp_path / "module.py"
 
     def with_module(text: str) -> tuple[str, str]:
-        module.write_text(text)
+        module.write_text(text, encoding="utf-8")
         run.code_of.cache_clear()
         own = PeerCase(dataclasses.replace(COGRID, code=(module,)), "play", BATCH)
         return run.identity("cogrid", own), run.identity("cogrid", PeerCase(COGRID, "play", BATCH))

@@ -68,7 +68,8 @@ def test_a_module_in_the_folder_is_enough(tmp_path: Path, monkeypatch: pytest.Mo
         "from bench.peers.start import python_module\n"
         "from bench.peers.target import Peer, PeerTarget\n"
         "CHESS = Peer('chess', python_module(__name__))\n"
-        "TARGETS = (PeerTarget('moves', 'chess', beside(CHESS, 'play', scan())),)\n"
+        "TARGETS = (PeerTarget('moves', 'chess', beside(CHESS, 'play', scan())),)\n",
+        encoding="utf-8",
     )
     monkeypatch.setattr(libraries, "__path__", [*libraries.__path__, str(tmp_path)])
     try:
@@ -82,7 +83,12 @@ def test_a_module_in_the_folder_is_enough(tmp_path: Path, monkeypatch: pytest.Mo
 def test_importing_the_targets_imports_no_library_but_numpy() -> None:
     program = "import sys, bench.peers.targets; print({name.partition('.')[0] for name in sys.modules})"
     run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        encoding="utf-8",
     )
     heavy = {
         "jax",

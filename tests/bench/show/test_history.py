@@ -210,14 +210,14 @@ def test_files_that_cannot_be_read_are_named_and_left_alone(
         "list.json": "[]",
     }
     for name, text in damaged.items():
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, encoding="utf-8")
     found = history(write(tmp_path, result(tag="good")))
     assert cells(found)[0] == ["case", "good"]
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == len(damaged)
     for name, text in damaged.items():
         assert any(name in line for line in lines)
-        assert (tmp_path / name).read_text() == text
+        assert (tmp_path / name).read_text(encoding="utf-8") == text
 
 
 def test_a_folder_without_results(tmp_path: Path) -> None:

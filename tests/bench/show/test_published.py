@@ -118,7 +118,9 @@ def test_of_a_full_run_the_sweep_of_crampedroom_is_kept() -> None:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a page and evidence of its own."""
     (tmp_path / "docs").mkdir()
-    (tmp_path / "README.md").write_text("# x\n\n<!-- bench publish: speed -->\nold\n<!-- end -->\nkept\n")
+    (tmp_path / "README.md").write_text(
+        "# x\n\n<!-- bench publish: speed -->\nold\n<!-- end -->\nkept\n", encoding="utf-8"
+    )
     results.write(tmp_path / "throughput.json", full())
     results.write(tmp_path / "peers.json", beside())
     pages, recorded, place_of = published.pages, published.recorded, published.place_of
@@ -132,7 +134,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_run_takes_the_place_of_the_recorded_one(project: Path) -> None:
     results.write(project / "new" / "r.json", full(speed=7e6))
     assert bench("publish", project / "new" / "r.json") == 0
-    text = (project / "README.md").read_text()
+    text = (project / "README.md").read_text(encoding="utf-8")
     assert "7.0 million steps per second" in text
     assert "old" not in text
     assert text.endswith("<!-- end -->\nkept\n")
@@ -142,7 +144,7 @@ def test_a_run_takes_the_place_of_the_recorded_one(project: Path) -> None:
         "throughput.png",
     ]
     assert bench("publish") == 0
-    assert (project / "README.md").read_text() == text
+    assert (project / "README.md").read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize(

@@ -149,10 +149,10 @@ def test_a_dirty_checkout_can_be_allowed(tmp_path: Path, folder: Path) -> None:
 
 @pytest.mark.parametrize("text", ["{", '{"schema": 0, "key": {}}', '{"schema": 1, "key": {"jaxlib": "1"}}'])
 def test_a_damaged_or_older_baseline_is_left_untouched(tmp_path: Path, folder: Path, text: str) -> None:
-    (folder / COUNTS).write_text(text)
+    (folder / COUNTS).write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=f"{COUNTS} (is damaged|has schema version)"):
         accept(tmp_path, measured(today()))
-    assert (folder / COUNTS).read_text() == text
+    assert (folder / COUNTS).read_text(encoding="utf-8") == text
     assert [path.name for path in folder.iterdir()] == [COUNTS]
     (trouble,) = baselines.troubles(folder / COUNTS)
     assert trouble.startswith(str(folder / COUNTS))
@@ -208,7 +208,7 @@ def test_the_bench_sessions_install_the_versions_that_the_committed_counters_bel
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(baselines, "FOLDER", ROOT / "bench" / "baselines")
-    lines = (ROOT / "ci" / "constraints" / "bench.txt").read_text().splitlines()
+    lines = (ROOT / "ci" / "constraints" / "bench.txt").read_text(encoding="utf-8").splitlines()
     pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
     keys = [one.key for one in map(baselines.load, baselines.files()) if isinstance(one, CounterSet)]
     assert {key["numpy"] for key in keys if "numpy" in key} == {pinned["numpy"]}
@@ -217,7 +217,7 @@ def test_the_bench_sessions_install_the_versions_that_the_committed_counters_bel
 
 def test_files_are_json_with_a_line_for_each_value(tmp_path: Path, folder: Path) -> None:
     accept(tmp_path, measured(today()))
-    text = (folder / COUNTS).read_text()
+    text = (folder / COUNTS).read_text(encoding="utf-8")
     assert text == json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -225,7 +225,7 @@ def test_files_are_json_with_a_line_for_each_value(tmp_path: Path, folder: Path)
 def test_counters_of_no_versions_are_refused(tmp_path: Path, key: dict[str, str]) -> None:
     file = ROOT / "bench" / "baselines" / COUNTS
     path = tmp_path / "counters.json"
-    path.write_text(json.dumps(json.loads(file.read_bytes()) | {"key": key}))
+    path.write_text(json.dumps(json.loads(file.read_bytes()) | {"key": key}), encoding="utf-8")
     with pytest.raises(UsageError, match=r"its key names no versions .*\.$"):
         baselines.load(path)
     assert baselines.troubles(path) == [
@@ -235,7 +235,7 @@ def test_counters_of_no_versions_are_refused(tmp_path: Path, key: dict[str, str]
 
 def test_a_long_schema_version_is_cut(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
-    path.write_text(json.dumps({"schema": list(range(999))}))
+    path.write_text(json.dumps({"schema": list(range(999))}), encoding="utf-8")
     with pytest.raises(UsageError, match="schema version") as caught:
         baselines.load(path)
     assert len(str(caught.value)) < len(str(path)) + 200

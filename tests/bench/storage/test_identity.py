@@ -100,11 +100,11 @@ def test_a_change_of_any_measuring_file_is_noticed_and_a_docstring_is_not(
         return code_of(*(tmp_path / name for name in (*MEASURING, "bench/measure/speed.py")))
 
     before = code()
-    text = path.read_text()
-    path.write_text(f'"""Other words."""\n{text}')
+    text = path.read_text(encoding="utf-8")
+    path.write_text(f'"""Other words."""\n{text}', encoding="utf-8")
     # What was the docstring is now a string that nobody uses.
     assert code() == before
-    path.write_text(f"{text}\nPLANTED = 1\n")
+    path.write_text(f"{text}\nPLANTED = 1\n", encoding="utf-8")
     assert code() != before
     code_of.cache_clear()
 

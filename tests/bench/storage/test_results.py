@@ -51,10 +51,10 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path, tag: Any, er
 def test_what_is_no_result_is_refused_in_a_sentence(tmp_path: Path, text: str | None, message: str) -> None:
     path = tmp_path / "result.json"
     if text is not None:
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=message):
         results.load(path)
-    assert text is None or path.read_text() == text
+    assert text is None or path.read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_impossible_values_are_one_sentence(tmp_path: Path, old: str, new: str) 
     text = msgspec.json.encode(result()).decode()
     assert old in text
     path = tmp_path / "r.json"
-    path.write_text(text.replace(old, new))
+    path.write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(UsageError, match=r"r\.json is damaged") as refused:
         results.load(path)
     assert len(str(refused.value)) < 600
@@ -141,7 +141,7 @@ def test_the_readable_results_of_a_folder_in_time_order(
 ) -> None:
     results.write(tmp_path / "a.json", result(created="2026-11-17T00:00:00+00:00", tag="new"))
     results.write(tmp_path / "b.json", result(created="2026-11-15T00:00:00+00:00", tag="old"))
-    (tmp_path / "c.json").write_text("{")
+    (tmp_path / "c.json").write_text("{", encoding="utf-8")
     found = results.all_in(tmp_path)
     assert [(name, one.tag) for name, one in found.items()] == [("b.json", "old"), ("a.json", "new")]
     assert "bench: skipped: " in capsys.readouterr().err
@@ -161,11 +161,13 @@ COMMITTED = [
 def test_committed_files_are_read_and_fit_the_schema(path: Path) -> None:
     found = baselines.load(path)
     kind = {"$ref": f"#/$defs/{type(found).__name__}", "$defs": schema.schema()["$defs"]}
-    jsonschema.validate(json.loads(path.read_text()), kind)
+    jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), kind)
     jsonschema.validate(msgspec.to_builtins(found), kind)
 
 
 def test_the_committed_schema_is_that_of_the_records() -> None:
-    assert schema.FILE.read_text() == schema.text(), "python -m bench.storage.schema writes it"
+    assert schema.FILE.read_text(encoding="utf-8") == schema.text(), (
+        "python -m bench.storage.schema writes it"
+    )
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**msgspec.to_builtins(result()), "fingerprint": "x"}, schema.schema())

@@ -66,9 +66,16 @@ def test_the_c_program_answers_every_line_by_one(tmp_path: Path) -> None:
         later = [worker.ask() for _ in range(3)]
     assert (first["library"], first["unit"], len(first["end"]["positions"])) == ("C", "steps/s", BATCH.batch)
     assert [sorted(answer) for answer in later] == [["rewards", "value"]] * 3
-    run = subprocess.run(process.command, input="{}\nnull\n", capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        process.command, input="{}\nnull\n", capture_output=True, text=True, check=True, encoding="utf-8"
+    )
     assert len(run.stdout.splitlines()) == 2
-    assert subprocess.run(process.command, input="", capture_output=True, text=True, check=True).stdout == ""
+    assert (
+        subprocess.run(
+            process.command, input="", capture_output=True, text=True, check=True, encoding="utf-8"
+        ).stdout
+        == ""
+    )
 
 
 @needs_cc
@@ -84,7 +91,9 @@ def test_the_c_program_refuses_a_wrong_tape(tmp_path: Path) -> None:
         ([str(short), "3", "1", "step", "65"], 2, "usage"),
         ([], 2, "usage"),
     ):
-        run = subprocess.run([program, *words], capture_output=True, text=True, check=False, input="")
+        run = subprocess.run(
+            [program, *words], capture_output=True, text=True, check=False, input="", encoding="utf-8"
+        )
         assert run.returncode == code
         assert reason in run.stderr
         with pytest.raises(WorkerFailed, match=reason):

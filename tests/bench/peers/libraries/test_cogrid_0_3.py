@@ -48,6 +48,7 @@ def installed(python: str, version: str) -> Path:
         capture_output=True,
         text=True,
         check=True,
+        encoding="utf-8",
     )
     place = Path(found.stdout.strip())
     for old in place.glob("cogrid-*.dist-info/METADATA"):
@@ -55,7 +56,7 @@ def installed(python: str, version: str) -> Path:
         old.parent.rmdir()
     metadata = place / f"cogrid-{version}.dist-info" / "METADATA"
     metadata.parent.mkdir()
-    metadata.write_text(f"Metadata-Version: 2.1\nName: cogrid\nVersion: {version}\n")
+    metadata.write_text(f"Metadata-Version: 2.1\nName: cogrid\nVersion: {version}\n", encoding="utf-8")
     return place
 
 
@@ -78,8 +79,8 @@ def test_the_cogrid_that_is_installed_there_is_used_whatever_the_path_says(
     tmp_path: Path, bare: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = installed(bare, "0.3.2")
-    (place / "numpy.py").write_text("raise ImportError(__import__('cogrid').__file__)\n")
-    (place / "cogrid.py").write_text("")
+    (place / "numpy.py").write_text("raise ImportError(__import__('cogrid').__file__)\n", encoding="utf-8")
+    (place / "cogrid.py").write_text("", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     with pytest.raises(WorkerFailed, match=f"ImportError: {place / 'cogrid.py'}"):
         CASE.start(Resources(tmp_path, bare))
@@ -104,6 +105,11 @@ def test_the_worker_imports_nothing_of_our_cogrid(more: str) -> None:
         "print(sorted(name for name in sys.modules if name.partition('.')[0] == 'cogrid'))"
     )
     run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        encoding="utf-8",
     )
     assert run.stdout == "[]\n"

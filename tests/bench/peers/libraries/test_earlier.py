@@ -32,7 +32,7 @@ def test_the_earlier_package_is_timed(tmp_path: Path) -> None:
         assert peer.sample().value > 0
     package = tmp_path / "earlier" / "cogrid"
     assert package.is_dir()
-    (package / "__init__.py").write_text("raise ImportError('the earlier one')\n")
+    (package / "__init__.py").write_text("raise ImportError('the earlier one')\n", encoding="utf-8")
     with pytest.raises(WorkerFailed, match="the earlier one"):
         ReadyPeer(EARLIER.launch("play", CASE, Resources(tmp_path)), {})
 

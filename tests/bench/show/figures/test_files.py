@@ -110,7 +110,7 @@ def test_the_same_results_give_the_same_bytes(pictures: Path, tmp_path: Path) ->
     subprocess.run([sys.executable, "-c", program, tmp_path], check=True, cwd=ROOT)
     for name in ("throughput.svg", "memory.svg", "throughput.png"):
         assert (tmp_path / name).read_bytes() == (pictures / name).read_bytes()
-    assert "<dc:date>" not in (pictures / "throughput.svg").read_text()
+    assert "<dc:date>" not in (pictures / "throughput.svg").read_text(encoding="utf-8")
 
 
 def test_a_persons_own_style_does_not_change_the_pictures(pictures: Path, tmp_path: Path) -> None:
