@@ -36,7 +36,7 @@ BACKENDS = runpy.run_path("cogrid/backend/backends.py")["BACKENDS"]
 
 
 class Row(NamedTuple):
-    """A row of the matrix: a backend, the extra to install, the environment to run in, the machine and its workers."""
+    """A row of the matrix: a backend, the environment to run in, the extra, the machine and its workers."""
 
     backend: str
     env: dict[str, str]

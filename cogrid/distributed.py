@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 import zlib
 from collections.abc import Iterator
@@ -28,7 +29,9 @@ DIED = 70  # the exit code of a process that ends because another one died
 DAY = 86_400  # seconds
 MAX_PORT = 65_535
 FOREVER = 10**12  # milliseconds
-SLOW = 120  # seconds that the watch may take to report, on an overloaded machine
+GRACE = 5  # seconds in which the watch hears of a death after JAX has noticed it, if it hears at all
+SLOW = 120  # seconds that the watch may take to report what it has heard, on an overloaded machine
+LINGER = 2  # seconds in which process 0 tells the others who died, before they find that it is gone too
 JAX_HEARTBEAT = 100  # seconds, JAX's own default
 # Errors of a collective when a peer is gone.
 LOST = re.compile(r"Gloo|NCCL|UNAVAILABLE|[Cc]onnection|[Bb]arrier|heartbeat")
@@ -132,7 +135,7 @@ def named() -> Iterator[None]:
         yield
     except Exception as error:  # JAX raises many types for it; only the message tells
         if (watch := _watch()) and LOST.search(str(error)):
-            watch.speak()
+            watch.wait(heartbeats=3)  # JAX needs one, or a little more, to notice
             traceback.print_exc()  # nothing named the process: print what is known before our sentence
             watch.leave("another process died or cannot be reached")
         raise
@@ -252,7 +255,7 @@ class _Watch(threading.Thread):
         from jax._src.distributed import global_state  # there is no public way to wait
 
         self.heartbeat, self.jax = heartbeat, global_state
-        self.heard = self.aborting = self.ending = False
+        self.heard = self.ending = False
         self.client, self.service = global_state.client, global_state.service
         self.process, self._first = global_state.process_id, threading.Lock()
 
@@ -262,19 +265,23 @@ class _Watch(threading.Thread):
             self.client.wait_at_barrier(f"cogrid-{self.process}", FOREVER)
         except Exception as error:  # JAX raises many types; all mean that a process is gone
             self.heard = True
-            if not self.ending:
-                self.leave(_who_died(str(error)))
+            self.leave(_who_died(str(error)))
 
     def leave(self, who: str) -> None:
-        """Print one sentence and exit, unless another thread has done so."""
-        if not self.ending and self._first.acquire(blocking=False):
-            _say(f"{who}, so process {self.process} ends too.")
-            os._exit(DIED)
+        """Print one sentence and exit; a second thread that comes here waits for the exit."""
+        if not self.ending:
+            self._first.acquire()  # and never released
+            try:
+                _say(f"{who}, so process {self.process} ends too.")
+            finally:  # stderr may be closed
+                if self.process == 0:
+                    time.sleep(LINGER)
+                os._exit(DIED)
 
-    def speak(self) -> None:
-        """Wait for the watch to hear of the death and end this process; it may be slow, or nobody died."""
-        self.join(3 * self.heartbeat)  # one until JAX notices, one until its abort reports instead
-        if self.heard or self.aborting:
+    def wait(self, heartbeats: int) -> None:
+        """Let the watch hear of the death and end this process; it may never hear, or nobody died."""
+        self.join(heartbeats * self.heartbeat + GRACE)
+        if self.heard:
             self.join(SLOW)
 
     def begin(self) -> None:
@@ -290,11 +297,8 @@ class _Watch(threading.Thread):
         aborting = threading.current_thread()
         if aborting is self:
             return
-        self.aborting = True
-        self.join(self.heartbeat)
-        if self.heard:
-            self.join(SLOW)
-        elif not self.ending and isinstance(aborting, threading._DummyThread):  # the runtime's own
+        self.wait(heartbeats=0)
+        if isinstance(aborting, threading._DummyThread):  # the runtime's own
             there = self.process == 0 or _answers(self.jax.coordinator_address)
             self.leave("another process died" if there else "process 0 died or cannot be reached")
 
@@ -313,7 +317,7 @@ class _Watch(threading.Thread):
             self.client.wait_at_barrier("cogrid-end", 1000 * self.heartbeat)
         except Exception as error:  # the same
             if not TIME_IS_UP.search(str(error)):  # a process died: the watch reports which
-                self.speak()
+                self.wait(heartbeats=3)
             self.ending = True
             _say(f"not all processes ended within {self.heartbeat} s, so process {self.process} ends alone.")
             self.jax.client = self.jax.service = None  # or JAX would wait for the others again

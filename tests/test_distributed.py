@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import errno
+import os
 import socket
+import threading
 
 import pytest
 
@@ -101,3 +104,21 @@ def test_an_own_address_is_taken_as_it_is(address) -> None:
 )
 def test_who_died(text, sentence) -> None:
     assert distributed._who_died(text) == sentence
+
+
+@pytest.mark.skipif(not HAS_JAX, reason="needs JAX")
+def test_an_abort_of_which_the_watch_never_hears_is_reported_without_delay(monkeypatch) -> None:
+    said, codes, exited, ended = [], [], threading.Event(), threading.Event()
+    monkeypatch.setattr(distributed, "GRACE", 0.1)
+    monkeypatch.setattr(distributed, "LINGER", 0)
+    monkeypatch.setattr(distributed, "_say", said.append)
+    monkeypatch.setattr(os, "_exit", lambda code: (codes.append(code), exited.set()))
+    watch = distributed._Watch(heartbeat=100)
+    watch.run = ended.wait
+    watch.start()
+    try:
+        _thread.start_new_thread(watch._wait_in_abort, (6,))  # unknown to threading, as one of the runtime's
+        assert exited.wait(30)
+    finally:
+        ended.set()
+    assert (said, codes) == (["another process died, so process 0 ends too."], [distributed.DIED])
