@@ -91,6 +91,11 @@ class Draws:
     """The draws of a step, all made in one call: their numbers, and the slice of each purpose."""
 
     def __init__(self, wanted: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        if unknown := [purpose for purpose in wanted if purpose not in PURPOSES]:
+            raise ValueError(
+                f"a phase draws for {unknown[0]!r}, which has no number: add it at the end of PURPOSES in "
+                "chance.py."
+            )
         numbers = [PURPOSES.index(purpose) * SCALE + which for purpose, which in wanted.items()]
         self.numbers = np.concatenate([np.zeros(0, int), *numbers]).astype(np.uint32)  # (draws,)
         ends = np.cumsum([len(which) for which in numbers]).tolist()
@@ -107,6 +112,11 @@ class Draws:
     def of(self, purpose: str, drawn: Array) -> Array:
         """The draws for one purpose, (*B, draws) -> (*B, k)."""
         return drawn[..., self._slices[purpose]]
+
+    def some(self, purpose: str, drawn: Array, which: slice) -> Array:
+        """Some of the draws for one purpose, in a single operation."""
+        first = self._slices[purpose].start
+        return drawn[..., first + which.start : first + which.stop]
 
 
 class Odds(NamedTuple):
