@@ -151,6 +151,10 @@ try:
     check_env(moody, ["numpy"])
 except AssertionError as error:
     print(error)
+try:
+    Belts(None)
+except TypeError as error:
+    print(error)
 print(list(cogrid.CoGridEnv(spec).step_timing))
 print(len({digest(cogrid.CoGridEnv(one).rules) for one in (spec, still, backwards)}))
 print([phase.name for phase in cogrid.CoGridEnv(still).rules.phases])
@@ -233,12 +237,15 @@ def with_belts(copy: Path) -> Path:
 
 
 def test_a_rule_is_a_part_a_phase_and_a_line_each(with_belts: Path) -> None:
-    *played, unchanged, counted, impure, timed, digests, others = run(with_belts, WORLD, *BACKENDS)
+    *played, unchanged, counted, impure, no_function, timed, digests, others = run(
+        with_belts, WORLD, *BACKENDS
+    )
     # Onto the first belt and carried to the second; to the third; then the other agent is in the way.
     assert played == [f"{backend} [[3, 5], [4, 5], [4, 5], [4, 5]] {unchanged}" for backend in BACKENDS]
     assert "'carry'" in counted
     assert "Belts.facing of Moody" in impure
     assert "calls time" in impure
+    assert no_function == "Belts.facing is None: give a function."
     assert "'carry'" in timed
     assert digests == "3"
     assert "carry" not in others

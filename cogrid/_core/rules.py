@@ -124,6 +124,12 @@ class Rules:
     def _compile_symbols(self) -> None:
         game, symbols, ids = self.game, self.spec.symbols, self.spec.type_ids
         lying = [game.lying(thing) for thing in symbols.things]
+        for thing, item in zip(symbols.things, lying, strict=True):
+            if item is not None and game.item_name(item) not in ids:
+                raise ValueError(
+                    f"{type(game).__name__}.lying returned {brief(item)} for thing {brief(thing)}, which no "
+                    "hand can hold: return an item or None."
+                )
         self.types = np.array([ids[game.kind(thing)] for thing in symbols.things], np.int16)
         self.lying = np.array([0 if i is None else ids[game.item_name(i)] for i in lying], np.int16)
         self.item_types = np.array([-1, *(ids[game.item_name(i)] for i in symbols.items[1:])], np.int16)

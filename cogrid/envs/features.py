@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,6 +21,7 @@ class Around:
 
     labels: tuple[str, ...]
     of_thing: Callable[[Thing], Sequence[float]]
+    _asks: ClassVar[tuple[str, ...]] = ("of_thing",)
 
     def names(self, rules: Rules) -> list[str]:
         """One block for each direction."""

@@ -91,7 +91,7 @@ class Scripted:
         self.check(state)
         symbols, n = self.rules.spec.symbols, self.rules.n_agents
         scene = Scene(
-            self.rules.spec.game,
+            self.rules.game,
             self.rules.width,
             [symbols.things[number] for number in np.asarray(state.cells).tolist()],
             np.asarray(state.pos).tolist(),

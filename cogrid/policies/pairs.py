@@ -19,6 +19,7 @@ from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
+from cogrid.envs.registry import recipe
 from cogrid.policies import policy_file
 from cogrid.policies.named import POLICIES, Actor, file_of, policy_of
 
@@ -123,9 +124,9 @@ def crossplay(
             progress(step + 1, env.spec.max_steps)
         if done.all():
             break
-    id = str(env.config["layout"])
+    id, options = recipe(env.spec, env.id) or (env.id or str(env.config["layout"]), {})
     known = tuple(map(_identity, players.values()))
-    return CrossPlay(id, names, points.reshape(count, count, episodes), policies=known)
+    return CrossPlay(id, names, points.reshape(count, count, episodes), options, known)
 
 
 def _identity(kind: str) -> dict[str, Any]:

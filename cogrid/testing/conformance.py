@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from cogrid._core.author.options import checked_integer
 from cogrid._core.compile.checking import check_looks
-from cogrid._core.compile.spec import Spec
+from cogrid._core.compile.spec import MAX_TIME, Spec
 from cogrid._core.phases.clock import Clock
 from cogrid._core.phases.entering import Entering
 from cogrid._core.phases.interaction import Interaction
@@ -20,8 +21,9 @@ from cogrid._core.phases.movement import Movement
 from cogrid._core.phases.rewards import Rewards
 from cogrid._core.purity import ImpureError, check_pure
 from cogrid._core.rules import compile_rules
+from cogrid._io.messages import brief
 from cogrid.backend import rng
-from cogrid.backend.backends import installed
+from cogrid.backend.backends import BACKENDS, installed
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.registry import find, spec_of
@@ -44,6 +46,11 @@ def check_env(
     after the end, out-of-range actions, snapshots, rules that depend on their arguments alone, and draws that
     match their odds. Returns how often each verb occurred in these episodes, and what else was exercised.
     """
+    checked_integer("steps", steps, 1, MAX_TIME)
+    if backends is None:
+        backends = installed()
+    if isinstance(backends, str) or not backends:
+        raise ValueError(f"backends={brief(backends)} names no backends: give some of {', '.join(BACKENDS)}.")
     if isinstance(spec, str):
         spec = spec_of(find(spec), {})
     try:
@@ -52,8 +59,6 @@ def check_env(
         raise AssertionError(str(error).rstrip(".")) from error
     check_looks(spec)
     _check_that_something_happens(spec)
-    if backends is None:
-        backends = installed()
     tapes = {}
     for backend in backends:
         env = CoGridEnv(spec, backend, infos=True)
@@ -201,15 +206,27 @@ def _check_counts(env: CoGridEnv, tape: list[tuple[Any, ...]]) -> None:
 def _check_end(env: CoGridEnv, seed: int) -> None:
     step = env.rules.backend.compiled(env.step_fn)
     state, _ = env.rules.backend.compiled(env.reset_fn)(rng.key(seed))
+    first = state
     noops = np.full(env.spec.num_agents, env.rules.noop, np.int32)
     for count in range(1, 6):
         state, _, rewards, done, _ = step(state, noops)
         if count < 3 and bool(done):
-            name = type(env.spec.game).__name__
-            why = f": {name}.remaining is 0 on the initial board" if count == 1 else ""
+            why = _why_ended(env, first)
             raise AssertionError(f"with max_steps=3, an episode of noops ended after step {count}{why}")
         assert count < 3 or bool(done), f"with max_steps=3, an episode had not ended after step {count}"
         assert count <= 3 or not np.asarray(rewards).any(), "a reward was paid after the end"
+
+
+def _why_ended(env: CoGridEnv, first: EnvState) -> str:
+    """What is over at the start already, for an error; "" if nothing is."""
+    name = type(env.spec.game).__name__
+    reasons = {
+        "Ends.remaining": f", since by Ends of {name} nothing remains at the start",
+        "Ends.hand": f", since Ends.hand of {name} is true for all agents at the start",
+    }
+    conditions = env.rules.clock.conditions
+    over = [one.name for one in conditions if np.asarray(one(env.rules, first)).all()]
+    return reasons[over[0]] if over else ""
 
 
 def _check_snapshot(env: CoGridEnv, seed: int) -> None:

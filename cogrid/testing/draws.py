@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cogrid._core.author.chance import SCALE
-from cogrid._core.compile.odds import Branch, Odds, probability
+from cogrid._core.author.chance import SCALE, Branch
+from cogrid._core.compile.odds import Odds, probability
 
 #: Counts less likely than this are a fault; low, since there are many counts and any seed may be chosen.
 TAIL = 1e-9

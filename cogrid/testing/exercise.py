@@ -10,11 +10,10 @@ import numpy as np
 
 from cogrid._core.author.acting import Aim
 from cogrid._core.author.cells import Near, OneCell
-from cogrid._core.author.chance import Chance
+from cogrid._core.author.chance import Branch, Chance, branches
 from cogrid._core.author.kinds import writes
 from cogrid._core.compile.actions import FURTHER, NOTHING
 from cogrid._core.compile.intents import rule_name
-from cogrid._core.compile.odds import Branch, branches
 from cogrid._core.compile.spec import Spec
 from cogrid._core.phases.entering import Entering
 from cogrid._core.phases.interaction import Interaction
@@ -184,6 +183,7 @@ class _Seen:
                 self.hooks["hand"] += 1
                 self.draws.note("hand", str(agent), hand, symbols.items[item])
         if rules.slots is not None:
+            self.hooks["Slot"] += state.slots.size
             for k, name in enumerate(rules.slots.names):
                 for thing in state.slots[:, k].tolist():
                     self.draws.note(
@@ -200,18 +200,19 @@ class _Seen:
         intents = np.array(symbols.intents)[np.where(meets | joins, 0, rows) // block % len(symbols.intents)]
         for intent in symbols.intents[1:]:
             self.hooks[rule_name(intent)] += int((verbs & ~meets & ~joins & (intents == intent)).sum())
-        self.hooks["Act.agent"] += int((verbs & meets).sum())
-        self.hooks["Joint.agent"] = self.hooks["Act.agent"]
         self.hooks["Joint.work"] += int((verbs & joins).sum())
         self.hooks["Joint.strength"] = self.hooks["Joint.work"]
-        aims = np.array([rules.answers.aim(action.name) != Aim() for action in rules.spec.actions])
-        self.hooks["Act.aim"] += int((verbs & ~events.moved[going] & aims[self.actions[going]]).sum())
-        self.hooks["Joint.aim"] = self.hooks["Act.aim"]
+        actions, answers = self.actions[going], rules.answers
+        for number, action in enumerate(rules.spec.actions):
+            if (act := answers.acting(action.intent)) is not None:
+                kind, acted = type(act).__name__, verbs & ~events.moved[going] & (actions == number)
+                self.hooks[f"{kind}.agent"] += int((acted & meets).sum())
+                self.hooks[f"{kind}.aim"] += int((acted & (act.aim != Aim())).sum())
         final = rules.clock.final
         self.hooks["Ends.verbs"] += 0 if final is None else int(final[rows].sum())
         walks = np.array([a.walks or a.face is not None or a.turn != 0 for a in rules.spec.actions])
         asks = np.array([a.intent != NOTHING for a in rules.spec.actions])
-        held, answers = before.held[going], rules.answers
+        held = before.held[going]
         cases = (("Moving.when", answers.can_move, walks), ("Hands.can_act", answers.can_act, asks))
         for hook, can, wanted in cases:
             cannot = ~rules.items(can, bool)
@@ -302,7 +303,6 @@ class _Seen:
         assert rules.slots is not None
         self.hooks["Slot.reply"] += int((rules.slots.kinds[events.row] > 0).sum())
         self.hooks["Slot.tick"] += int((after.slots != state.slots).sum())
-        self.hooks["Slot"] += state.slots.size
         if rules.slots.replies.n_branches > 1 or rules.slots.ticks.n_branches > 1:
             for env in range(len(state.slots)):
                 drawn = self._note_slots(state.slots[env].tolist(), events.row[env], events.drawn[env])

@@ -124,8 +124,8 @@ PARTS: tuple[Part, ...] = (
     Joint(
         "push", lambda held, total, thing: Outcome(held, "floor", "push") if thing == "x" else None, most=2
     ),
-    Moving(),
-    Hands(),
+    Moving(when=lambda held: True),
+    Hands(can_act=lambda held: True),
     Away(when=lambda held: held == "c", back=lambda thing: thing in ("floor", "x")),
     Near(
         lambda thing: int(thing == "x"), lambda thing, count: "y" if thing == "x" and count > 1 else thing, 2

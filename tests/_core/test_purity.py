@@ -28,6 +28,7 @@ import pytest
 
 import cogrid
 from cogrid._core.author.kinds import KINDS, written
+from cogrid._core.author.part import label
 from cogrid._core.compile.memory import functions_of
 from cogrid._core.purity import ImpureError, check_pure
 from cogrid._core.rules import Rules, compile_rules
@@ -243,8 +244,10 @@ def test_every_function_of_every_part_is_tried() -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_clock_is_found_in_every_function_of_a_part(name: str) -> None:
     hook, number = FUNCTIONS[name]
-    change = changed(hook, number, name.partition(".")[2], late)
-    with pytest.raises(ImpureError, match=rf"^{re.escape(name)} of Changed calls time: a rule depends on"):
+    field = name.partition(".")[2]
+    change, shown = changed(hook, number, field, late), label(several(getattr(GAME, hook)()), number)
+    told = re.escape(f"{shown}.{field} of Changed")
+    with pytest.raises(ImpureError, match=rf"^{told} calls time: a rule depends on"):
         check_pure(everything_but(hook, change))
 
 
@@ -303,7 +306,7 @@ def test_chance_is_found_in_replies_of_compiled_rules() -> None:
 
     parts = GAME.parts()
     number = next(k for k, part in enumerate(parts) if isinstance(part, Slot) and part.name == "customer")
-    with pytest.raises(ImpureError, match=r"^Slot\.reply of Changed calls"):
+    with pytest.raises(ImpureError, match=r'^Slot\("customer"\)\.reply of Changed calls'):
         check_pure(everything_but("parts", changed("parts", number, "reply", drawn)))
 
 

@@ -16,6 +16,7 @@ from cogrid._core.compile.spec import Spec
 from cogrid._core.phases.movement import Movement
 from cogrid._core.rules import compile_rules
 from cogrid._core.see.features import Agents
+from cogrid.author import Ends, Outcome
 from cogrid.testing.conformance import check_env
 from tests.support import BACKENDS, EVERY_ID, marks, plant
 
@@ -64,6 +65,37 @@ BOARD = Layout("board", "####\n#12#\n####")
 def test_a_number_out_of_its_space_is_noticed() -> None:
     with pytest.raises(ValueError, match=r"Agents of features\(\) returns 7\.0: stay within -1 and 1"):
         check_env(Spec(Blinding(), (BOARD,)), ("numpy",))
+
+
+@dataclasses.dataclass(frozen=True)
+class Over(Flawed):
+    """A world that has ended when it begins."""
+
+    ends: Ends
+
+    def parts(self) -> Any:
+        return (self.ends,)
+
+    def interact(self, held: Any, thing: Any) -> Any:
+        return Outcome(held, thing, "knock") if thing == "wall" else None
+
+
+def test_a_world_that_is_over_at_once() -> None:
+    for ends, reason in (
+        (Ends(in_hands=lambda held: 0), "by Ends of Over nothing remains at the start"),
+        (Ends(hand=lambda held: True), r"Ends\.hand of Over is true for all agents at the start"),
+    ):
+        with pytest.raises(AssertionError, match=rf"an episode of noops ended after step 1, since {reason}$"):
+            check_env(Spec(Over(ends), (BOARD,), observation="none"), ("numpy",))
+
+
+def test_a_check_of_nothing_is_an_error() -> None:
+    spec = Spec(Over(Ends(verbs=("knock",))), (BOARD,), observation="none")
+    with pytest.raises(ValueError, match="steps=0 is out of range"):
+        check_env(spec, ("numpy",), steps=0)
+    for backends in ((), [], "numpy"):
+        with pytest.raises(ValueError, match=r"^backends=.* names no backends: give some of numpy, jax"):
+            check_env(spec, backends)
 
 
 if len(BACKENDS) > 1:

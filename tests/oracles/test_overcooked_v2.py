@@ -15,7 +15,8 @@ pytest.importorskip("jaxmarl")
 import jax
 from jaxmarl.environments.overcooked_v2.overcooked import OvercookedV2
 
-from cogrid._core.compile.odds import branches, probability
+from cogrid._core.author.chance import branches
+from cogrid._core.compile.odds import probability
 from cogrid.backend import rng
 from cogrid.envs.overcooked.objects import Counter as CounterTop
 from cogrid.envs.overcooked.objects import Pot, Soup

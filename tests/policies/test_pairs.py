@@ -69,6 +69,14 @@ def test_the_same_seed_plays_the_same_games() -> None:
     assert other.shape == (2, 2, 3)
 
 
+def test_the_result_names_its_environment(tmp_path: Path) -> None:
+    result = crossplay(cogrid.make(ROOM, cook_time=3, max_steps=2), {"a": "random"}, episodes=1)
+    assert (result.id, result.options) == (ROOM, {"cook_time": 3, "max_steps": 2})
+    result.save(tmp_path)
+    content = json.loads((tmp_path / "crossplay.json").read_text())
+    assert (content["id"], content["options"]) == (ROOM, {"cook_time": 3, "max_steps": 2})
+
+
 def test_figures() -> None:
     points = np.array([[[9.0, 11.0], [2.0, 4.0]], [[6.0, 6.0], [20.0, 20.0]]])
     result = CrossPlay("world", ("a", "b"), points)

@@ -10,7 +10,7 @@ import pytest
 
 import cogrid
 from cogrid._core.author import chance
-from cogrid.author import Act, Chance, Game, OneCell, Outcome, Part, Spec
+from cogrid.author import Act, Aim, Chance, Game, Joint, Meeting, OneCell, Outcome, Part, Slot, Spec
 from cogrid.backend import rng
 from cogrid.testing.conformance import check_env
 from cogrid.testing.draws import tail_of
@@ -151,6 +151,29 @@ def test_one_cell_that_never_changes_is_told() -> None:
 
     spec = Spec(Late(), "#####\n#1l2#\n#####", observation="none")
     assert exercise(spec, 60, 0).hooks["OneCell"] == 0
+
+
+@dataclass(frozen=True)
+class Shy(Lamp):
+    """A slot that never changes, an action that works on agents, and joint work that never does."""
+
+    def parts(self) -> tuple[Part, ...]:
+        beside = Aim(adjacent=True)
+        return (
+            Act("zap", agent=lambda held, other: Meeting(held, other, "zap"), aim=beside),
+            Joint("lift", lambda held, total, thing: None, aim=beside, agent=lambda held, other: None),
+            Slot("bell", 0),
+        )
+
+
+def test_one_action_is_not_counted_for_another() -> None:
+    tried = exercise(Spec(Shy(), "#####\n#1l2#\n#   #\n#####", observation="none"), 100, 0).hooks
+    assert min(tried["Act.agent"], tried["Act.aim"], tried["Slot"]) > 0
+    assert {name: tried[name] for name in ("Joint.work", "Joint.agent", "Joint.aim")} == {
+        "Joint.work": 0,
+        "Joint.agent": 0,
+        "Joint.aim": 0,
+    }
 
 
 def test_tails() -> None:

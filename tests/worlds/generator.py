@@ -242,14 +242,16 @@ class _Writer:
         return found
 
     def _parts(self) -> tuple[Part, ...]:
-        """Those that have a field."""
+        """Those that do something; an action of the game's own may do nothing."""
         acts = [
-            Joint(name, **fields) if name == JOINT else Act(name, **fields)
+            Joint(name, **fields)
+            if name == JOINT
+            else Act(name, **({"thing": _nothing} if name in self.own_actions else {}) | fields)
             for name, fields in self.acts.items()
-            if fields or name in self.own_actions
         ]
         slots = [Slot(name, **fields) for name, fields in self.slots.items()]
-        return (*acts, *slots, *self.others, *(kind(**fields) for kind, fields in self.fields.items()))
+        parts = (*acts, *slots, *self.others, *(kind(**fields) for kind, fields in self.fields.items()))
+        return tuple(part for part in parts if part._has_effect())
 
     def set(self, kind: type[Part], **fields: Any) -> None:
         """Write fields of a part of which a game has one."""
@@ -738,6 +740,10 @@ def _replying(table: Mapping[Any, Any], slot: str, by_hand: bool) -> Any:
 
 def _ticking(table: Mapping[Any, Any], slot: str) -> Any:
     return lambda thing: table.get((slot, thing), thing)
+
+
+def _nothing(held: Any, thing: Any) -> None:
+    return None
 
 
 def _is_whole(answer: Any) -> bool:

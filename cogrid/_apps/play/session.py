@@ -298,7 +298,7 @@ def _legend(rules: Rules) -> list[Message]:
     """The looks of all kinds of things that can be on the board, except floor and walls."""
     kinds: dict[str, int] = {}
     for view, thing in enumerate(rules.spec.symbols.things):
-        kinds.setdefault(rules.spec.game.kind(thing), view)
+        kinds.setdefault(rules.game.kind(thing), view)
     shown = ((kind, view) for kind, view in sorted(kinds.items()) if kind not in ("floor", "wall"))
     return [{"name": kind.replace("_", " "), "sprite": svg(look_of(rules, view))} for kind, view in shown]
 

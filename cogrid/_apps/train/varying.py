@@ -30,7 +30,7 @@ def varying(rules: Rules) -> Array:
 
     for number, thing in enumerate(symbols.things):
         add(rules.cells_where(lambda other, thing=thing: other == thing), table[number : number + 1])  # type: ignore[misc]
-    add(rules.cells_where(rules.spec.game.walkable), agents)
+    add(rules.cells_where(rules.game.walkable), agents)
     changes = lowest < highest
     if planes.countdown is not None:
         changes[:, planes.names.index(planes.countdown[0])] = True

@@ -57,6 +57,7 @@ class Act(Part):
     aim: Aim = Aim()
     several: ClassVar[bool] = True
     _asks: ClassVar[tuple[str, ...]] = ("thing", "agent")
+    _one_of: ClassVar[tuple[str, ...]] = ("thing", "agent")
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -65,6 +66,10 @@ class Act(Part):
         _check_aim(self, self.aim)
         if self.name == "interact" and self.thing is not None:
             raise ValueError('Act("interact") has a thing: write Game.interact for that.')
+
+    def _has_effect(self) -> bool:
+        """An aim is enough for "interact", whose thing is that of the game."""
+        return super()._has_effect() or (self.name == "interact" and self.aim != Aim())
 
 
 @dataclass(frozen=True)
@@ -89,8 +94,6 @@ class Joint(Part):
         _check_name(self, self.name)
         if self.name in BUILT_IN:
             raise ValueError(f"Joint has the name {self.name!r}: name an action of the game's own.")
-        if not callable(self.work):
-            raise TypeError(f"Joint.work is {brief(self.work)}: give a function.")
         self._check_functions()
         _check_aim(self, self.aim)
         checked_integer("Joint.most", self.most, 1, 2**10)

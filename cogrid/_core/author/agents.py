@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cogrid._core.author.chance import Chance
-from cogrid._core.author.options import checked_flag
-from cogrid._core.author.part import Part
+from cogrid._core.author.part import Part, check_flags
 from cogrid._core.author.values import Item, Thing
-from cogrid._io.messages import brief
 
 
 @dataclass(frozen=True)
@@ -24,11 +22,11 @@ class Moving(Part):
     swaps: bool = False
     when: Callable[[Item], bool] | None = None
     _asks: ClassVar[tuple[str, ...]] = ("when",)
+    _one_of: ClassVar[tuple[str, ...]] = ("first", "swaps", "when")
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        for name in ("first", "swaps"):
-            checked_flag(f"Moving.{name}", getattr(self, name))
+        check_flags(self)
         self._check_functions()
 
 
@@ -43,6 +41,7 @@ class Hands(Part):
     tick: Callable[[Item], Item | Chance] | None = None
     can_act: Callable[[Item], bool] | None = None
     _asks: ClassVar[tuple[str, ...]] = ("tick", "can_act")
+    _one_of: ClassVar[tuple[str, ...]] = ("tick", "can_act")
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -63,6 +62,4 @@ class Away(Part):
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        if self.when is None:
-            raise TypeError(f"Away.when is {brief(self.when)}: give a function.")
         self._check_functions()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cogrid._core.author.chance import SCALE, Chance
 from cogrid._core.author.options import checked_integer, checked_number
-from cogrid._core.author.part import Part
+from cogrid._core.author.part import Part, check_thing
 from cogrid._core.author.values import Item, Thing
 from cogrid._io.messages import brief
 
@@ -38,9 +38,7 @@ class Near(Part):
 
     def __post_init__(self) -> None:
         """Check the functions and the numbers."""
-        for name in self._asks:
-            if not callable(getattr(self, name)):
-                raise TypeError(f"Near.{name} is {brief(getattr(self, name))}: give a function.")
+        self._check_functions()
         checked_integer("Near.most", self.most, 1, 2**15)
         if self.radius is not None:
             checked_number("Near.radius", self.radius, 1, 90)
@@ -116,16 +114,12 @@ class Placed(Part):
         """Check the fields."""
         if self.strength is not None and not callable(self.strength):
             raise TypeError(f"Placed.strength is {brief(self.strength)}: give a function.")
-        if self.thing is None:
-            raise TypeError("Placed.thing is None: give a thing, a Chance, or a function that returns one.")
+        if not callable(self.thing):
+            check_thing("Placed.thing", self.thing, "give a thing, a Chance, or a function that returns one")
         checked_integer("Placed.count", self.count, 0, 2**10)
         checked_integer("Placed.weakest", self.weakest, 0, 127)
         checked_integer("Placed.apart", self.apart, 1, 90)
         checked_integer("Placed.margin", self.margin, 1, 90)
-
-    def thing_of(self, strength: int) -> Thing | Chance:
-        """What is placed for this strength of the weakest agents."""
-        return self.thing(strength) if callable(self.thing) else self.thing
 
     def strength_of(self, held: Item) -> int:
         """What an agent with this hand counts."""
@@ -143,7 +137,10 @@ class Scattered(Part):
     density: float
 
     def __post_init__(self) -> None:
-        """Check the density."""
+        """Check the thing and the density."""
+        check_thing("Scattered.thing", self.thing, "give a thing")
+        if isinstance(self.thing, Chance):
+            raise TypeError(f"Scattered.thing is {brief(self.thing)}: give a thing without chance.")
         object.__setattr__(self, "density", checked_number("Scattered.density", self.density, 0.0, 1.0))
 
 

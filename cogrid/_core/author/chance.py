@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 #: A draw is a whole number below this; a probability is a share of it.
 SCALE = 2**24
+
+#: (value, the bound below which draws take it); an answer without chance is a single branch.
+Branch = tuple[Any, int]
 
 
 class Chance:
@@ -41,3 +45,14 @@ class Chance:
 
     def __hash__(self) -> int:
         return hash(self.options)
+
+
+def branches(answer: Any) -> tuple[Branch, ...]:
+    """The values of an answer, each with the draws below which it, or one before it, is taken."""
+    if not isinstance(answer, Chance):
+        return ((answer, SCALE),)
+    total, sum_, found = sum(weight for _, weight in answer.options), 0, []
+    for value, weight in answer.options:
+        sum_ += weight
+        found.append((value, (sum_ * SCALE + total // 2) // total))
+    return tuple(found)

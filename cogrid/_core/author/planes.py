@@ -74,6 +74,10 @@ class Planes:
             if not names and field != "shows":
                 raise ValueError(f"Planes.{field} has no effect without Planes.names: give both or neither.")
         if self.countdown is not None:
+            if not isinstance(self.countdown, tuple) or len(self.countdown) != 2:
+                raise TypeError(
+                    f"Planes.countdown is {brief(self.countdown)}: give a plane and a number of steps."
+                )
             plane, steps = self.countdown
             if plane not in names:
                 raise ValueError(

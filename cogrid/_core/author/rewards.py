@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cogrid._core.author.options import added, checked_integer
-from cogrid._core.author.part import Part
+from cogrid._core.author.part import Part, check_flags, check_functions, check_needs
 from cogrid._core.author.values import Event, Item, Thing
 from cogrid._io.messages import brief
 
@@ -38,7 +38,10 @@ class Reward:
     _asks: ClassVar[tuple[str, ...]] = ("points", "supply", "demand")
 
     def __post_init__(self) -> None:
-        """Check the flags."""
+        """Check the fields."""
+        _check(self)
+        check_needs(self, "supply", "demand")
+        check_needs(self, "demand", "supply")
         if self.team and self.other:
             raise ValueError(f"the term {self.name!r} pays the team and the other agent: choose one.")
 
@@ -52,6 +55,10 @@ class Price:
     team: bool = False
     shaping: bool = False
     _asks: ClassVar[tuple[str, ...]] = ("points",)
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        _check(self)
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,8 @@ class Tally:
     _asks: ClassVar[tuple[str, ...]] = ("count", "points")
 
     def __post_init__(self) -> None:
-        """Check the number."""
+        """Check the fields."""
+        _check(self)
         checked_integer(f"most of the tally {self.name!r}", self.most, 1, 2**16)
 
 
@@ -82,6 +90,11 @@ class Replies:
     name: str
     team: bool = True
     shaping: bool = False
+    _asks: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        _check(self)
 
 
 @dataclass(frozen=True)
@@ -95,8 +108,19 @@ class BySlot:
     shaping: bool = False
     _asks: ClassVar[tuple[str, ...]] = ("points",)
 
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        _check(self)
+
 
 AnyReward = Reward | Price | Tally | Replies | BySlot
+
+
+def _check(term: AnyReward) -> None:
+    if not isinstance(term.name, str) or not term.name:
+        raise TypeError(f"{type(term).__name__}.name is {brief(term.name)}: name the term.")
+    check_functions(term)
+    check_flags(term)
 
 
 def pays_other(reward: AnyReward) -> bool:
@@ -119,6 +143,7 @@ class Ends(Part):
     in_hands: Callable[[Item], int] | None = None
     in_slots: Callable[[str, Thing], int] | None = None
     _asks: ClassVar[tuple[str, ...]] = ("hand", "remaining", "in_hands", "in_slots")
+    _one_of: ClassVar[tuple[str, ...]] = ("verbs", "hand", "remaining", "in_hands", "in_slots")
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cogrid._core.author.chance import Chance
-from cogrid._core.author.options import checked_flag, checked_integer
-from cogrid._core.author.part import Part
+from cogrid._core.author.options import checked_integer
+from cogrid._core.author.part import Part, check_flags, check_functions, check_hash
 from cogrid._core.author.values import Event, Reply, Thing
 from cogrid._io.messages import brief
 
@@ -23,8 +23,7 @@ class Counted:
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        if not callable(self.count):
-            raise TypeError(f"Counted.count is {brief(self.count)}: give a function.")
+        check_functions(self)
         checked_integer("Counted.most", self.most, 1, 2**11)
 
 
@@ -53,10 +52,10 @@ class Slot(Part):
         """Check the fields."""
         if not isinstance(self.name, str) or not self.name:
             raise TypeError(f"Slot.name is {brief(self.name)}: name the slot.")
-        checked_flag("Slot.own", self.own)
+        check_hash("Slot.start", self.start)
+        check_flags(self)
         self._check_functions()
         self._check_needs("rank", "reply")
         if not isinstance(self.to, tuple):
             raise TypeError(f"Slot.to is {brief(self.to)}: give a tuple of verbs, even for one.")
-        if self.to and self.reply is None:
-            raise ValueError("Slot.to has no effect without Slot.reply: give both or neither.")
+        self._check_needs("to", "reply")

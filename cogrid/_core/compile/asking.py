@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cogrid._core.author.cells import OneCell, Placed
+from cogrid._core.author.chance import Branch, Chance, branches
 from cogrid._core.author.values import Item, Meeting, Outcome, Thing
 from cogrid._core.compile.actions import ENTER, INTERACT
 from cogrid._core.compile.answers import Answers
-from cogrid._core.compile.odds import Branch, branches
 from cogrid._io.messages import brief
 
 
@@ -21,20 +21,23 @@ def asked(function: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
     answer = function(*about.values())
     try:
         hash(answer)
-    except TypeError as error:
-        error.add_note(f"{function.__qualname__} was called with {question(about)}")
-        raise
+    except TypeError:
+        raise TypeError(
+            f"{function.__qualname__} returned {brief(answer)} for {question(about)}, which cannot be "
+            "hashed: use tuples."
+        ) from None
     return branches(answer)
 
 
 def things_asked(function: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
     """The same for a function that must return things, so not None."""
     cases = asked(function, **about)
+    same = ", the same one if nothing changes" if "thing" in about else ""
     for thing, _ in cases:
         if thing is None or isinstance(thing, (Outcome, Meeting)):
             raise TypeError(
                 f"{function.__qualname__} returned {brief(thing)} for {question(about)}: "
-                "return a thing, the same one if nothing changes."
+                f"return a thing{same}."
             )
     return cases
 
@@ -78,7 +81,11 @@ def placed_of(placed: Placed, hands: Sequence[tuple[Branch, ...]]) -> PlacedThin
     """What reset places, for every sum that the strengths of the first hands can have."""
     strengths = [[_strength(placed, item) for item, _ in hand] for hand in hands]
     least, most = (sum(sorted(map(one, strengths))[: placed.weakest]) for one in (min, max))
-    return PlacedThings(least, [asked(placed.thing_of, strength=total) for total in range(least, most + 1)])
+    thing: Any = placed.thing
+    totals = range(least, most + 1)
+    if not callable(thing):
+        return PlacedThings(least, [branches(thing) for _ in totals])
+    return PlacedThings(least, [things_asked(thing, strength=total) for total in totals])
 
 
 def _strength(placed: Placed, item: Item) -> int:
@@ -112,8 +119,12 @@ def _rule_of(answers: Answers, intent: int) -> Callable[..., Any] | None:
 
 def becomes_of(one: OneCell, thing: Thing) -> Thing:
     """What a change of one cell makes of a thing that qualifies."""
-    if (after := one.becomes(thing)) is None:
-        raise TypeError(f"{one.becomes.__qualname__} returned None for thing {thing!r}: return a thing.")
+    things_asked(one.becomes, thing=thing)
+    if isinstance(after := one.becomes(thing), Chance):
+        raise TypeError(
+            f"{one.becomes.__qualname__} returned {brief(after)} for thing {brief(thing)}: return a thing, "
+            "and write a OneCell for each if there are several."
+        )
     return after
 
 
@@ -146,9 +157,12 @@ def meetings_of(answers: Answers, intent: int, held: Item, other: Item) -> tuple
 
 def _tells(answer: Outcome | Meeting) -> bool:
     """Whether it has a verb and a finite value."""
-    value: Any = answer.value
-    is_number = isinstance(value, (int, float, np.number)) and math.isfinite(value)
-    return isinstance(answer.verb, str) and bool(answer.verb) and is_number
+    return isinstance(answer.verb, str) and bool(answer.verb) and is_finite(answer.value)
+
+
+def is_finite(value: Any) -> bool:
+    """Whether it is a number that can be paid."""
+    return isinstance(value, (int, float, np.number)) and math.isfinite(value)
 
 
 def _checked(

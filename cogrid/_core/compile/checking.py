@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 from traceback import walk_tb
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, NamedTuple, TypeVar
@@ -14,13 +16,15 @@ import numpy as np
 
 from cogrid._core.author.game import Game
 from cogrid._core.author.look import Shape
-from cogrid._core.author.rewards import AnyReward
+from cogrid._core.author.part import label
+from cogrid._core.author.rewards import AnyReward, Reward, Tally
 from cogrid._core.author.slots import Counted, Slot
 from cogrid._core.compile.answers import Answers
 from cogrid._core.compile.asking import question
 from cogrid._core.compile.memory import memory_of
 from cogrid._core.compile.slots import slots_of
 from cogrid._core.compile.spec import Spec
+from cogrid._core.compile.symbols import Symbols, close
 from cogrid._io.messages import brief, several
 from cogrid.backend.array import Array
 
@@ -53,8 +57,23 @@ def _is_paint(answer: Any) -> bool:
     return isinstance(answer, Mapping) and all(_is_integer(v) and 0 <= v < 256 for v in answer.values())
 
 
+def _is_sight(answer: Any) -> bool:
+    return isinstance(answer, Mapping) and all(
+        isinstance(name, str) for pair in answer.items() for name in pair
+    )
+
+
+def _are_features(answer: Any) -> bool:
+    """Whether each has the methods of a `Feature`, and none is a class."""
+    return isinstance(answer, (tuple, list)) and all(
+        callable(getattr(one, method, None)) and not isinstance(one, type)
+        for one in answer
+        for method in ("names", "compile")
+    )
+
+
 FLAG = AnswerKind(_is_integer, "True or False")
-INTEGER = AnswerKind(_is_integer, "a whole number")
+INTEGER = AnswerKind(lambda answer: _is_integer(answer) and abs(answer) < 2**31, "a whole number below 2³¹")
 COUNT = AnswerKind(lambda answer: _is_integer(answer) and 0 <= answer < 2**31, "a whole number of 0 or more")
 NAME = AnswerKind(lambda answer: isinstance(answer, str) and bool(answer), "a name")
 PAINT = AnswerKind(_is_paint, "a mapping of planes to whole numbers from 0 to 255")
@@ -64,8 +83,9 @@ SHOWN = AnswerKind(
     lambda answer: isinstance(answer, (bool, Collection)) and not isinstance(answer, str),
     "True, False or the names of planes",
 )
+SIGHT = AnswerKind(_is_sight, "a mapping of planes to planes")
 TERMS = _several(AnyReward, "Reward, Price, Tally, Replies and BySlot")
-FEATURES = _several(object, "features")
+FEATURES = AnswerKind(_are_features, "a tuple of features, even for a single one")
 
 
 class Asked(NamedTuple):
@@ -118,8 +138,25 @@ def _plain(spec: Spec) -> Iterator[Asked]:
     yield Asked(ends.remaining, ("thing",), INTEGER)
     yield Asked(ends.in_hands, ("hand",), INTEGER)
     yield Asked(ends.in_slots, ("slot",), INTEGER)
+    if answers.near is not None:
+        yield Asked(answers.near.mark, ("thing",), COUNT)
+    for one in answers.one_cell:
+        yield Asked(one.qualifies, ("thing",), FLAG)
+    for slot in answers.parts.every(Slot):
+        if isinstance(slot.start, Counted):
+            yield Asked(slot.start.count, ("thing",), INTEGER)
+    for term in game.rewards():
+        if term.shaping and not spec.shaping:  # it is not compiled
+            continue
+        if isinstance(term, Tally):
+            yield Asked(term.count, ("thing",), INTEGER)
+        if isinstance(term, Reward):
+            yield Asked(term.supply, ("thing", "no hand"), INTEGER)
+            yield Asked(term.supply, ("no thing", "hand"), INTEGER)
+            yield Asked(term.demand, ("thing",), INTEGER)
     if spec.observation in ("lossless", "window"):
         yield Asked(answers.planes.shows, ("thing",), SHOWN)
+        yield Asked(answers.planes.sees, ("own slot",), SIGHT)
 
 
 def _painted(answers: Answers) -> Iterator[Asked]:
@@ -136,13 +173,18 @@ def _check_all(spec: Spec, one: Asked) -> list[Any]:
     if one.function is None:
         return []
     symbols, slots = spec.symbols, slots_of(spec)
+    can_be = () if slots is None else sorted(slots.can_be, key=repr)
+    own = {f"{slot.name} 0" for slot in symbols.answers.parts.every(Slot) if slot.own}
     known: dict[str, Iterable[tuple[Any, ...]]] = {
         "thing": [(thing,) for thing in symbols.things],
         "hand": [(item,) for item in symbols.items],
         "item": [(item,) for item in symbols.items[1:]],
         "own": [(False,), (True,)],
         "facing": [(facing,) for facing in range(4)],
-        "slot": () if slots is None else sorted(slots.can_be, key=repr),  # with the thing in it
+        "slot": can_be,  # with the thing in it
+        "own slot": [(thing,) for name, thing in can_be if name in own],
+        "no thing": [(None,)],
+        "no hand": [(None,)],
     }
     names = ("slot", "thing") if one.about == ("slot",) else one.about
     cases = itertools.product(*(known[name] for name in one.about))
@@ -162,12 +204,6 @@ def _ask_all(spec: Spec) -> None:
     answers, things = spec.symbols.answers, spec.symbols.things
     for thing in {*things, *answers.game.legend.values()}:
         answers.game.kind(thing), answers.game.walkable(thing)
-    counted = [slot.start for slot in answers.parts.every(Slot) if isinstance(slot.start, Counted)]
-    for thing in things:
-        if answers.near is not None:
-            answers.near.mark(thing)
-        for count in counted:
-            count.count(thing)
 
 
 def check_looks(spec: Spec) -> None:
@@ -237,19 +273,39 @@ def _numbers(answer: Any) -> Array | None:
 def _check_names(spec: Spec) -> None:
     """Check that the verbs the game names occur in its rules, and that reward terms have distinct names."""
     game, symbols = spec.symbols.game, spec.symbols
-    verbs, name = {line.made.verb for line in symbols.lines} - {""}, type(game).__name__
-    ends: Any = symbols.answers.ends.verbs
-    for owner, told in ((f"Ends.verbs of {name}", ends), (f"{name}.timed", game.timed)):
-        if isinstance(told, str):
-            raise TypeError(f"{owner} is the text {told!r}: write a tuple, even for one verb.")
-        if unknown := [verb for verb in told if verb not in verbs]:
-            raise ValueError(
-                f"{owner} has {unknown[0]!r}, which no rule returns: the verbs are "
-                f"{', '.join(sorted(map(repr, verbs))) or 'none'}."
-            )
+    verbs, name = _verbs(symbols), type(game).__name__
+    timed: Any = game.timed
+    if isinstance(timed, str):
+        raise TypeError(f"{name}.timed is the text {timed!r}: write a tuple, even for one verb.")
+    _check_verbs(f"Ends.verbs of {name}", symbols.answers.ends.verbs, verbs)
+    _check_verbs(f"{name}.timed", timed, verbs)
+    parts = symbols.answers.parts.all
+    for place, slot in enumerate(parts):
+        if isinstance(slot, Slot) and not verbs.issuperset(slot.to):
+            _check_verbs(f"{label(parts, place)}.to of {name}", slot.to, verbs | _verbs_elsewhere(spec, slot))
     terms = [term.name for term in game.rewards()]
     if twice := [name for name in terms if terms.count(name) > 1]:
         raise ValueError(f"{type(game).__name__}.rewards has two terms named {twice[0]!r}: rename one.")
+
+
+def _verbs(symbols: Symbols) -> set[str]:
+    return {line.made.verb for line in symbols.lines} - {""}
+
+
+def _verbs_elsewhere(spec: Spec, slot: Slot) -> set[str]:
+    """The verbs on a board of all letters; where the rules do not allow it, those that the slot names."""
+    try:
+        return _verbs(close(spec.game, frozenset(spec.game.legend), spec.num_agents))
+    except Exception:  # an author's function may raise anything
+        return {*slot.to}
+
+
+def _check_verbs(owner: str, told: Iterable[str], verbs: set[str]) -> None:
+    if unknown := [verb for verb in told if verb not in verbs]:
+        raise ValueError(
+            f"{owner} has {unknown[0]!r}, which no rule returns: the verbs are "
+            f"{', '.join(sorted(map(repr, verbs))) or 'none'}."
+        )
 
 
 def naming_author(build: Callable[..., Built]) -> Callable[..., Built]:
@@ -283,7 +339,9 @@ def _questions(game: Game, raised: TracebackType | None) -> list[str]:
 
 
 def _named(code: CodeType, classes: Iterable[type]) -> str:
-    """Class and function; for a lambda, also the hook that contains it."""
-    name = code.co_qualname.replace(".<locals>", "")
+    """Class and function; for a lambda, the hook that contains it, or its place in a file."""
+    name = re.sub(r"\.<\w+>", "", code.co_qualname)
+    if name.startswith("<"):
+        return f"the function at {Path(code.co_filename).name}:{code.co_firstlineno}"
     qualified = (name[at:] for one in classes if (at := name.find(f"{one.__name__}.")) >= 0)
     return next(qualified, name)

@@ -14,7 +14,7 @@ from types import FunctionType, MethodType
 from typing import Any, cast
 
 from cogrid._core.author.game import Game
-from cogrid._core.author.part import Part
+from cogrid._core.author.part import Part, label
 from cogrid._core.compile.answers import Answers
 from cogrid._io.messages import brief
 
@@ -68,14 +68,15 @@ class Memory:
         return operator.attrgetter(field)(answer if place is None else answer[place])(*about)
 
     def name(self, question: Question) -> str:
-        """The function that a question is for: "Tag.tick", or "Away.when of Tag"."""
+        """The function that a question is for: "Tag.tick", "Away.when of Tag", 'Act("zap").thing of Tag'."""
         path, _ = question
         own = type(self.game).__name__
         if isinstance(path, str):
             return f"{own}.{path}"
         whole, place, field = path
         answer = self.answers[whole]
-        return f"{type(answer if place is None else answer[place]).__name__}.{field} of {own}"
+        part = type(answer).__name__ if place is None else label(answer, place)
+        return f"{part}.{field} of {own}"
 
     def functions(self) -> Iterator[tuple[str, Callable[..., Any]]]:
         """The functions in the game's parts, each with its name."""

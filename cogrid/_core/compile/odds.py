@@ -7,25 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cogrid._core.author.chance import SCALE, Chance
+from cogrid._core.author.chance import SCALE, Branch
 from cogrid.backend.array import Array
 
 #: More bounds than this are searched by bisection.
 MANY = 8
-
-#: (value, the bound below which draws take it); an answer without chance is a single branch.
-Branch = tuple[Any, int]
-
-
-def branches(answer: Any) -> tuple[Branch, ...]:
-    """The values of an answer, each with the draws below which it, or one before it, is taken."""
-    if not isinstance(answer, Chance):
-        return ((answer, SCALE),)
-    total, sum_, found = sum(weight for _, weight in answer.options), 0, []
-    for value, weight in answer.options:
-        sum_ += weight
-        found.append((value, (sum_ * SCALE + total // 2) // total))
-    return tuple(found)
 
 
 def probability(branch: int, answer: tuple[Branch, ...]) -> int:
@@ -54,6 +40,11 @@ class Draws:
     """The draws of a step, all made in one call: their numbers, and the slice of each purpose."""
 
     def __init__(self, wanted: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        if unknown := [purpose for purpose in wanted if purpose not in PURPOSES]:
+            raise ValueError(
+                f"a phase draws for {unknown[0]!r}, which has no number: add it at the end of PURPOSES in "
+                "compile/odds.py."
+            )
         numbers = [PURPOSES.index(purpose) * SCALE + which for purpose, which in wanted.items()]
         self.numbers = np.concatenate([np.zeros(0, int), *numbers]).astype(np.uint32)  # (draws,)
         ends = np.cumsum([len(which) for which in numbers]).tolist()
@@ -70,6 +61,11 @@ class Draws:
     def of(self, purpose: str, drawn: Array) -> Array:
         """The draws for one purpose, (*B, draws) -> (*B, k)."""
         return drawn[..., self._slices[purpose]]
+
+    def some(self, purpose: str, drawn: Array, which: slice) -> Array:
+        """Some of the draws for one purpose, in a single operation."""
+        first = self._slices[purpose].start
+        return drawn[..., first + which.start : first + which.stop]
 
 
 class Odds(NamedTuple):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from cogrid._core.author.chance import Branch, branches
 from cogrid._core.author.slots import Counted, Slot
 from cogrid._core.author.values import Event, Reply, Thing
-from cogrid._core.compile.asking import asked
+from cogrid._core.compile.asking import asked, is_finite
 from cogrid._core.compile.memory import Waiting
-from cogrid._core.compile.odds import Branch, Odds, branches, odds
+from cogrid._core.compile.odds import Odds, odds
 from cogrid._core.compile.spec import Spec
 from cogrid._core.compile.symbols import Symbols
 from cogrid._io.messages import brief
@@ -61,7 +61,12 @@ def _close(symbols: Symbols) -> Slots | None:
     owner, wait = type(memory.game).__name__, Waiting(memory)
     named: dict[str, Slot] = {}
     for slot in symbols.answers.parts.every(Slot):
-        named |= dict.fromkeys(_names(slot, n_agents), slot)
+        for name in _names(slot, n_agents):
+            if name in named:
+                raise ValueError(
+                    f"{owner}.parts has two slots named {name!r}, one of which is an agent's own: rename one."
+                )
+            named[name] = slot
     if not named:
         return None
     begins = [slot.start for slot in named.values()]
@@ -154,7 +159,15 @@ def _events(symbols: Symbols) -> dict[int, Event]:
 
 def ticks_of(slot: Slot, thing: Thing) -> tuple[Branch, ...]:
     """What a slot becomes by itself, as replies."""
-    cases = branches(thing) if slot.tick is None else asked(slot.tick, thing=thing)
+    if slot.tick is None:
+        return branches(Reply(thing))
+    cases = asked(slot.tick, thing=thing)
+    for answer, _ in cases:
+        if isinstance(answer, Reply) and not is_finite(answer.value):
+            raise TypeError(
+                f"{slot.tick.__qualname__} returned {answer!r} for slot {slot.name!r} and thing {thing!r}: "
+                "return a thing or a Reply with a finite value."
+            )
     return tuple((answer if isinstance(answer, Reply) else Reply(answer), below) for answer, below in cases)
 
 
@@ -162,7 +175,7 @@ def _replies_of(slot: Slot, thing: Thing, event: Event) -> tuple[Branch, ...]:
     assert slot.reply is not None
     cases = asked(slot.reply, thing=thing, event=event)
     for answer, _ in cases:
-        if answer is not None and not (isinstance(answer, Reply) and math.isfinite(answer.value)):
+        if answer is not None and not (isinstance(answer, Reply) and is_finite(answer.value)):
             raise TypeError(
                 f"{slot.reply.__qualname__} returned {answer!r} for slot {slot.name!r}, {thing!r} and "
                 f"{event!r}: return None or a Reply with a finite value."

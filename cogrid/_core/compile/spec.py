@@ -109,6 +109,11 @@ class Spec:
                     f"{type(self.game).__name__} has the option {field.name!r}, which every environment has: "
                     "choose another name."
                 )
+            if not field.compare:
+                raise TypeError(
+                    f"{type(self.game).__name__} has the option {field.name!r} with compare=False, but equal "
+                    "games share their answers: let it be compared."
+                )
 
     def _check_actions(self) -> None:
         names = [action.name for action in self.actions]

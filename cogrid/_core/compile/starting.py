@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cogrid._core.author.chance import branches
 from cogrid._core.compile.asking import starts_of
-from cogrid._core.compile.odds import Draws, Odds, branches, odds
+from cogrid._core.compile.odds import Draws, Odds, odds
 from cogrid._core.compile.placing import placing_draws
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
+from cogrid._core.author.chance import Branch, branches
 from cogrid._core.author.game import Game
 from cogrid._core.author.values import Event, Item, Meeting, Outcome, Thing
 from cogrid._core.compile.answers import Answers
@@ -27,7 +28,7 @@ from cogrid._core.compile.asking import (
 )
 from cogrid._core.compile.intents import intents_of, rule_name
 from cogrid._core.compile.memory import Memory, Waiting, memory_of
-from cogrid._core.compile.odds import Branch, Odds, branches, odds
+from cogrid._core.compile.odds import Odds, odds
 from cogrid._io.messages import brief, several
 
 T = TypeVar("T")

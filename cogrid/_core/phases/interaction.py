@@ -76,7 +76,7 @@ class Interaction(Phase):
     def _applied(self, rules: Rules, row: Array, taken: Array | None, events: Events, who: slice) -> Array:
         """The rows of some agents: the branches drawn for them, and nothing that closes a taken cell."""
         if self.drawn.size:
-            row = realised(rules.lookup, rules.rows.outcomes, row, events.drawn[..., who])
+            row = realised(rules.lookup, rules.rows.outcomes, row, _drawn(rules, events, who))
         if taken is not None:
             row = rules.xp.where(taken[..., who], rules.lookup(self.guard, row), row)
         return row
@@ -103,7 +103,7 @@ class Interaction(Phase):
             row = lookup(rows.of_choice, now)  # (*B, 1)
             row = row + seen[..., me] if changes else row
             if rows.outcomes.n_branches > 1:
-                row = realised(lookup, rows.outcomes, row, events.drawn[..., me])
+                row = realised(lookup, rows.outcomes, row, _drawn(rules, events, me))
             after, other = lookup(rows.thing_after, row) if changes else None, target.other[..., me]
             if rows.meetings is not None:
                 row, pose = _met(rules, rows.meetings, row, now, pose, agents == other, events, me)
@@ -121,6 +121,11 @@ class Interaction(Phase):
     def useful(self, rules: Rules, state: EnvState, choice: Array) -> Array:
         """Whether it finds something to act on."""
         return answered(rules, state, choice)
+
+
+def _drawn(rules: Rules, events: Events, who: slice) -> Array:
+    """The draws for what some agents do."""
+    return rules.draws.some("interact", events.drawn, who)
 
 
 def _guard(rules: Rules) -> Table | None:
@@ -152,7 +157,7 @@ def _met(
     theirs = xp.where(other, pose, rules.agent_dtype.type(0)).sum(axis=-1, keepdims=True, dtype=pose.dtype)
     line = lookup(meetings.of_choice, now) + lookup(rules.held, theirs).astype(np.int32)  # (*B, 1)
     if meetings.odds.n_branches > 1:
-        line = realised(lookup, meetings.odds, line, events.drawn[..., me])
+        line = realised(lookup, meetings.odds, line, _drawn(rules, events, me))
     pose = pose + xp.where(other, lookup(meetings.swap_other, line), rules.agent_dtype.type(0))
     met = (line + np.int32(meetings.first)).astype(rules.row_dtype)
     return xp.where(other.any(axis=-1, keepdims=True), met, row), pose

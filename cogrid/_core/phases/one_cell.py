@@ -61,7 +61,7 @@ class CellChange:
         changed = [one.becomes(thing) if one.qualifies(thing) else thing for thing in symbols.things]
         return cls(
             rules.cells_where(one.qualifies),
-            rules.symbols(one.qualifies, np.uint32),
+            rules.symbols(one.qualifies, bool).astype(np.uint32),
             np.array([symbols.number[thing] for thing in changed], rules.cell_dtype),
             np.uint32((one.weight * SCALE + one.out_of // 2) // one.out_of),
             one.since,

@@ -105,11 +105,6 @@ class NearCount:
     def compile(cls, rules: Rules, near: Near, cells: Table) -> Self:
         """What each thing adds to the counts near it, cut off at the most that the game asks about."""
         marks = rules.symbols(near.mark, np.int32)
-        if (marks < 0).any():
-            thing = rules.spec.symbols.things[marks.argmin()]
-            raise ValueError(
-                f"{near.mark.__qualname__} returned {marks.min()} for {thing!r}: return 0 or more."
-            )
         marks = np.minimum(marks, near.most)  # the sum is cut off there anyway, and this fits its type
         largest = max(int(marks.max()) * max(1, len(near.offsets)), near.most)
         dtype = next(t for t in (np.int8, np.int16, np.int32) if largest <= np.iinfo(t).max)

@@ -135,13 +135,8 @@ class Place:
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """One table over layout and cell."""
+        _check_kinds(rules, self)
         targets = {kind: rules.cells_of(kind) for kind in self.kinds}
-        known = {rules.game.kind(thing) for thing in rules.game.legend.values()}
-        for kind in targets:
-            if kind not in known:
-                raise ValueError(
-                    f"Place names the kind {kind!r}, but the legend has {', '.join(sorted(known))}."
-                )
         if rules.open:
             return self._from_places(rules)
         size = len(self.names(rules)) * len(rules.boards) * rules.n_spots
@@ -198,6 +193,16 @@ class Place:
         return _with_parking(rules, np.stack(numbers, axis=-1))
 
 
+def _check_kinds(rules: Rules, part: Place | Each) -> None:
+    known = {rules.game.kind(thing) for thing in rules.game.legend.values()}
+    for kind in part.kinds:
+        if kind not in known:
+            raise ValueError(
+                f"{type(part).__name__} names the kind {kind!r}, but the legend has "
+                f"{', '.join(sorted(known))}."
+            )
+
+
 def _opens_or_closes(rules: Rules) -> bool:
     """Whether a cell of a layout can later become walkable, or stop being so."""
     walkable, symbols = rules.game.walkable, rules.spec.symbols
@@ -233,6 +238,7 @@ class Each:
 
     def compile(self, rules: Rules) -> Callable[[EnvState], Array]:
         """A table over the symbols; one more row, of zeros, for things that a layout does not have."""
+        _check_kinds(rules, self)
         xp, cells = rules.xp, rules.cells_of(self.kind)  # (layouts, k)
         values = labelled(self, self.of_thing, rules.spec.symbols.things)  # (things, labels)
         table = np.concatenate((values, np.zeros_like(values[:1])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from cogrid._core.rules import Rules
 from cogrid._core.state.boards import read, rooms
 from cogrid._core.state.placing import place_things
 from cogrid._core.state.sketch import Sketch
+from cogrid._io.messages import brief
 from cogrid.backend import rng
 from cogrid.backend.array import Array, lift
 from cogrid.backend.env_state import EnvState
@@ -99,7 +101,14 @@ def boards_of(rules: Rules, key: Array) -> Array:
 def _generated(rules: Rules, words: Array) -> Array:
     assert rules.generates is not None
     board = rules.generates.draw(Sketch(rules, words))
-    return board.reshape(*words.shape[:-1], rules.height, rules.width)
+    shape, is_array = (*words.shape[:-1], rules.height, rules.width), hasattr(board, "dtype")
+    if not is_array or board.dtype.kind not in "iu" or board.size != math.prod(shape):
+        what = f"an array of {board.dtype} and shape {board.shape}" if is_array else brief(board)
+        raise TypeError(
+            f"Generated.draw of {type(rules.game).__name__} returned {what}: return an array of codes, whole "
+            f"numbers, of shape {shape}."
+        )
+    return board.reshape(shape)
 
 
 def _choices(rules: Rules, pool: Any) -> int:

@@ -142,13 +142,12 @@ def test_an_answer_that_cannot_be_hashed_says_who_gave_it() -> None:
     def light(thing: Any) -> Any:
         return ["lit", 3] if thing == "lamp" else thing
 
-    with pytest.raises(TypeError, match="unhashable type: 'list'") as caught:
+    cannot = r"returned \['lit', 3\] for thing 'lamp'{}, which cannot be hashed: use tuples"
+    with pytest.raises(TypeError, match=rf"^Own\.tick {cannot.format('')}"):
         made(spec_of(tick=light), "numpy")
-    assert caught.value.__notes__ == ["Own.tick was called with thing 'lamp'"]
     near = Near(lambda thing: 1, lambda thing, count: light(thing), most=1)
-    with pytest.raises(TypeError, match="unhashable type: 'list'") as caught:
+    with pytest.raises(TypeError, match=rf"^Near\.tick of Own {cannot.format(' and count 0')}"):
         made(spec_of(parts=lambda: (near,)), "numpy")
-    assert caught.value.__notes__ == ["Near.tick of Own was called with thing 'lamp' and count 0"]
 
 
 def test_an_endless_clock_names_its_function_and_value() -> None:

@@ -15,6 +15,7 @@ from cogrid.author import (
     Act,
     Aim,
     Away,
+    Chance,
     Counted,
     Ends,
     Game,
@@ -25,6 +26,7 @@ from cogrid.author import (
     Moving,
     Near,
     OneCell,
+    Outcome,
     Part,
     Placed,
     Planes,
@@ -56,10 +58,10 @@ def spec_of(parts: Any, **others: Any) -> Spec:
 
 #: One part of every kind.
 PARTS: tuple[Part, ...] = (
-    Act("zap"),
+    Act("zap", thing=nothing),
     Joint("push", nothing),
-    Moving(),
-    Hands(),
+    Moving(swaps=True),
+    Hands(tick=unchanged),
     Away(never),
     Near(never, unchanged, most=1),
     OneCell(never, unchanged),
@@ -67,7 +69,7 @@ PARTS: tuple[Part, ...] = (
     Placed(1, unchanged),
     Scattered("rock", 0.5),
     Generated(unchanged),
-    Ends(),
+    Ends(hand=never),
 )
 NAMES = "Act, Joint, Moving, Hands, Away, Near, OneCell, Slot, Placed, Scattered, Generated, Ends"
 
@@ -93,7 +95,10 @@ def test_what_is_no_part(part: Any) -> None:
 
 
 def test_none_is_left_out() -> None:
-    names = [[action.name for action in spec_of(parts).actions] for parts in ((None, Act("zap"), None), ())]
+    names = [
+        [action.name for action in spec_of(parts).actions]
+        for parts in ((None, Act("zap", thing=nothing), None), ())
+    ]
     assert names[0] == [*names[1], "zap"]
 
 
@@ -119,11 +124,38 @@ def test_two_of_a_kind(part: Part) -> None:
 
 def test_names_that_are_taken() -> None:
     with pytest.raises(ValueError, match=r"^Own\.parts names the action 'push' twice: write one"):
-        spec_of((Act("push"), Joint("push", nothing)))
+        spec_of((Act("push", thing=nothing), Joint("push", nothing)))
     with pytest.raises(ValueError, match=r"^Own\.parts has two slots named 'bell': rename one"):
         spec_of((Slot("bell"), Slot("bell", own=True)))
     with pytest.raises(ValueError, match=r"^Own has the action 'up', which is taken"):
-        spec_of((Act("up"),))
+        spec_of((Act("up", thing=nothing),))
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ((Act("zap", aim=Aim(reach=2)),), "Act of Own does nothing: give at least one of thing and agent,"),
+        ((Act("interact"),), "Act of Own does nothing"),
+        ((Act("zap"), Act("hit", agent=nothing)), r'Act\("zap"\) of Own does nothing'),
+        (
+            (Moving(),),
+            "Moving of Own does nothing: give at least one of first, swaps and when, or None in place",
+        ),
+        ((Hands(),), "Hands of Own does nothing: give at least one of tick and can_act,"),
+        (
+            (Ends(),),
+            "Ends of Own does nothing: give at least one of verbs, hand, remaining, in_hands and in_s",
+        ),
+    ],
+    ids=repr,
+)
+def test_a_part_that_does_nothing(parts: tuple[Part, ...], words: str) -> None:
+    with pytest.raises(ValueError, match=f"^{words}"):
+        spec_of(parts)
+
+
+def test_an_aim_is_enough_for_interact() -> None:
+    assert spec_of((Act("interact", aim=Aim(reach=2)),)).actions
 
 
 FIELDS: list[tuple[Callable[[], Any], str]] = [
@@ -131,6 +163,7 @@ FIELDS: list[tuple[Callable[[], Any], str]] = [
     (lambda: Act("zap", agent="hit"), r"Act\.agent is 'hit': give a function"),
     (lambda: Act("zap", aim=3), r"Act\.aim is 3: give an Aim"),
     (lambda: Act(None), r"Act\.name is None: name the action"),
+    (lambda: Joint("push", None), r"Joint\.work is None: give a function"),
     (lambda: Joint("push", "hard"), r"Joint\.work is 'hard': give a function"),
     (lambda: Joint("push", nothing, strength=2), r"Joint\.strength is 2: give a function"),
     (lambda: Joint("push", nothing, aim=(3, 1)), r"Joint\.aim is \(3, 1\): give an Aim"),
@@ -142,6 +175,8 @@ FIELDS: list[tuple[Callable[[], Any], str]] = [
     (lambda: Away(never, back="floor"), r"Away\.back is 'floor': give a function"),
     (lambda: Near("lamp", unchanged, most=1), r"Near\.mark is 'lamp': give a function"),
     (lambda: Near(never, None, most=1), r"Near\.tick is None: give a function"),
+    (lambda: OneCell(None, unchanged), r"OneCell\.qualifies is None: give a function"),
+    (lambda: OneCell(never, None), r"OneCell\.becomes is None: give a function"),
     (lambda: OneCell("lamp", unchanged), r"OneCell\.qualifies is 'lamp': give a function"),
     (lambda: Counted("lamp", 3), r"Counted\.count is 'lamp': give a function"),
     (lambda: Slot(3), r"Slot\.name is 3: name the slot"),
@@ -149,6 +184,17 @@ FIELDS: list[tuple[Callable[[], Any], str]] = [
     (lambda: Slot("bell", tick="ring"), r"Slot\.tick is 'ring': give a function"),
     (lambda: Slot("bell", reply=nothing, to="ring"), r"Slot\.to is 'ring': give a tuple of verbs"),
     (lambda: Placed(1, None), r"Placed\.thing is None: give a thing, a Chance, or a function"),
+    (lambda: Placed(1, ["x"]), r"Placed\.thing is \['x'\], which cannot be hashed: use tuples"),
+    (lambda: Placed(1, Chance((None, 1), ("x", 1))), r"Placed\.thing is Chance\(.*: give a thing, a Chance"),
+    (lambda: Placed(1, Outcome(None, "x", "put")), r"Placed\.thing is Outcome\(.*: give a thing, a Chance"),
+    (lambda: Slot("bell", [1]), r"Slot\.start is \[1\], which cannot be hashed: use tuples"),
+    (lambda: Slot("bell", Chance(([1], 1))), r"Slot\.start is Chance\(.*, which cannot be hashed"),
+    (lambda: Scattered(None, 0.1), r"Scattered\.thing is None: give a thing"),
+    (lambda: Scattered(["x"], 0.1), r"Scattered\.thing is \['x'\], which cannot be hashed: use tuples"),
+    (
+        lambda: Scattered(Chance(("x", 1)), 0.1),
+        r"Scattered\.thing is Chance\(.*: give a thing without chance",
+    ),
     (lambda: Placed(1, unchanged, strength=2), r"Placed\.strength is 2: give a function"),
     (lambda: Scattered("rock", "many"), r"Scattered\.density='many' is not a number"),
     (lambda: Generated("board"), r"Generated\.draw is 'board': give a function of a Sketch"),
@@ -157,6 +203,11 @@ FIELDS: list[tuple[Callable[[], Any], str]] = [
     (lambda: Planes("lamp"), r"Planes\.names is 'lamp': give a tuple of names, even for one"),
     (lambda: Planes(("lamp",), thing="lamp"), r"Planes\.thing is 'lamp': give a function"),
     (lambda: Planes(view=(3, 1, 2)), r"Planes\.view is \(3, 1, 2\): give a View"),
+    (lambda: Planes(("a",), countdown="late"), r"Planes\.countdown is 'late': give a plane and a number of"),
+    (
+        lambda: Planes(("a",), countdown=("a",)),
+        r"Planes\.countdown is \('a',\): give a plane and a number of",
+    ),
     (lambda: Looks(thing="red"), r"Looks\.thing is 'red': give a function"),
 ]
 

@@ -14,6 +14,8 @@ from cogrid.author import (
     Agents,
     Away,
     BySlot,
+    Chance,
+    Counted,
     Each,
     Ends,
     Faced,
@@ -27,15 +29,19 @@ from cogrid.author import (
     OneCell,
     Outcome,
     Part,
+    Place,
     Placed,
     Planes,
     Price,
+    Replies,
+    Reply,
     Reward,
     Slot,
     SlotFeature,
     Spec,
     Tally,
 )
+from cogrid.envs.features import Around
 from tests._core.worlds import made
 
 BOARD = "#####\n#1l2#\n#####"
@@ -69,15 +75,21 @@ class Whole(Game):
         return (
             Act("toggle", agent=nothing),
             Joint("push", nothing),
-            Moving(),
-            Hands(),
+            Moving(swaps=True),
+            Hands(tick=unchanged),
             Away(when=never),
             Near(lambda thing: 1, unchanged, most=2),
             OneCell(lambda thing: thing == "lamp", unchanged),
             Slot("bell", 0, reply=nothing),
             Slot("eyes", "open", own=True, reply=nothing),
             Placed(1, lambda strength: "lamp", weakest=1),
-            Ends(),
+            Ends(hand=never),
+        )
+
+    def rewards(self) -> Any:
+        return (
+            Reward("score", lambda event: event.value, supply=never, demand=never),
+            Tally("lamps", never, lambda total: 0.0, most=1),
         )
 
     def planes(self) -> Planes:
@@ -87,7 +99,8 @@ class Whole(Game):
 def broken(name: str, value: Any, base: type[Game] = Whole) -> Spec:
     """A spec whose game has this, a function without self, for a hook or for a field of its parts."""
     kind, _, field = name.rpartition(".")
-    hook = {"": field, "Planes": "planes", "Looks": "looks"}.get(kind, "parts")
+    hooks = {"": field, "Planes": "planes", "Looks": "looks", "Reward": "rewards", "Tally": "rewards"}
+    hook = hooks.get(kind, "parts")
 
     def method(self: Any, *about: Any) -> Any:
         return changed(getattr(base, hook)(self)) if kind else value(*about)
@@ -125,16 +138,23 @@ WRONG: dict[str, tuple[Any, str]] = {
     "Hands.can_act": ("yes", "'yes' for hand 'coat': return True or False"),
     "Away.when": ((), r"\(\) for hand 'coat': return True or False"),
     "Away.back": ([], r"\[\] for thing '\w+': return True or False"),
+    "Near.mark": (0.5, r"0\.5 for thing '\w+': return a whole number of 0 or more"),
     "Near.tick": (None, r"None for thing '\w+' and count 0: return a thing"),
+    "OneCell.qualifies": ("no", r"'no' for thing '\w+': return True or False"),
     "OneCell.becomes": (None, "None for thing 'lamp': return a thing"),
     "Slot.reply": ("ring", "'ring' for slot 'bell', 0 and Event.*'light'.*: return None or a Reply"),
     "Slot.tick": (None, "None for slot 'bell' and thing 0: return a thing"),
     "Slot.rank": ("first", "'first' for slot 'bell' and thing 0: return a whole number"),
+    "Placed.thing": (None, "None for strength 1: return a thing\\.$"),
     "Placed.strength": (0.5, "0.5 for hand 'coat': return a whole number of 0 or more"),
     "Ends.hand": (0.5, "0.5 for hand 'coat': return True or False"),
     "Ends.remaining": (None, r"None for thing '\w+': return a whole number"),
     "Ends.in_hands": ("one", "'one' for hand 'coat': return a whole number"),
     "Ends.in_slots": (None, "None for slot 'bell' and thing 0: return a whole number"),
+    "Tally.count": (0.5, r"0\.5 for thing '\w+': return a whole number"),
+    "Reward.supply": (0.5, r"0\.5 for thing '\w+' and no hand None: return a whole number"),
+    "Reward.demand": (2**31, r"2147483648 for thing '\w+': return a whole number below"),
+    "Planes.sees": ("a", "'a' for own slot 'open': return a mapping of planes to planes"),
     "Planes.shows": ("lamp", r"'lamp' for thing '\w+': return True, False or the names of planes"),
     "Planes.thing": (
         {"lamp": 300},
@@ -156,6 +176,7 @@ def test_a_wrong_answer_names_function_question_and_answer(name: str) -> None:
 def named(name: str) -> str:
     """A function of the game Own as errors name it, for a regular expression."""
     part, _, field = name.rpartition(".")
+    part = {"Slot": r'Slot\("bell"\)'}.get(part, part)  # the first of two
     return rf"{part}\.{field} of Own" if part else rf"Own\.{field}"
 
 
@@ -225,6 +246,99 @@ def test_verbs_that_no_rule_returns(name: str) -> None:
         ValueError, match=f"^{named(name)} has 'lihgt', which no rule returns: the verbs are 'light'"
     ):
         made.__wrapped__(broken(name, ("lihgt",)), "numpy")
+
+
+def test_verbs_that_a_slot_waits_for_in_vain() -> None:
+    def parts(self: Any) -> Any:
+        return (Slot("bell", 0, reply=nothing, to=("light",)), Slot("gong", 0, reply=nothing, to=("lihgt",)))
+
+    with pytest.raises(ValueError, match=r'^Slot\("gong"\)\.to of Own has \'lihgt\', which no rule returns'):
+        compiled(parts=parts)
+
+
+def test_a_slot_may_wait_for_a_verb_of_another_board() -> None:
+    def parts(self: Any) -> Any:
+        return (Slot("bell", 0, reply=nothing, to=("light",)),)
+
+    def interact(self: Any, held: Any, thing: Any) -> Any:
+        if thing == "lamp":
+            raise ValueError("this world has no lamps")
+
+    dark = {"layout": BOARD.replace("l", " ")}
+    assert made.__wrapped__(replace(variant(parts=parts), **dark), "numpy")
+    assert made.__wrapped__(replace(variant(parts=parts, interact=interact), **dark), "numpy")
+
+
+def test_two_slots_of_one_name() -> None:
+    def parts(self: Any) -> Any:
+        return Slot("bell 0", "lost"), Slot("bell", "kept", own=True)
+
+    with pytest.raises(
+        ValueError, match=r"^Own\.parts has two slots named 'bell 0', one of which is an agent"
+    ):
+        compiled(parts=parts)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (["x"], r"\['x'\] for thing 'lamp', which cannot be hashed: use tuples"),
+        (Outcome(None, "x", "y"), r"Outcome\(.* for thing 'lamp': return a thing"),
+        (Chance(("lamp", 1)), r"Chance\(.* for thing 'lamp': return a thing, and write a OneCell for each"),
+    ],
+)
+def test_what_a_cell_cannot_become(wrong: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=rf"^OneCell\.becomes of Own returned {words}"):
+        made.__wrapped__(broken("OneCell.becomes", lambda thing: wrong), "numpy")
+
+
+def test_what_cannot_be_placed() -> None:
+    words = r"^Placed\.thing of Own returned \['x'\] for strength 1, which cannot be hashed: use tuples"
+    with pytest.raises(TypeError, match=words):
+        made.__wrapped__(broken("Placed.thing", lambda strength: ["x"]), "numpy")
+
+
+@pytest.mark.parametrize("wrong", [0.5, None])
+def test_slots_that_do_not_count(wrong: Any) -> None:
+    counted = Counted(lambda thing: wrong, 3)
+    words = rf"^Slot\.start\.count of Own returned {wrong} for thing '\w+': return a whole number"
+    with pytest.raises(TypeError, match=words):
+        compiled(parts=lambda self: (Slot("stock", counted),))
+
+
+@pytest.mark.parametrize("value", ["5", None, float("inf")])
+def test_replies_that_are_no_numbers(value: Any) -> None:
+    """With a term that pays them, and without one."""
+    for rewards in ({}, {"rewards": lambda self: (Replies("bells"),)}):
+        for field, words in (
+            ("tick", "for slot 'bell' and thing 0: return a thing or a Reply with a finite value"),
+            ("reply", "for slot 'bell', 0 and Event.*: return None or a Reply with a finite value"),
+        ):
+            slot: Any = Slot("bell", 0, **{field: lambda *about: Reply(0, value)})
+            with pytest.raises(TypeError, match=rf"^Slot\.{field} of Own returned Reply\(.* {words}"):
+                compiled(parts=lambda self, slot=slot: (slot,), **rewards)
+
+
+def test_an_item_that_no_hand_can_hold() -> None:
+    lying = r"^Own\.lying returned 'pear' for thing 'lamp', which no hand can hold: return an item or None"
+    with pytest.raises(ValueError, match=lying):
+        compiled(lying=lambda self, thing: "pear" if thing == "lamp" else None)
+
+
+def test_one_of_several_parts_is_named() -> None:
+    def parts(self: Any) -> Any:
+        return (
+            Act("zap", thing=nothing),
+            Act("hit", thing=lambda held, thing: 5),
+            OneCell(never, unchanged),
+            OneCell(lambda thing: thing == "lamp", nothing),
+            Slot("bell"),
+        )
+
+    with pytest.raises(TypeError, match=r'^Act\("hit"\)\.thing of Own returned 5 for hand \'coat\''):
+        compiled(parts=parts)
+    with pytest.raises(TypeError, match=r"^OneCell\[1\]\.becomes of Own returned None for thing 'lamp'"):
+        compiled(parts=lambda self: parts(self)[2:])
 
 
 def test_two_terms_of_one_name() -> None:
@@ -313,6 +427,46 @@ def test_features_have_a_number_for_each_label(part: Any, words: str) -> None:
         made.__wrapped__(spec, "numpy")
 
 
+@pytest.mark.parametrize("part", [Place(nearest=("pot",)), Each("pot", ("a",), lambda thing: (1.0,))])
+def test_features_of_an_unknown_kind(part: Any) -> None:
+    spec = replace(variant(features=lambda self: (part,)), observation="features")
+    kinds = rf"^{type(part).__name__} names the kind 'pot', but the legend has floor, lamp, wall"
+    with pytest.raises(ValueError, match=kinds):
+        made.__wrapped__(spec, "numpy")
+
+
+@pytest.mark.parametrize("wrong", [3, Place, "lamp"])
+def test_what_is_no_feature(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"^Own\.features returned \(.*: return a tuple of features"):
+        compiled(features=lambda self: (wrong,))
+
+
+class Own(Around):
+    """A feature of an author's, whose function is not known as one."""
+
+    _asks = ()
+
+
+@dataclass(frozen=True)
+class Dark(Whole):
+    """What is around divides by zero."""
+
+    kind_of_feature: Any = Around
+
+    def features(self) -> Any:
+        return (self.kind_of_feature(("x",), lambda thing: 1 / 0),)
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [(Around, "Around.of_thing of Dark was called"), (Own, "Dark.features was called")]
+)
+def test_an_error_in_a_feature_has_its_name(kind: Any, told: str) -> None:
+    """Never that of a lambda."""
+    with pytest.raises(ZeroDivisionError) as caught:
+        made.__wrapped__(Spec(Dark(kind), BOARD, observation="features"), "numpy")
+    assert caught.value.__notes__ == [f"{told} with thing 'floor'"]
+
+
 def test_a_spec_needs_a_game_and_a_legend_of_values() -> None:
     with pytest.raises(TypeError, match="the game of a spec is the class Whole: give a game, such as MyGame"):
         Spec(Whole, BOARD)  # type: ignore[arg-type]
@@ -372,7 +526,7 @@ def test_the_empty_hand_matters_only_where_a_hand_can_be_empty(name: str, wrong:
         return ["no hand"] if wrong == "a wrong answer" else {}["no hand"]
 
     made.__wrapped__(broken(name, of_coats), "numpy")
-    with pytest.raises((TypeError, KeyError), match=r"no hand|unhashable type: 'list'"):
+    with pytest.raises((TypeError, KeyError), match=r"no hand|cannot be hashed"):
         made.__wrapped__(broken(name, of_coats, Bare), "numpy")
 
 

@@ -115,7 +115,7 @@ def test_a_new_question_is_an_error() -> None:
         answers.game.walkable("never seen")
     with pytest.raises(LookupError, match=rf"^Moving\.when of Everything {late}"):
         answers.can_move("never seen")
-    with pytest.raises(LookupError, match=rf"^Slot\.start\.count of Everything {late}"):
+    with pytest.raises(LookupError, match=rf'^Slot\("crop"\)\.start\.count of Everything {late}'):
         answers.parts.every(Slot)[0].start.count("never seen")
 
 
@@ -192,6 +192,18 @@ def test_the_authors_code_does_not_meet_the_memory() -> None:
     assert env.step({0: 4, 1: 6})[1] == {0: 4.0, 1: 4.0}
     assert copy.deepcopy(env.rules.game) == env.rules.game == spec.game
     assert isinstance(env.rules.game, Odd)
+
+
+def test_every_option_is_compared() -> None:
+    """Equal games share a memory, so that one with another option would get its answers."""
+
+    @dataclass(frozen=True)
+    class Paid(Game):
+        legend: ClassVar = {" ": "floor", "#": "wall"}
+        pay: float = field(default=1.0, compare=False)
+
+    with pytest.raises(TypeError, match=r"^Paid has the option 'pay' with compare=False, but equal games"):
+        cogrid.Spec(Paid(), "####\n#12#\n####")
 
 
 def test_parts_are_not_made_again() -> None:

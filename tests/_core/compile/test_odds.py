@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.compile.odds import branches, odds, one_of, realised
+from cogrid._core.author.chance import branches
+from cogrid._core.compile.odds import Draws, odds, one_of, realised
 from cogrid.author import Chance, Game, Looks, OneCell, Outcome, Part, Spec
 from cogrid.backend import rng
 from cogrid.replay import recording as replay
@@ -340,3 +341,18 @@ def test_one_cell_that_closes_on_an_agent_is_refused() -> None:
         made(Spec(Slam(), "####\n#12#\n####", observation="none"), "numpy")
     with pytest.raises(ValueError, match=r"OneCell\.weight=3 is out of range"):
         OneCell(bool, str, 3, 2)
+
+
+def test_draws_are_found_by_their_purpose() -> None:
+    """Wherever it stands: a phase before the interaction may draw too."""
+    draws = Draws({"tick": np.arange(2), "interact": np.arange(3)})
+    drawn = np.arange(5)
+    assert draws.of("interact", drawn).tolist() == [2, 3, 4]
+    assert draws.some("interact", drawn, slice(1, 2)).tolist() == [3]
+
+
+def test_a_draw_without_a_number() -> None:
+    with pytest.raises(
+        ValueError, match=r"^a phase draws for 'carry', which has no number: add it at the end"
+    ):
+        Draws({"carry": np.arange(2)})

@@ -160,7 +160,7 @@ class Facing(Forage):
 
     def parts(self) -> tuple[Part, ...]:
         load, _, hands = super().parts()
-        return replace(load, aim=Aim()), Act("wake"), hands
+        return replace(load, aim=Aim()), Act("wake", thing=lambda held, thing: None), hands
 
 
 @each_backend
@@ -187,7 +187,7 @@ class Feeble(Forage):
 
     def parts(self) -> tuple[Part, ...]:
         load, _, hands = super().parts()
-        return replace(load, strength=lambda held: 0), Act("wake"), hands
+        return replace(load, strength=lambda held: 0), Act("wake", thing=lambda held, thing: None), hands
 
 
 @each_backend

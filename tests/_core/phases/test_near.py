@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from cogrid._core.compile.odds import branches
+from cogrid._core.author.chance import branches
 from cogrid._core.phases.ticks import NearCount, Ticking
 from cogrid.author import Chance, Game, Looks, Near, Outcome, Part, Spec, Thing
 from cogrid.testing.conformance import check_env

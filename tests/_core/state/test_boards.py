@@ -162,8 +162,36 @@ class Broken(Orchard):
         return sketch.xp.where(first, sketch.code("."), board)
 
 
+@dataclass(frozen=True)
+class Drawn(Orchard):
+    """Draws whatever it is given."""
+
+    draw: Any = None
+
+    def parts(self) -> tuple[Part, ...]:
+        return *super().parts(), Generated(self.draw)
+
+
 OPEN = Spec(Orchard(), BOUNDS, max_steps=400, any_board=True)
 GROWN = Spec(Grown(), BOUNDS, max_steps=400)
+
+
+@pytest.mark.parametrize(
+    ("board", "words"),
+    [
+        (None, "None"),
+        ((3,), r"\(3,\)"),
+        (np.int32(3), r"an array of int32 and shape \(\)"),
+        (np.zeros(3), r"an array of float64 and shape \(3,\)"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_board(board: Any, words: str) -> None:
+    drew = (
+        rf"^Generated\.draw of Drawn returned {words}: return an array of codes, whole numbers, of shape \("
+    )
+    with pytest.raises(TypeError, match=drew):
+        cogrid.CoGridEnv(Spec(Drawn(lambda sketch: board), BOUNDS, max_steps=400)).reset(seed=0)
 
 
 def begun(env: Any, *arguments: Any, **keywords: Any) -> Any:
