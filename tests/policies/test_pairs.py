@@ -73,7 +73,7 @@ def test_the_result_names_its_environment(tmp_path: Path) -> None:
     result = crossplay(cogrid.make(ROOM, cook_time=3, max_steps=2), {"a": "random"}, episodes=1)
     assert (result.id, result.options) == (ROOM, {"cook_time": 3, "max_steps": 2})
     result.save(tmp_path)
-    content = json.loads((tmp_path / "crossplay.json").read_text())
+    content = json.loads((tmp_path / "crossplay.json").read_text(encoding="utf-8"))
     assert (content["id"], content["options"]) == (ROOM, {"cook_time": 3, "max_steps": 2})
 
 

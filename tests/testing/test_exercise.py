@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid._core.author import chance
+from cogrid._core.compile import odds
 from cogrid.author import Act, Aim, Chance, Game, Joint, Meeting, OneCell, Outcome, Part, Slot, Spec
 from cogrid.backend import rng
 from cogrid.testing.conformance import check_env
@@ -107,13 +107,13 @@ def test_all_that_a_step_draws_is_counted() -> None:
 )
 def test_each_of_them_is_judged(purpose: str, spec: Spec, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draws of one purpose that are always the same are too far from their odds."""
-    honest = chance.Draws.of
+    honest = odds.Draws.of
 
     def of(self: Any, name: str, drawn: Any) -> Any:
         found = honest(self, name, drawn)
         return found * np.uint32(0) if name == purpose else found
 
-    monkeypatch.setattr(chance.Draws, "of", of)
+    monkeypatch.setattr(odds.Draws, "of", of)
     with pytest.raises(AssertionError, match=r"is too far from it"):
         exercise(spec, 400, 0)
 

@@ -42,6 +42,7 @@ class Term(NamedTuple):
     points: Table  # float32, of events (rows,)
     scarcity: Scarcity | None
     pay: Pay | None  # for terms that are not for events
+    other: bool  # whether the agent that was met is paid
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,7 @@ class Rewards(Phase):
 
     terms: tuple[Term, ...]  # those that can ever pay; shaping terms only if the spec turns shaping on
     never_paid: tuple[str, ...]  # the names of those that can never pay on these layouts
+    pays_idle: bool  # whether a term can pay an agent that did nothing
     nothing: Table  # (n,) float32 zeros, what all are paid after the end
     name: ClassVar[str] = "reward"
 
@@ -64,7 +66,7 @@ class Rewards(Phase):
         terms = tuple(term for term in compiled if term.points.any())
         never = tuple(term.reward.name for term in compiled if not term.points.any())
         _check_shaping(rules, terms)
-        return cls(terms, never, np.zeros(rules.n_agents, np.float32))
+        return cls(terms, never, any(map(_pays_the_idle, terms)), np.zeros(rules.n_agents, np.float32))
 
     def __call__(self, rules: Rules, state: EnvState, events: Events) -> tuple[EnvState, Events]:
         before, plain, shaped = events.before, None, None
@@ -79,7 +81,7 @@ class Rewards(Phase):
         if shaped is not None:
             shaped = before.shaping_weight[..., None] * shaped  # exact: a fused multiply-add changes nothing
             paid = shaped if plain is None else plain + shaped
-        if before.ended is not None and any(map(_pays_the_idle, self.terms)):
+        if self.pays_idle and before.ended is not None:
             paid = rules.xp.where(before.ended, zero, paid)
         return state, events.evolve(rewards=rules.backend.either(before.done, zero, paid))
 
@@ -136,7 +138,7 @@ def _compile(rules: Rules, reward: AnyReward) -> Term:
             f"shaping term {reward.name!r} pays {paid}, but shaping points must be whole numbers: "
             "scale them with the weight."
         )
-    return Term(reward, points, scarcity, pay)
+    return Term(reward, points, scarcity, pay, pays_other(reward))
 
 
 def _scarcity(rules: Rules, reward: Reward) -> Scarcity | None:
@@ -252,7 +254,7 @@ def _by_slot(rules: Rules, term: BySlot) -> _Paid:
 
 def _adds_up(term: Term) -> bool:
     """Whether an agent can be paid for several agents' events in one step."""
-    return term.reward.team or pays_other(term.reward)
+    return term.reward.team or term.other
 
 
 def _pays_the_idle(term: Term) -> bool:
@@ -272,7 +274,7 @@ def _paid(rules: Rules, term: Term, state: EnvState, events: Events) -> Array:
         for i in range(1, rules.n_agents):  # one by one: a sum over an axis may add in any order
             total = total + points[..., i : i + 1]
         points = total
-    if pays_other(term.reward):
+    if term.other:
         agents = lift(np.arange(rules.n_agents, dtype=np.int32), points.ndim)
         paid = [
             rules.xp.where(agents == events.met[..., i : i + 1], points[..., i : i + 1], np.float32(0))

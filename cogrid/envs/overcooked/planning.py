@@ -24,7 +24,7 @@ BURDEN = 6  # cost in steps of putting something down first
 CROWD, AROUND = 2, 20  # detour in steps around a cook who makes way, and around one who does not
 
 
-class KitchenScene(NamedTuple):
+class Scene(NamedTuple):
     """A state in plain values."""
 
     floor: FloorPlan
@@ -49,10 +49,10 @@ class Errand(NamedTuple):
     goal: int
 
 
-class KitchenPlan:
+class Plan:
     """What all cooks do next; cooks with the same scene and memory make the same plan."""
 
-    def __init__(self, scene: KitchenScene, trusted: list[bool], resting: list[bool]) -> None:
+    def __init__(self, scene: Scene, trusted: list[bool], resting: list[bool]) -> None:
         self.scene, self.floor = scene, scene.floor
         self.room = [self.floor.room[cell] for cell in scene.pos]
         self.rooms = frozenset(self.room)
@@ -81,7 +81,7 @@ class KitchenPlan:
                 self._place(agent, None)
         self.actions = [self._action(agent) for agent in range(len(scene.pos))]
 
-    def surprised_by(self, agent: int, after: KitchenScene) -> bool:
+    def surprised_by(self, agent: int, after: Scene) -> bool:
         """Whether an agent whose hand has not changed did something other than planned."""
         action = self.floor.actions[self.actions[agent]]
         pos, facing = self.scene.pos[agent], self.scene.facing[agent]

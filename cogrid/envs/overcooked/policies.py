@@ -12,7 +12,7 @@ from cogrid.author import Thing, checked_integer, checked_number
 from cogrid.backend import rng
 from cogrid.backend.env_state import EnvState
 from cogrid.envs.overcooked.floor_plan import Cuisine, floor_plan
-from cogrid.envs.overcooked.planning import KitchenPlan, KitchenScene
+from cogrid.envs.overcooked.planning import Plan, Scene
 
 PATIENCE = 4  # surprises after which a cook is no longer relied on
 BACK_OFF = 0.5  # probability of waiting for a cook that is blocked by somebody it cannot see
@@ -86,17 +86,17 @@ class _Mind:
         assert isinstance(game, Cuisine)
         self._game: Cuisine = game
         self._tired = game.longest + REST
-        self._last: tuple[int, KitchenPlan] | None = None  # the time and the plan
+        self._last: tuple[int, Plan] | None = None  # the time and the plan
         self._forget()
 
     def _forget(self) -> None:
         n = self.rules.n_agents
         self._idle, self._doubt = [0] * n, [0] * n  # steps and surprises since the hand last changed
         self._menu = self._game
-        self._known: KitchenScene | None = None
+        self._known: Scene | None = None
         self.blocked = False  # by somebody out of sight who wants the same cell
 
-    def plan(self, state: EnvState) -> KitchenPlan:
+    def plan(self, state: EnvState) -> Plan:
         """What all cooks should do next, given what is known."""
         time = int(state.time)
         going_on = self._last is not None and self._last[0] + 1 == time
@@ -106,11 +106,11 @@ class _Mind:
         if going_on:
             self._watch(scene)
         trusted = [doubt < PATIENCE for doubt in self._doubt]
-        plan = KitchenPlan(scene, trusted, [idle < 0 for idle in self._idle])
+        plan = Plan(scene, trusted, [idle < 0 for idle in self._idle])
         self._last = time, plan
         return plan
 
-    def _seen(self, state: EnvState) -> KitchenScene:
+    def _seen(self, state: EnvState) -> Scene:
         """The state in plain values; for what is out of sight, what was seen last."""
         symbols, n = self.rules.spec.symbols, self.rules.n_agents
         things = [symbols.things[number] for number in np.asarray(state.cells).tolist()]
@@ -120,14 +120,14 @@ class _Mind:
         if visible is not None:
             floor = floor_plan(self.rules, state, self._game)
             rooms = [floor.room[cell] for cell in pos]  # all that is known about cooks never seen
-            old = self._known or KitchenScene(floor, floor.things, rooms, [UP] * n, [None] * n)
+            old = self._known or Scene(floor, floor.things, rooms, [UP] * n, [None] * n)
             pairs = enumerate(zip(things, old.things, strict=True))
             things = [now if cell in visible else then for cell, (now, then) in pairs]
             for agent in (a for a in range(n) if pos[a] not in visible):
                 facing[agent], held[agent] = old.facing[agent], old.held[agent]
                 pos[agent] = self._imagined(old.floor.room, old.pos[agent], visible)
         told = self._told(state, things, visible)
-        return KitchenScene(floor_plan(self.rules, state, told), things, pos, facing, held)
+        return Scene(floor_plan(self.rules, state, told), things, pos, facing, held)
 
     def _visible(self, pos: list[int]) -> frozenset[int] | None:
         """The cells in sight; None for all."""
@@ -157,7 +157,7 @@ class _Mind:
         self._menu = self._menu.menu(seen, told) or self._menu
         return self._menu
 
-    def _watch(self, scene: KitchenScene) -> None:
+    def _watch(self, scene: Scene) -> None:
         """Compare what everybody did with the plan."""
         assert self._last is not None
         plan = self._last[1]

@@ -147,7 +147,7 @@ def test_names_that_are_taken() -> None:
             "Ends of Own does nothing: give at least one of verbs, hand, remaining, in_hands and in_s",
         ),
     ],
-    ids=repr,
+    ids=["an aim alone", "interact", "one of two", "Moving", "Hands", "Ends"],
 )
 def test_a_part_that_does_nothing(parts: tuple[Part, ...], words: str) -> None:
     with pytest.raises(ValueError, match=f"^{words}"):

@@ -240,7 +240,7 @@ def test_errands_parity_and_conformance() -> None:
 class Post(Game):
     """A parcel goes into a chute; the van leaves after some steps."""
 
-    ends: Ends
+    ends: Ends | None
     legend: ClassVar[Any] = {" ": "floor", "#": "wall", "p": "parcel", "c": "chute"}
 
     def interact(self, held: Any, thing: Any) -> Any:
@@ -272,11 +272,13 @@ def steps_left(slot: str, thing: Any) -> int:
         (Ends(remaining=is_parcel, in_hands=is_parcel), 4),
         (Ends(in_slots=steps_left), 5),
         (Ends(remaining=is_parcel, in_hands=is_parcel, in_slots=steps_left), 5),
-        (Ends(), None),
+        (None, None),
     ],
     ids=["board", "hands", "both", "slots", "all", "none"],
 )
-def test_what_remains_on_the_board_in_hands_and_in_slots(backend: str, ends: Ends, last: int | None) -> None:
+def test_what_remains_on_the_board_in_hands_and_in_slots(
+    backend: str, ends: Ends | None, last: int | None
+) -> None:
     """
     ^ p        the parcel is fetched in the second step and dropped in the fourth;
     c          the van leaves in the fifth

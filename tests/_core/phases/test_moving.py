@@ -216,12 +216,12 @@ def test_replays_and_vectors_know_further_actions() -> None:
 
 @dataclass(frozen=True)
 class Named(Coins):
-    """The same, with actions of these names that do nothing."""
+    """The same, with actions of these names."""
 
     names: tuple[Any, ...] = ()
 
     def parts(self) -> tuple[Part, ...]:
-        return *super().parts(), *map(Act, self.names)
+        return *super().parts(), *(Act(name, thing=lambda held, thing: None) for name in self.names)
 
 
 @pytest.mark.parametrize(
