@@ -445,10 +445,11 @@ def reproducibility(session: nox.Session, env: dict[str, str]) -> None:
 @nox.session(name="bench-counters")
 @reported
 def bench_counters(session: nox.Session) -> None:
-    """Count the full suite without timing it, compare with the counters committed, check the baselines."""
+    """Count the full suite, without timing it, and check the committed baselines; -- --quick, --help."""
     install(session, "bench", extra="train", constraints=COUNTED)
     env = {"JAX_PLATFORMS": "cpu"}
-    run_through(session, "python", "-m", "bench", "count", "--full", *session.posargs, env=env)
+    suite = [] if "--quick" in session.posargs else ["--full"]
+    run_through(session, "python", "-m", "bench", "count", *suite, *session.posargs, env=env)
     run_through(session, "python", "-m", "bench", "baseline", "check")
 
 

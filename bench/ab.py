@@ -19,10 +19,11 @@ from bench.processes.pair import CaseSamples, Checkout, Pair
 from bench.processes.setting import NONE as NO_SETTING
 from bench.processes.setting import Setting
 from bench.processes.turns import noise_of
-from bench.records import Comparison, Measurement, Result, Row
+from bench.records import Comparison, Measurement, Parameters, Result, Row
 from bench.runner import row_of
 from bench.show.progress import Progress
-from bench.storage import results
+from bench.storage import acceptances, results
+from bench.storage.acceptances import Acceptances
 from cogrid._core.profiling import VARIABLE as PROFILING
 from cogrid._io.messages import several
 from cogrid.benchmarks.case import Case
@@ -36,8 +37,9 @@ def run(result: Result, path: Path, sha: str, progress: Progress, setting: Setti
     The file is written once everything is judged.
     """
     cases = [parameters.case for parameters in result.configuration.planned]
+    accepted = acceptances.none() if setting.text else acceptances.since(sha)
     with contextlib.nullcontext(ROOT) if setting.text else checkout_of(sha) as base:
-        found = compare(base, cases, progress, setting=setting)
+        found = compare(base, cases, progress, setting=setting, accepted=accepted)
     result.rows = [ab_row(samples, result.configuration.plan, len(cases)) for samples in found]
     results.write(path, result)
 
@@ -48,12 +50,17 @@ def compare(
     progress: Progress,
     slow: Mapping[str, float] = NOT_SLOWED,
     setting: Setting = NO_SETTING,
+    accepted: Acceptances | None = None,
 ) -> list[CaseSamples]:
     """A first look at every case, and a second one, with fresh processes, at cases that seem to differ.
 
     `slow` makes head slower by a factor in the cases that it names, for the self-check.
     """
-    found = [CaseSamples(case, setting.applied(case)) for case in cases]
+    accepted = accepted or acceptances.none()
+    found = [
+        CaseSamples(case, setting.applied(case), accepted.of(case.name, Parameters.of(case)))
+        for case in cases
+    ]
     with tempfile.TemporaryDirectory(prefix="cogrid-ab-") as folder:
         named = (("base", base, NO_SETTING), ("head", ROOT, setting))
         checkouts = [
@@ -135,4 +142,19 @@ def _comparison(samples: CaseSamples, cases: int) -> Comparison:
         pairs=samples.first,
         second=samples.second,
         counters={name: (before.get(name), after.get(name)) for name in before | after if before},
+        accepted=_accepted(samples, before, after, found),
     )
+
+
+def _accepted(
+    samples: CaseSamples, before: Mapping[str, int], after: Mapping[str, int], found: Judged | None
+) -> dict[str, str]:
+    """The reasons for what differs and was accepted since base."""
+    allowed = samples.allowed
+    grown = [name for name in before.keys() & after.keys() if after[name] > before[name]]
+    reasons = {name: why for name, why in allowed.counters.items() if name in grown}
+    if samples.plays_another_game:
+        reasons["results"] = allowed.results
+    if found and found.verdict == "slower" and found.ratio is not None and found.ratio <= allowed.limit:
+        reasons["time"] = allowed.slowdown
+    return {name: why for name, why in reasons.items() if why}

@@ -66,8 +66,6 @@ class Parameters(Record):
 
 
 class Statistics(Record):
-    """Of the samples of a row."""
-
     median: float
     mean: float
     std: float
@@ -112,6 +110,7 @@ class Comparison(Record):
     counters: dict[str, tuple[int | None, int | None]]  # of base and head
     second: Pairs = msgspec.field(default_factory=list)  # the second look
     why_new: str | None = None  # why base cannot run the case
+    accepted: dict[str, str] = msgspec.field(default_factory=dict)  # reasons: of results, time or a counter
 
 
 class Measurement(Record):
@@ -270,6 +269,7 @@ class Acceptance(Record):
     dirty: bool
     reason: Annotated[str, msgspec.Meta(pattern=r"\S")]
     rows: Annotated[list[str], msgspec.Meta(min_length=1)]
+    digest: Hex16 | None = None  # of the rows
 
 
 class Result(Record):

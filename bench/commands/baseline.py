@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from tabulate import tabulate
 
 from bench.exit_codes import Code
-from bench.storage import baselines, machine
+from bench.storage import accepting, baselines, machine
 from bench.storage.results import short
 
 EXAMPLE = 'python -m bench baseline accept bench/results/FILE.json --reason "ticks are masks now"'
@@ -53,7 +53,7 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _accept(options: argparse.Namespace) -> int:
-    accepted = baselines.accept(options.files, options.reason, options.allow_dirty)
+    accepted = accepting.accept(options.files, options.reason, options.allow_dirty)
     for why in accepted.left_out:
         print(f"bench: skipped: {why}", file=sys.stderr)
     for path in accepted.written:

@@ -42,6 +42,11 @@ from cogrid._io.reading import setting
 from cogrid.benchmarks.case import Case
 from cogrid.envs.registry import is_own
 
+INTENDED = (
+    f"If that is intended: commit the change, accept it with the reason (`{diff.ACCEPT}`), and commit "
+    "bench/baselines/. FILE is this result for a slowdown, that of `python -m bench count --full` for "
+    "counters, and that of `python -m bench run` for other results."
+)
 EXAMPLE = "python -m bench run --layout CrampedRoom --backend jax --tag before"
 
 
@@ -145,11 +150,8 @@ def _against(options: argparse.Namespace) -> int:
     # What a setting costs is a result, not a failure; a failed case still is one.
     harmless = {Code.REGRESSION} if own.text else set()
     found = judged(result, Baselines()) - harmless
-    if Code.REGRESSION in found:
-        print(
-            f"\nIf that is intended: the comparison passes again once {base} has the change. Committed "
-            f"counters are updated by `python -m bench count --full` and `{diff.ACCEPT}`."
-        )
+    if found & {Code.REGRESSION, Code.MISMATCH}:
+        print(f"\n{INTENDED}")
     return worst(found, options.strict)
 
 

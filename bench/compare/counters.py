@@ -1,4 +1,4 @@
-"""Counters compared with earlier ones: how much a counter may grow."""
+"""Counters compared with earlier ones: none may grow."""
 
 from __future__ import annotations
 
@@ -10,13 +10,6 @@ from bench.records import Result, Row
 from bench.storage.baselines import CountedRow, CounterSet, describe_key, has_counters, key_of
 from bench.units import percent
 
-# Counters have no noise: the limit only allows negligible changes.
-GROWTH = 2  # %
-#: Counters of which one more is a regression, however many there are.
-EXACT = frozenset(
-    {"kernels", "open_loops", "conditionals", "host_transfers", "collectives", "wide_values"}
-    | {"spill_bytes", "outside_graphs"}
-)
 NOT_COUNTED = "no earlier counters"
 OTHERWISE_COUNTED = "counted in another way"
 
@@ -27,6 +20,7 @@ class Change(NamedTuple):
     name: str
     before: int | None
     after: int | None
+    accepted: str = ""  # why the growth is intended
 
     @property
     def growth(self) -> float:
@@ -37,29 +31,25 @@ class Change(NamedTuple):
 
     @property
     def grew(self) -> bool:
-        """Whether the growth is a regression; computed in integers, so that exactly 2 % is exact."""
-        if self.before is None or self.after is None:
-            return False
-        limit = 0 if self.name in EXACT else GROWTH
-        return self.after > self.before and self.after * 100 >= self.before * (100 + limit)
+        """Whether there is more of it: counters have no noise, so one more is a regression (050)."""
+        return self.before is not None and self.after is not None and self.after > self.before
+
+    @property
+    def fell(self) -> bool:
+        return Change(self.name, self.after, self.before).grew
 
     @property
     def vanished(self) -> bool:
         return self.after is None
 
-    @property
-    def notable(self) -> bool:
-        """Worth reporting: it is new, gone, or changed in either direction by more than the limit."""
-        moved = self.grew or Change(self.name, self.after, self.before).grew
-        return moved or self.before is None or self.vanished
-
     def text(self) -> str:
         if self.before is None or self.after is None:
             return f"{self.name} is {'no longer reported' if self.vanished else 'new'}"
         verb = "grew" if self.after > self.before else "fell"
-        if not self.before or not self.after:
-            return f"{self.name} {verb} from {self.before} to {self.after}"
-        return f"{self.name} {verb} {percent(abs(self.growth))}"
+        accepted = f" (accepted: {self.accepted})" if self.accepted else ""
+        if not self.before or not self.after or abs(self.growth) < 0.01:
+            return f"{self.name} {verb} from {self.before} to {self.after}{accepted}"
+        return f"{self.name} {verb} {percent(abs(self.growth))}{accepted}"
 
 
 def changes(before: Mapping[str, int | None], after: Mapping[str, int | None]) -> tuple[Change, ...]:

@@ -72,10 +72,15 @@ class Finding(NamedTuple):
     uncounted: str = ""  # why counters are not compared
     note: str = ""
     is_paired: bool = False  # measured alternately, as in an A/B, and not at different times
+    accepted: tuple[str, ...] = ()  # the reasons for other results or more time
 
     @property
     def grown(self) -> list[Change]:
-        return [change for change in self.changes if change.grew]
+        return [change for change in self.changes if change.grew and not change.accepted]
+
+    @property
+    def is_accepted(self) -> bool:
+        return bool(self.accepted) or any(change.accepted for change in self.changes)
 
     @property
     def codes(self) -> set[Code]:
@@ -234,7 +239,10 @@ def judge_pair(row: Row, ab: Comparison) -> Finding:
     Rounds may vary by more than 20 %: disturbances affect both sides, and the verdict allows for them.
     """
     before, after = ({name: both[side] for name, both in ab.counters.items()} for side in (0, 1))
-    return _pair_finding(row, ab)._replace(changes=counters.changes(before, after), is_paired=True)
+    changes = [
+        one._replace(accepted=ab.accepted.get(one.name, "")) for one in counters.changes(before, after)
+    ]
+    return _pair_finding(row, ab)._replace(changes=tuple(changes), is_paired=True)
 
 
 def _pair_finding(row: Row, ab: Comparison) -> Finding:
@@ -255,9 +263,14 @@ def _pair_finding(row: Row, ab: Comparison) -> Finding:
     after = row.numbers.median
     numbers = {"before": after * ab.ratio, "after": after, "unit": row.unit}
     finding = _finding(row, verdict, _text(verdict, ratio), ratio=ratio, note=note, **numbers)
-    if verdict == "slower" and ab.confirmed:
+    accepted = {name: ab.accepted[name] for name in ("time", "results") if name in ab.accepted}
+    if "time" in accepted:
+        finding = finding._replace(text=f"{finding.text}, accepted: {accepted['time']}", code=Code.FINE)
+    elif verdict == "slower" and ab.confirmed:
         finding = finding._replace(text=f"{finding.text}, confirmed", code=Code.REGRESSION)
-    return finding
+    if "results" in accepted:
+        finding = finding._replace(text=f"{finding.text}; other results, accepted: {accepted['results']}")
+    return finding._replace(accepted=tuple(accepted.values()))
 
 
 def means(findings: Iterable[Finding]) -> dict[str, tuple[float, int]]:

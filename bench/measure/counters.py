@@ -6,13 +6,12 @@ import dis
 import gc
 import re
 import sys
-import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from types import FrameType, MappingProxyType
 from typing import Any
 
-import numpy as np
+from bench.measure.allocations import CALLBACKS, Allocations
 
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.-]+ = (?P<shape>\(.*?\)|\S+) (?P<opcode>[a-z][\w-]*)\(", re.M)
 #: The number of these depends on the cores: XLA wraps what it splits among them in a call.
@@ -161,12 +160,12 @@ def numpy_counters(function: Callable[..., Any], *arguments: Any) -> dict[str, i
 
     `operations` are the operators, subscripts and calls that Python code executes, our own or NumPy's: every
     array operation is one, and so are calls of Python functions and a few sums of plain numbers.
-    `allocated_bytes` is all array memory allocated, `peak_bytes` the most held at once, as seen between two
-    instructions: what a single one allocates and frees is not counted.
+    `allocated_bytes` is all array memory allocated, also by copies that live for one instruction, and
+    `peak_bytes` the most held at once.
     """
-    watch, before, collecting = _Watch(), sys.gettrace(), gc.isenabled()
+    watch, memory = _Watch(), Allocations()
+    before, collecting = sys.gettrace(), gc.isenabled()
     gc.disable()
-    tracemalloc.start()
     sys._getframe().f_trace_opcodes = (
         True  # CPython 3.12 reads this only once, when the trace function is set
     )
@@ -174,56 +173,28 @@ def numpy_counters(function: Callable[..., Any], *arguments: Any) -> dict[str, i
     try:
         # The first call fills caches, and CPython 3.13 reports instructions only from the second one on.
         function(*arguments)
-        watch.counts = True
-        function(*arguments)
+        with memory:
+            watch.operations = 0
+            function(*arguments)
+            operations = watch.operations
     finally:
         sys.settrace(before)
-        tracemalloc.stop()
         if collecting:
             gc.enable()
-    return {
-        "operations": watch.operations,
-        "allocated_bytes": watch.allocated,
-        "peak_bytes": watch.peak - watch.before,
-    }
+    return {"operations": operations, "allocated_bytes": memory.total, "peak_bytes": memory.peak}
 
 
 class _Watch:
     """A trace function for every instruction: Python offers no other way to observe operators."""
 
     def __init__(self) -> None:
-        self.operations = self.allocated = self.peak = self.before = 0
-        self.counts = False
-        self.operating = False  # whether the last instruction was an operation
-        self.arrays: Counter[tuple[int, Any]] | None = None
+        self.operations = 0
 
-    def __call__(self, frame: FrameType, event: str, _: Any) -> _Watch:
+    def __call__(self, frame: FrameType, event: str, _: Any) -> _Watch | None:
         if event == "call":
+            if frame.f_code in CALLBACKS:
+                return None
             frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        elif event == "opcode" and self.counts:
-            operation = dis.opname[frame.f_code.co_code[frame.f_lasti]] in _OPERATIONS
-            if (
-                operation or self.operating
-            ):  # only before and after what can make an array, since a look is slow
-                self._look()
-            self.operations += operation
-            self.operating = operation
+        elif event == "opcode":
+            self.operations += dis.opname[frame.f_code.co_code[frame.f_lasti]] in _OPERATIONS
         return self
-
-    def _look(self) -> None:
-        arrays = _arrays()
-        if self.arrays is None:
-            self.arrays, self.before = arrays, _bytes(arrays)
-        self.allocated += _bytes(arrays - self.arrays)
-        self.arrays, self.peak = arrays, max(self.peak, _bytes(arrays))
-
-
-def _arrays() -> Counter[tuple[int, Any]]:
-    """The number of arrays of each size and source line, among those made since the start."""
-    domain = np.lib.tracemalloc_domain
-    traces = tracemalloc.take_snapshot().traces
-    return Counter((trace.size, trace.traceback) for trace in traces if trace.domain == domain)
-
-
-def _bytes(arrays: Counter[tuple[int, Any]]) -> int:
-    return sum(size * count for (size, _), count in arrays.items())

@@ -44,7 +44,7 @@ def publish(findings: Sequence[Finding]) -> None:
 
 def cells(finding: Finding) -> tuple[str, ...]:
     numbers = [engineering(n, finding.unit) if n else "" for n in (finding.before, finding.after)]
-    changes = [change.text() for change in finding.changes if change.notable]
+    changes = [change.text() for change in finding.changes]
     counted = ", ".join(filter(None, [*changes, finding.uncounted]))
     return (finding.name, finding.text, span(finding.ratio), *numbers, counted, finding.note)
 
@@ -76,6 +76,8 @@ def headline(findings: Sequence[Finding]) -> str:
     else:  # counters and results may still have been compared
         nothing = "" if counted["counted"] or counted["mismatch"] else "No times could be compared: "
         clauses = [nothing + ", ".join([*noisy, *parts])]
+    accepted = sum(finding.is_accepted for finding in findings)
+    clauses += [f"changes accepted in {accepted} of {len(findings)} cases"] if accepted else []
     return f"{'; '.join(filter(None, [*clauses, counters(findings)]))}."
 
 
@@ -92,7 +94,8 @@ def counters(findings: Sequence[Finding]) -> str:
         if all(finding.uncounted == OTHERWISE_COUNTED for finding in findings):
             return "no counter was compared: the baseline has another seed, sampling or measuring code"
         return "no counter was compared, see `python -m bench baseline check`"
-    return "no counter grew" + (
+    unaccepted = " that was not accepted" if any(one.accepted for f in findings for one in f.changes) else ""
+    return f"no counter grew{unaccepted}" + (
         f", those of {refused} of {len(findings)} cases are not compared" if refused else ""
     )
 
@@ -105,6 +108,8 @@ def advice(findings: Sequence[Finding]) -> str:
             f"GROWN counters exit with {Code.REGRESSION:d}. If that is intended: commit the change, run this "
             f"again, accept the result file (`{ACCEPT}`), and commit bench/baselines/."
         )
+    elif any(change.fell for finding in findings if not finding.is_paired for change in finding.changes):
+        parts.append("Counters fell: accept them too, or growth up to the old numbers stays unseen.")
     if suspects := sum(finding.verdict == "slower" and not finding.is_paired for finding in findings):
         parts.append(
             f"SLOWER than the baseline: {suspects}. A machine has slow hours too: "
@@ -127,7 +132,11 @@ def as_data(findings: Sequence[Finding]) -> dict[str, object]:
 
 def _row(finding: Finding) -> dict[str, object]:
     changes = [
-        {**one._asdict(), "growth": one.growth if math.isfinite(one.growth) else None, "regression": one.grew}
+        {
+            **one._asdict(),
+            "growth": one.growth if math.isfinite(one.growth) else None,
+            "regression": one.grew and not one.accepted,
+        }
         for one in finding.changes
     ]
     return {

@@ -1,11 +1,13 @@
-"""Baselines: the committed files that a run is compared with, and how numbers get into them."""
+"""Baselines: the committed files that a run is compared with; `accepting` puts numbers into them."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -17,13 +19,15 @@ from bench.measure.plan import Plan
 from bench.records import SCHEMA_VERSION, Acceptance, Hex12, Hex16, Parameters, Record, Result, Row, System
 from bench.storage import machine, results
 from bench.storage.identity import identity
-from cogrid._env.shadow import VARIABLE as SHADOW
 from cogrid._io.messages import several
 
 FOLDER = ROOT / "bench" / "baselines"
 COLUMNS = ("baseline", "holds", "here", "accepted", "revision", "because")
 # Those of a result's environment variables that change what is compiled.
 COMPILING = ("XLA_FLAGS", "JAX_ENABLE_X64", "JAX_NUM_CPU_DEVICES")
+
+# Counters were found to be equal on all of these (decision 050); another machine has its own.
+COUNTED_ON = ("x86_64", "AMD64")
 
 #: The jaxlib and platform or compiled target, or the NumPy and Python, that counters belong to.
 CounterKey = Annotated[dict[str, str], msgspec.Meta(min_length=1)]
@@ -52,7 +56,22 @@ class CounterSet(Record):
     accepted: list[Acceptance] = msgspec.field(default_factory=list)
 
 
-Baseline = Result | CounterSet
+class Slowdown(Record):
+    """A case of an A/B that may be this much slower than before."""
+
+    name: str
+    limit: Annotated[float, msgspec.Meta(ge=1)]  # of the ratio of times
+
+
+class Slowdowns(Record):
+    """The accepted slowdowns."""
+
+    schema: Literal[1]
+    rows: list[Slowdown]
+    accepted: list[Acceptance]
+
+
+Baseline = Result | CounterSet | Slowdowns
 
 
 class Baselines(NamedTuple):
@@ -70,20 +89,60 @@ class Baselines(NamedTuple):
         return not (self.timings or self.counters)
 
 
-class Accepted(NamedTuple):
-    written: list[Path]
-    left_out: list[str]
-
-
 def load(path: Path) -> Baseline:
-    """A valid baseline of either kind; any result can serve as one."""
+    """A valid baseline of any kind; any result can serve as one. Raises an error if it was edited by hand."""
     data = results.read(path)
-    if "key" in json.loads(data):
-        counted = results.decoded(data, CounterSet, str(path))
+    found = decoded(data, str(path))
+    if found.accepted and not _is_as_accepted(found, json.loads(data)["rows"]):
+        raise UsageError(
+            f"{path} is damaged: its rows are not those that were accepted, so it was edited without "
+            "`python -m bench baseline accept`."
+        )
+    return found
+
+
+def _is_as_accepted(baseline: Baseline, rows: Sequence[Any]) -> bool:
+    """Whether each row, as it is in the file, belongs to a record with the digest of its rows."""
+    named = {name for one in baseline.accepted for name in one.rows}
+    whole = all(one.digest == digest(rows, one.rows) for one in baseline.accepted)
+    return whole and {row["name"] for row in rows} == named
+
+
+def decoded(data: bytes, name: str) -> Baseline:
+    """A baseline from its bytes, whether it was edited or not."""
+    fields = json.loads(data).keys()
+    if "key" in fields:
+        counted = results.decoded(data, CounterSet, name)
         if not any(names <= counted.key.keys() for names in ({"numpy", "python"}, {"jaxlib", "platform"})):
-            raise UsageError(f"{path} is damaged: its key names no versions that counters depend on.")
+            raise UsageError(f"{name} is damaged: its key names no versions that counters depend on.")
         return counted
-    return results.decoded(data, Result, str(path))
+    if fields == {"schema", "rows", "accepted"}:
+        return results.decoded(data, Slowdowns, name)
+    return results.decoded(data, Result, name)
+
+
+def digest(rows: Iterable[Any], names: Iterable[str]) -> str:
+    """16 hex digits of the named rows as a file has them, so that later fields of a row change nothing."""
+    chosen = set(names)
+    text = json.dumps([row for row in rows if row["name"] in chosen], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def sealed(baseline: Baseline) -> Baseline:
+    """The baseline with the digests of its rows."""
+    raw = json.loads(results.encoded(baseline))["rows"]
+    return replace(
+        baseline, accepted=[replace(one, digest=digest(raw, one.rows)) for one in baseline.accepted]
+    )
+
+
+def at_revision(sha: str, name: str) -> Baseline | None:
+    """The committed baseline of that name at a revision; None if it had none, or not in today's form."""
+    try:
+        data = machine.git("show", f"{sha}:./bench/baselines/{name}").encode()
+        return decoded(data, f"{name} of {sha[:10]}")
+    except (subprocess.CalledProcessError, UsageError):
+        return None
 
 
 def files() -> list[Path]:
@@ -95,30 +154,35 @@ def committed(paths: Iterable[Path] | None = None) -> Baselines:
 
 
 def file_name(baseline: Baseline) -> str:
+    if isinstance(baseline, Slowdowns):
+        return "slowdowns.json"
     if isinstance(baseline, Result):
         return f"{machine.fingerprint(baseline.system)}.json"
     key = baseline.key
+    other = f"-{key['machine']}" if "machine" in key else ""
     if "numpy" in key:
-        return f"counters-numpy-{key['numpy']}-python-{key['python']}.json"
-    return f"counters-{key['jaxlib']}-{key['platform']}.json"
+        return f"counters-numpy-{key['numpy']}-python-{key['python']}{other}.json"
+    return f"counters-{key['jaxlib']}-{key['platform']}{other}.json"
 
 
 # Counters
 
 
 def has_counters(row: Row) -> bool:
-    return bool(_is_sound(row) and row.counters and row.library == "cogrid")
+    return bool(is_sound(row) and row.counters and row.library == "cogrid")
 
 
-def _is_sound(row: Row) -> bool:
+def is_sound(row: Row) -> bool:
     return row.is_ok or row.status == "counted"
 
 
 def key_of(system: System, backend: str, measure: str = "") -> CounterKey:
+    other = {} if system.machine in COUNTED_ON else {"machine": system.machine}
     if backend == "numpy":  # this Python's instructions are counted
-        return {"numpy": system.numpy, "python": ".".join(system.python.split(".")[:2])}
+        return {"numpy": system.numpy, "python": ".".join(system.python.split(".")[:2]), **other}
     flags = {name: value for name, value in system.flags.items() if name in COMPILING}
-    return {"jaxlib": str(system.jaxlib), "platform": target_of(measure) or system.platform, **flags}
+    platform = target_of(measure) or system.platform
+    return {"jaxlib": str(system.jaxlib), "platform": platform, **other, **flags}
 
 
 def describe_key(key: CounterKey) -> str:
@@ -134,78 +198,7 @@ def counter_sets(result: Result) -> list[CounterSet]:
     return list(found.values())
 
 
-# Accepting
-
-
-def accept(paths: Sequence[Path], reason: str, allow_dirty: bool = False) -> Accepted:
-    """Put the rows of results into the baselines of their machines and versions: all or nothing."""
-    found = [(path, results.load(path)) for path in paths]
-    for path, result in found:
-        refuse(path, result, reason, allow_dirty)
-    now = results.now()
-    merged: dict[Path, Baseline] = {}
-    for _, result in found:
-        for new in parts(result):
-            path = FOLDER / file_name(new)
-            old = merged.get(path) or (load(path) if path.exists() else None)
-            record = Acceptance(
-                when=now,
-                sha=result.git.sha if result.git else None,
-                dirty=result.git.dirty if result.git else True,
-                reason=reason,
-                rows=sorted(row.name for row in new.rows),
-            )
-            merged[path] = merge(old, new, record)
-    for path, baseline in merged.items():
-        results.write(path, baseline)
-    rows = [row for _, result in found for row in result.rows]
-    return Accepted(list(merged), list(filter(None, map(left_out, rows))))
-
-
-def parts(result: Result) -> list[Baseline]:
-    """The parts of a result by baseline: stable rows with their times, and all counters."""
-    rows = [row for row in result.rows if _is_sound(row) and is_current(row)]
-    steady = [row for row in rows if row.is_ok and not row.doubt and not row.is_modelled]
-    timed = [replace(result, rows=steady)] if steady else []
-    return [*counter_sets(replace(result, rows=rows)), *timed]
-
-
-def refuse(path: Path, result: Result, reason: str, allow_dirty: bool) -> None:
-    """Raise an error if a whole result is unusable as a baseline."""
-    configuration, git = result.configuration, result.git
-    set_flags = [name for name in (*COMPILING, SHADOW) if name in result.system.flags]
-    wrong = [row.name for row in result.rows if row.status == "mismatch"]
-    for refused, why in (
-        (not reason.strip(), "--reason is empty: say why these numbers are accepted"),
-        (bool(wrong), f"it has wrong results ({', '.join(wrong)}): fix them first"),
-        (
-            not allow_dirty and (git is None or git.dirty),
-            f"its checkout had {machine.changes_of(git)}: commit and measure again, or say --allow-dirty",
-        ),
-        (
-            configuration.plan._replace(samples=0) != Plan(samples=0),
-            "it was sampled in a way of its own: run without --iterations and --warmup",
-        ),
-        (bool(set_flags), f"it was measured under {', '.join(set_flags)}: unset that"),
-        (
-            configuration.suite in ("ab", "peers"),
-            f"its suite is {configuration.suite!r}: accept what `run` measured",
-        ),
-    ):
-        if refused:
-            raise UsageError(f"{path} is not accepted, {why}.")
-    if not any(_is_sound(row) and is_current(row) for row in result.rows):
-        raise UsageError(f"{path} is not accepted, it has no row that today's code measured: measure again.")
-
-
-def left_out(row: Row) -> str:
-    """Why a row, or its times, was not put into a baseline; "" if it was."""
-    if not _is_sound(row):
-        return f"{row.name}: {row.status}: {row.error}"
-    if not is_current(row):
-        return f"{row.name}: measured by code that has changed since."
-    kept = ", its counters were kept" if row.counters else ""
-    return f"{row.name}: {row.doubt}{kept}." if row.doubt else ""
+# Inspecting
 
 
 def is_current(row: Row | CountedRow) -> bool:
@@ -214,34 +207,6 @@ def is_current(row: Row | CountedRow) -> bool:
         return identity(row.case.case, Plan()) == row.identity
     except (TypeError, ValueError):  # a case that no longer exists
         return False
-
-
-def merge(old: Baseline | None, new: Baseline, record: Acceptance) -> Baseline:
-    """Put rows into a baseline; they replace those of the same name and their records."""
-    names = set(record.rows)
-    records = [
-        replace(one, rows=kept)
-        for one in (old.accepted if old else [])
-        if (kept := [name for name in one.rows if name not in names])
-    ]
-    old_rows: dict[str, Row | CountedRow] = {row.name: row for row in old.rows} if old else {}
-    kept_rows = [row for name, row in old_rows.items() if name not in names]
-    new_rows = [_with_checksum(row, old_rows.get(row.name)) for row in new.rows]
-    rows = sorted([*kept_rows, *new_rows], key=lambda row: row.name)
-    merged: Baseline = replace(new, accepted=[*records, record], rows=rows)
-    if isinstance(merged, Result):
-        planned: list[Parameters] = [row.case for row in merged.rows]
-        merged.configuration = replace(merged.configuration, planned=planned)
-    return merged
-
-
-def _with_checksum(row: Row | CountedRow, old: Row | CountedRow | None) -> Row | CountedRow:
-    """A row that was counted but not run has no results, so it keeps the earlier checksum."""
-    keeps = row.checksum is None and old is not None and old.identity == row.identity
-    return replace(row, checksum=old.checksum) if keeps and old else row
-
-
-# Inspecting
 
 
 def troubles(path: Path) -> list[str]:
@@ -256,14 +221,17 @@ def troubles(path: Path) -> list[str]:
         wrong.append(f"{path.name} should be called {file_name(found)} after what it holds.")
     if isinstance(found, Result) and found.fingerprint != machine.fingerprint(found.system):
         wrong.append(f"{path.name} has the fingerprint of another machine than it describes.")
-    stale = [row.name for row in found.rows if not is_current(row)]
+    rows = [] if isinstance(found, Slowdowns) else found.rows
+    stale = [row.name for row in rows if not is_current(row)]
     if stale:
-        count = f"{len(stale)} of its {len(found.rows)} rows are measured in another way today"
+        count = f"{len(stale)} of its {len(rows)} rows are measured in another way today"
         wrong.append(f"{path.name} is out of date, {count}: {stale[0]}.")
     return wrong
 
 
 def fit(baseline: Baseline, here: System) -> str:
+    if isinstance(baseline, Slowdowns):
+        return "fits"
     if isinstance(baseline, CounterSet):
         keys = [key_of(here, "numpy"), *(key_of(here, "jax", row.case.measure) for row in baseline.rows)]
         fits = baseline.key in keys
@@ -276,7 +244,7 @@ def described(path: Path, here: System) -> list[str]:
     """A line of the list: file, rows, fit, and when and why its newest rows were accepted."""
     found = load(path)
     newest = found.accepted[-1] if found.accepted else None
-    kind = "counters" if isinstance(found, CounterSet) else "times"
+    kind = {CounterSet: "counters", Result: "times", Slowdowns: "slowdowns"}[type(found)]
     return [
         path.name,
         f"{kind} of {several(len(found.rows), 'case')}",

@@ -24,7 +24,7 @@ from cogrid.benchmarks.case import Case
 #: All code between a case and its numbers, except the engine; the measure's own module is added.
 MEASURING = (
     *(f"cogrid/benchmarks/{name}.py" for name in ("case", "clock", "modes", "workloads")),
-    *(f"bench/measure/{name}.py" for name in ("clock", "plan", "counters")),
+    *(f"bench/measure/{name}.py" for name in ("clock", "plan", "counters", "allocations")),
     # The cooks of the cooperative tapes.
     *(f"cogrid/envs/overcooked/{name}.py" for name in ("floor_plan", "planning", "policies")),
 )

@@ -9,15 +9,15 @@ from typing import Any
 import msgspec
 
 from bench.records import Result
-from bench.storage.baselines import CounterSet
+from bench.storage.baselines import CounterSet, Slowdowns
 
 FILE = Path(__file__).parent / "schema.json"
 
 
 def schema() -> dict[str, Any]:
-    """A result file; a file of committed counters is #/$defs/CounterSet."""
-    (result, _), definitions = msgspec.json.schema_components(
-        [Result, CounterSet], ref_template="#/$defs/{name}"
+    """A result file; committed counters are #/$defs/CounterSet, accepted slowdowns #/$defs/Slowdowns."""
+    (result, *_), definitions = msgspec.json.schema_components(
+        [Result, CounterSet, Slowdowns], ref_template="#/$defs/{name}"
     )
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {**head, **result, "$defs": definitions}

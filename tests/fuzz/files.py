@@ -201,6 +201,7 @@ def results(folder: Path, games: Games) -> tuple[Source, Attempt]:
     for path in baselines.files():
         document = json.loads(path.read_bytes())
         document["rows"] = document["rows"][:2]
+        document["accepted"] = []  # its digest would refuse every change
         bases.append(document)
 
     here = storage.machine.system()  # looks for devices, which takes its time

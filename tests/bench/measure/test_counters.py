@@ -22,13 +22,13 @@ BYTES = 8 * 1000
 
 
 def test_array_operations_and_their_memory() -> None:
-    a, b = np.arange(1000), np.arange(1000)
+    a, b, c = np.arange(1000), np.arange(1000), np.arange(500)
 
     def operators() -> Any:
-        return (a + b)[::2] * 2
+        return (a + b)[::2] * c
 
     found = numpy_counters(operators)
-    assert found == {"operations": 3, "allocated_bytes": BYTES * 3 // 2, "peak_bytes": BYTES}
+    assert found == {"operations": 3, "allocated_bytes": BYTES * 3 // 2, "peak_bytes": BYTES * 3 // 2}
     assert all(type(number) is int for number in found.values())
 
 
@@ -36,14 +36,58 @@ def test_memory_that_is_freed_counts_once_at_the_peak() -> None:
     a = np.arange(1000)
 
     def chain() -> Any:
-        b = a + 1
-        b = b + 1
-        b = b + 1
-        return b.sum()
+        b = a + a
+        b = b + a
+        b = b + a
+        return b
 
     found = numpy_counters(chain)
     assert found["allocated_bytes"] == 3 * BYTES
     assert found["peak_bytes"] == 2 * BYTES
+
+
+def test_a_copy_of_the_same_size_on_the_same_line_is_seen() -> None:
+    """Also where the operations are as many as before."""
+    a = np.arange(1000)
+    before = numpy_counters(lambda: a + a)
+    assert before == {"operations": 1, "allocated_bytes": BYTES, "peak_bytes": BYTES}
+    assert numpy_counters(lambda: (a + a).copy()) == {
+        "operations": 2,
+        "allocated_bytes": 2 * BYTES,
+        "peak_bytes": 2 * BYTES,
+    }
+    view = numpy_counters(lambda: np.asarray(a + a))
+    copy = numpy_counters(lambda: np.array(a + a))
+    assert view["operations"] == copy["operations"]
+    assert (view["allocated_bytes"], copy["allocated_bytes"]) == (BYTES, 2 * BYTES)
+
+
+def test_arrays_outlive_their_count() -> None:
+    kept: list[Any] = []
+
+    def grow() -> None:
+        array = np.arange(10)
+        array.resize(1000, refcheck=False)
+        kept.extend([array, np.zeros(1000, np.int64)])
+
+    found = numpy_counters(grow)
+    assert found["allocated_bytes"] == 80 + 2 * BYTES
+    assert found["peak_bytes"] == 2 * BYTES
+    kept[0].resize(5000, refcheck=False)
+    assert kept[0].sum() == 45
+    del kept[:]
+    done = run_python(OUTLIVES)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+OUTLIVES = """
+import numpy as np
+from bench.measure.counters import numpy_counters
+kept = []
+numpy_counters(lambda: kept.append(np.arange(1000)))
+np.kept = kept  # freed while Python shuts down
+print("done")
+"""
 
 
 def test_functions_methods_and_ufuncs_count_alike() -> None:

@@ -15,7 +15,7 @@ from bench.measure.plan import Measured, Plan
 from bench.processes import case_worker
 from bench.processes.case_worker import shadowed
 from bench.runner import row_of
-from bench.storage import baselines, machine
+from bench.storage import accepting, machine
 from bench.storage.baselines import Baselines
 from cogrid._core.phases.movement import Movement
 from cogrid._core.rules import compile_rules
@@ -45,7 +45,7 @@ def test_times_with_a_shadow_are_no_baseline_and_are_not_compared(tmp_path: Path
     (finding,) = findings.judge(beside, Baselines([base]))
     assert finding.text == "not comparable: other flags"
     with pytest.raises(UsageError, match="measured under COGRID_SHADOW: unset that"):
-        baselines.refuse(tmp_path, beside, "a reason", allow_dirty=False)
+        accepting.refuse(tmp_path, beside, "a reason", allow_dirty=False)
 
 
 def test_workers_are_asked_for_a_shadow_and_measure_without(monkeypatch: pytest.MonkeyPatch) -> None:

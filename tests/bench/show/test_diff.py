@@ -63,6 +63,14 @@ def test_the_headline_of_a_quiet_day() -> None:
     )
 
 
+def test_counters_that_fell_are_to_be_accepted() -> None:
+    fewer = row(counters={"equations": 152, "flops": 1000, "bytes_accessed": 2000})
+    found = judge(result([fewer]), Baselines.of(result([row()])))
+    *_, headline, advice = filter(None, diff.text(found).splitlines())
+    assert headline == "Nothing slower, 1 same; no counter grew."
+    assert advice.startswith("Counters fell: accept them too")
+
+
 def test_the_headline_when_nothing_was_compared() -> None:
     def of(*rows: Row) -> str:
         before = Baselines.of(result([row(name=one.name, identity=one.identity) for one in rows]))
@@ -121,6 +129,7 @@ def test_json_is_for_programs() -> None:
         "before": 1000,
         "after": 1031,
         "growth": pytest.approx(0.031),
+        "accepted": "",
         "regression": True,
     }
     assert slow["ratio"]["median"] == pytest.approx(2.0)

@@ -13,7 +13,7 @@ from bench.measure.plan import Plan
 from bench.records import Row
 from bench.show import diff, gpu, report, tables
 from bench.show.history import history
-from bench.storage import baselines, results
+from bench.storage import accepting, baselines, results
 from bench.storage.baselines import Baselines
 from bench.storage.identity import identity
 from tests.bench.support import by_file, result, row
@@ -84,7 +84,7 @@ def test_a_baseline_goes_by_jaxlib_and_target_and_holds_no_times(tmp_path: Path,
     rows = [program(), program("cuda12-h100")]
     run = result(rows, configuration=Configuration.of("gpu", Plan(samples=1), []))
     results.write(tmp_path / "r.json", run)
-    written = baselines.accept([tmp_path / "r.json"], "first").written
+    written = accepting.accept([tmp_path / "r.json"], "first").written
     assert sorted(path.name for path in written) == [
         "counters-0.10.2-cuda12-a100.json",
         "counters-0.10.2-cuda12-h100.json",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from bench import ROOT
 from bench.compare.findings import judge
 from bench.exit_codes import UsageError
 from bench.measure.plan import Plan
-from bench.records import Configuration, Git, Result, Row
-from bench.storage import baselines, machine, results
-from bench.storage.baselines import CounterSet
+from bench.records import Against, Configuration, Git, Result, Row
+from bench.storage import accepting, baselines, machine, results
+from bench.storage.baselines import CounterSet, Slowdowns
 from bench.storage.identity import identity
-from tests.bench.support import around, result, row
+from tests.bench.commands.support import bench
+from tests.bench.support import around, paired, result, row
 
 PLAN = Configuration.of("quick", Plan(), [])
 COUNTS, NUMPY_COUNTS = "counters-0.10.2-cpu.json", "counters-numpy-2.4.0-python-3.11.json"
@@ -40,8 +42,8 @@ def write(path: Path, found: baselines.Baseline) -> Path:
     return path
 
 
-def accept(tmp_path: Path, found: Result, reason: str = "first", **more: Any) -> baselines.Accepted:
-    return baselines.accept([write(tmp_path / "r.json", found)], reason, **more)
+def accept(tmp_path: Path, found: Result, reason: str = "first", **more: Any) -> accepting.Accepted:
+    return accepting.accept([write(tmp_path / "r.json", found)], reason, **more)
 
 
 def test_times_go_by_machine_and_counters_by_version(tmp_path: Path, folder: Path) -> None:
@@ -127,7 +129,7 @@ DIRTY = Git(sha="a" * 40, dirty=True)  # as of a file that was written before th
         (measured(today(name="x", error="no", status="mismatch")), "why", r"wrong results \(x\)"),
         (measured(today(), flags={"XLA_FLAGS": "--x"}), "why", "measured under XLA_FLAGS"),
         (measured(today(), configuration=replace(PLAN, iterations=9)), "why", "in a way of its own"),
-        (measured(today(), configuration=replace(PLAN, suite="ab")), "why", "its suite is 'ab'"),
+        (measured(today(), configuration=replace(PLAN, suite="ab")), "why", "it has no confirmed slowdown"),
         (measured(row()), "why", "no row that today's code measured"),
     ],
 )
@@ -136,7 +138,7 @@ def test_a_result_that_makes_no_baseline_is_refused(
 ) -> None:
     good = write(tmp_path / "good.json", measured(today()))
     with pytest.raises(UsageError, match=words):
-        baselines.accept([good, write(tmp_path / "bad.json", found)], reason)
+        accepting.accept([good, write(tmp_path / "bad.json", found)], reason)
     assert not list(folder.iterdir()), "all of it or nothing"
 
 
@@ -168,15 +170,101 @@ def test_check_finds_what_is_wrong_with_a_file(tmp_path: Path, folder: Path) -> 
     ]
     write(times, replace(found, fingerprint="0" * 16))
     assert "fingerprint of another machine" in baselines.troubles(times)[0]
-    write(times, replace(found, rows=[row(name="a")]))
+    old = replace(found.rows[0], identity="f" * 12)
+    write(times, baselines.sealed(replace(found, rows=[old])))
     assert baselines.troubles(times) == [
-        f"{times.name} is out of date, 1 of its 1 rows are measured in another way today: a."
+        f"{times.name} is out of date, 1 of its 1 rows are measured in another way today: {old.name}."
     ]
-    unknown = replace(today(name="a"), case=replace(row().case, workload="jazz"))
-    write(times, replace(found, rows=[unknown]))
+    unknown = replace(found.rows[0], case=replace(row().case, workload="jazz"))
+    write(times, baselines.sealed(replace(found, rows=[unknown])))
     assert "is out of date" in baselines.troubles(times)[0]
     write(times, replace(found, accepted=[]))
     assert "has no record of acceptance" in baselines.troubles(times)[0]
+
+
+def test_a_baseline_that_was_edited_by_hand_is_refused(
+    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    accept(tmp_path, measured(today(name="a"), today(name="b")))
+    path = folder / COUNTS
+    accepted = json.loads(path.read_bytes())
+    assert bench("baseline", "check") == 0
+
+    def edited(change: Callable[[Any], Any]) -> dict[str, Any]:
+        document = json.loads(json.dumps(accepted))
+        change(document)
+        return document
+
+    a = {**accepted["rows"][0]}
+    for change in (
+        lambda found: found["rows"][0]["counters"].update(equations=154),
+        lambda found: found["rows"][0].update(checksum="f" * 16),
+        lambda found: found["rows"].pop(),
+        lambda found: found["rows"].append({**a, "name": "c"}),
+        lambda found: found["rows"].append(a),
+        lambda found: found["accepted"][0].update(rows=["a"]),
+        lambda found: found["accepted"][0].pop("digest"),
+    ):
+        path.write_text(json.dumps(edited(change)))
+        capsys.readouterr()
+        assert bench("baseline", "check") == 23
+        sentence = f"{path} is damaged: its rows are not those that were accepted, so it was edited"
+        assert sentence in capsys.readouterr().out
+        for command in (
+            ("diff", tmp_path / "r.json"),
+            ("count", "--only", "numpy-single"),
+            ("baseline", "show"),
+        ):
+            assert bench(*command) == 2
+            (line,) = capsys.readouterr().err.splitlines()
+            assert sentence in line
+    # The form of the file does not matter.
+    path.write_text(json.dumps(accepted, indent=7, sort_keys=True))
+    assert bench("baseline", "check") == 0
+
+
+def test_digests_follow_the_rows_of_their_records(tmp_path: Path, folder: Path) -> None:
+    accept(tmp_path, measured(today(name="a"), today(name="b")))
+    (before,) = baselines.load(folder / COUNTS).accepted
+    accept(tmp_path, measured(today(name="b", counters={"flops": 9})), "second")
+    first, second = baselines.load(folder / COUNTS).accepted
+    assert len({before.digest, first.digest, second.digest}) == 3
+    accept(tmp_path, measured(today(name="b")), "third")
+    assert baselines.load(folder / COUNTS).accepted[0].digest == first.digest
+
+
+def compared(verdict: str = "slower", setting: str = "", **changes: Any) -> Result:
+    """The result of an A/B."""
+    against = Against(revision="main", sha="b" * 40, head="a" * 40, setting=setting)
+    configuration = replace(PLAN, suite="ab", against=against)
+    rows = [
+        today(name="x", ab=paired(1.2, verdict, **changes)),
+        today(name="y", ab=paired()),
+    ]
+    return measured(*rows, configuration=configuration)
+
+
+def test_a_confirmed_slowdown_is_accepted_with_its_limit(tmp_path: Path, folder: Path) -> None:
+    (path,) = accept(tmp_path, compared(), "safer").written
+    assert path.name == "slowdowns.json"
+    found = baselines.load(path)
+    assert isinstance(found, Slowdowns)
+    assert [(one.name, one.limit) for one in found.rows] == [("x", pytest.approx(1.2 * 1.02))]
+    assert [(one.reason, one.rows) for one in found.accepted] == [("safer", ["x"])]
+    assert baselines.troubles(path) == []
+    assert baselines.described(path, measured().system)[1:3] == ["slowdowns of 1 case", "fits"]
+    assert baselines.committed().is_empty, "no time is compared with it"
+    path.write_text(path.read_text().replace("1.22", "9.22"))
+    assert "is damaged" in baselines.troubles(path)[0]
+
+
+@pytest.mark.parametrize("found", [compared("same"), compared(confirmed=False), compared(setting="NPROC=2")])
+def test_only_a_confirmed_slowdown_of_the_code_is_accepted(
+    tmp_path: Path, folder: Path, found: Result
+) -> None:
+    with pytest.raises(UsageError, match="it has no confirmed slowdown"):
+        accept(tmp_path, found)
+    assert not list(folder.iterdir())
 
 
 def test_the_list_says_what_fits(tmp_path: Path) -> None:
