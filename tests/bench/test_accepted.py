@@ -165,7 +165,7 @@ def test_a_base_without_baselines_or_with_others(tmp_path: Path, commit: Commit,
     kept = tmp_path / "kept"
     shutil.copytree(folder, kept)
     for path in folder.iterdir():
-        path.write_text("{}")
+        path.write_text("{}", encoding="utf-8")
     base = commit("in another form")
     shutil.copytree(kept, folder, dirs_exist_ok=True)
     accept(tmp_path, "faster", counted(checksum=OTHER))
@@ -175,7 +175,7 @@ def test_a_base_without_baselines_or_with_others(tmp_path: Path, commit: Commit,
 def test_an_edited_baseline_accepts_nothing(tmp_path: Path, commit: Commit, against: Against) -> None:
     base = commit("base")
     path = next(baselines.FOLDER.glob("counters-numpy-*"))
-    path.write_text(path.read_text().replace("100", "101"))
+    path.write_text(path.read_text(encoding="utf-8").replace("100", "101"), encoding="utf-8")
     assert against(base)[0] == Code.USAGE
 
 
@@ -188,7 +188,7 @@ def test_a_rule_and_a_slowdown_in_a_real_checkout(tmp_path: Path) -> None:
     without = shutil.ignore_patterns("__pycache__", "results", "baselines")
     for folder in ("cogrid", "bench"):
         shutil.copytree(ROOT / folder, project / folder, ignore=without)
-    (project / ".gitignore").write_text("__pycache__/\nbench/results/\n")
+    (project / ".gitignore").write_text("__pycache__/\nbench/results/\n", encoding="utf-8")
     git(project, "init", "-q")
     output = "bench/results/x.json"
 
@@ -197,7 +197,9 @@ def test_a_rule_and_a_slowdown_in_a_real_checkout(tmp_path: Path) -> None:
             (project / output).unlink(missing_ok=True)
         command = [sys.executable, "-m", "bench", *arguments]
         env = {**os.environ, "PYTHONPATH": str(project)}
-        done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=project, env=env, capture_output=True, text=True, encoding="utf-8", check=False
+        )
         return done.returncode, done.stdout + done.stderr
 
     def committed() -> None:
@@ -248,6 +250,6 @@ def test_a_rule_and_a_slowdown_in_a_real_checkout(tmp_path: Path) -> None:
 
 
 def _edit(path: Path, before: str, after: str) -> None:
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     assert before in text
-    path.write_text(text.replace(before, after, 1))
+    path.write_text(text.replace(before, after, 1), encoding="utf-8")

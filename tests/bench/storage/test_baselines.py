@@ -205,7 +205,7 @@ def test_a_baseline_that_was_edited_by_hand_is_refused(
         lambda found: found["accepted"][0].update(rows=["a"]),
         lambda found: found["accepted"][0].pop("digest"),
     ):
-        path.write_text(json.dumps(edited(change)))
+        path.write_text(json.dumps(edited(change)), encoding="utf-8")
         capsys.readouterr()
         assert bench("baseline", "check") == 23
         sentence = f"{path} is damaged: its rows are not those that were accepted, so it was edited"
@@ -219,7 +219,7 @@ def test_a_baseline_that_was_edited_by_hand_is_refused(
             (line,) = capsys.readouterr().err.splitlines()
             assert sentence in line
     # The form of the file does not matter.
-    path.write_text(json.dumps(accepted, indent=7, sort_keys=True))
+    path.write_text(json.dumps(accepted, indent=7, sort_keys=True), encoding="utf-8")
     assert bench("baseline", "check") == 0
 
 
@@ -254,7 +254,7 @@ def test_a_confirmed_slowdown_is_accepted_with_its_limit(tmp_path: Path, folder:
     assert baselines.troubles(path) == []
     assert baselines.described(path, measured().system)[1:3] == ["slowdowns of 1 case", "fits"]
     assert baselines.committed().is_empty, "no time is compared with it"
-    path.write_text(path.read_text().replace("1.22", "9.22"))
+    path.write_text(path.read_text(encoding="utf-8").replace("1.22", "9.22"), encoding="utf-8")
     assert "is damaged" in baselines.troubles(path)[0]
 
 
