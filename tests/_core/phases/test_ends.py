@@ -272,7 +272,7 @@ def steps_left(slot: str, thing: Any) -> int:
         (Ends(remaining=is_parcel, in_hands=is_parcel), 4),
         (Ends(in_slots=steps_left), 5),
         (Ends(remaining=is_parcel, in_hands=is_parcel, in_slots=steps_left), 5),
-        (Ends(), None),
+        (Ends(hand=lambda held: False), None),
     ],
     ids=["board", "hands", "both", "slots", "all", "none"],
 )

@@ -222,7 +222,7 @@ def test_wrong_answers_are_refused() -> None:
             return Outcome(held, other, "shove")
 
     with pytest.raises(
-        TypeError, match=r"^Act\.agent of Rude returned Outcome.* for 'interact', hand .* and other"
+        TypeError, match=r'^Act\("interact"\)\.agent of Rude returned Outcome.* for .*, hand .* and other'
     ):
         made(Spec(Rude(), BOARD, observation="none"), "numpy")
     with pytest.raises(ValueError, match="leave reach and width out"):

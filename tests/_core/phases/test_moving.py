@@ -221,7 +221,7 @@ class Named(Coins):
     names: tuple[Any, ...] = ()
 
     def parts(self) -> tuple[Part, ...]:
-        return *super().parts(), *map(Act, self.names)
+        return *super().parts(), *(Act(name, thing=self.ring) for name in self.names)
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,7 @@ def test_wrong_slots_are_refused() -> None:
         def rewards(self) -> Any:
             return (BySlot("lost", "menu", lambda event, thing: 0.0),)
 
-    with pytest.raises(TypeError, match=r"Slot\.reply of Odd returned .* for slot 'order 1'"):
+    with pytest.raises(TypeError, match=r"\.reply of Odd returned .* for slot 'order 1'"):
         made(Spec(Odd(), BOARD, observation="none"), "numpy")
     with pytest.raises(ValueError, match=r"names the slot 'menu': Lost has order 1, order 2, recipe"):
         made(Spec(Lost(), BOARD, observation="none"), "numpy")
