@@ -44,8 +44,8 @@ CHANCE = Topic(
         Mutant(
             "all agents share one draw",
             "cogrid/_core/phases/interaction.py",
-            "events.drawn[..., who])",
-            "events.drawn[..., :1])",
+            "events.drawn, who)",
+            "events.drawn, slice(0, 1))",
         ),
         Mutant(
             "the first cell is never chosen",
