@@ -95,9 +95,11 @@ LONG = (
     *("tests/_apps", "tests/test_vmap_correctness.py", "tests/test_own_worlds.py"),
 )
 # Of `quick`, a case of each family in which NumPy and JAX are compared.
+PARITY = "tests/parity/test_parity.py::test_numpy_equals_jax"
 CASES = (
-    *("Arena-V0-none", "Foraging-8x8-2p-3f-V0-none", "Goals-V0-features", "SearchRescue-Ruins-V0-none"),
-    *("Overcooked-CrampedRoom-V0-lossless", "OvercookedV2-CrampedRoomV2-V0-features"),
+    *(f"{PARITY}[Arena-V0-none]", f"{PARITY}[Foraging-8x8-2p-3f-V0-none]", f"{PARITY}[Goals-V0-features]"),
+    *(f"{PARITY}[SearchRescue-Ruins-V0-none]", f"{PARITY}[Overcooked-CrampedRoom-V0-lossless]"),
+    *(f"{PARITY}[OvercookedV2-CrampedRoomV2-V0-features]", "tests/envs/commons/test_commons.py::test_parity"),
 )
 # Other libraries by environment: those that conflict have separate ones. Each has a dependency group.
 CLIENTS = {
@@ -271,6 +273,7 @@ def linters(session: nox.Session) -> None:
 
 
 @nox.session
+@reported
 def quick(session: nox.Session) -> None:
     """Lint, the unit tests on NumPy, and one parity case of each family; -- PATH for these tests instead."""
     row = MATRIX["jax-cpu"]
@@ -287,8 +290,7 @@ def quick(session: nox.Session) -> None:
         "tests.without_jax",
         *(f"--ignore={path}" for path in (*ELSEWHERE, *LONG)),
     )
-    cases = (f"tests/parity/test_parity.py::test_numpy_equals_jax[{case}]" for case in CASES)
-    pytest(session, row, *cases)
+    pytest(session, row, *CASES)
     session.log(
         "Left out: JAX but for these cases, " + ", ".join(LONG) + ", and what has sessions of its own."
     )

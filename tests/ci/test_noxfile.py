@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from cogrid.envs.registry import spec_of
 from tests.ci.support import REPORTS, ROOT, calls, driver, needs_driver, nox, start, stubs
+from tests.support import EVERY_ID
 
 TOOLS = ("pytest", "ruff", "mypy", "zizmor", "check-jsonschema", "chromium")
 GPU = ("tests-gpu", "bench-gpu")
@@ -418,3 +420,15 @@ def test_compiling_for_gpus_passes_what_it_is_given_and_its_exit_code(tmp_path: 
     done = nox("-s", "gpu-compile(cuda12)", *HERE, "--", "--only", "scan", PATH=path)
     assert done.returncode == code
     assert calls(tmp_path / "bin")[-1] == "python -m bench gpu --only scan"
+
+
+def test_quick_compares_the_backends_in_every_family(noxfile: ModuleType) -> None:
+    played = {package_of(id) for id in re.findall(r"\[([\w-]+-V\d+)-\w+\]", " ".join(noxfile.CASES))}
+    played |= set(re.findall(r"tests/envs/(\w+)/", " ".join(noxfile.CASES)))
+    assert played == {package_of(id) for id in EVERY_ID}
+    for path in noxfile.LONG:
+        assert (ROOT / path).exists(), path
+
+
+def package_of(id: str) -> str:
+    return type(spec_of(id, {}, ()).game).__module__.split(".")[2]
