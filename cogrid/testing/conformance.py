@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cogrid._core.author.kinds import writes
 from cogrid._core.author.options import checked_integer
 from cogrid._core.compile.checking import check_looks
 from cogrid._core.compile.spec import MAX_TIME, Spec
@@ -79,13 +80,13 @@ def check_env(
 def _check_that_something_happens(spec: Spec) -> None:
     rules, game = compile_rules(spec, "numpy"), type(spec.game)
     walks_only = all(isinstance(phase, STILL) for phase in rules.phases) and not rules.verbs[1:]
-    is_meant = not rules.game.rewards()  # who writes that nothing is paid knows
+    is_meant = writes(rules.game, "rewards")  # who writes them is told of terms that never pay
     if is_meant or not walks_only or rules.rewards.terms:
         return
     unused = " and ".join(f"{game.__name__}.{name}" for name in unused_methods(spec.game))
     raise AssertionError(
         f"nothing can happen in {game.__name__} but walking: no rule returns an outcome, nothing changes by "
-        "itself, and nothing is paid (if that is meant, let rewards return ())"
+        "itself, and nothing is paid (if that is meant, write rewards that say so)"
         + (f"; nothing calls {unused}" if unused else "")
     )
 

@@ -12,6 +12,7 @@ from cogrid.author import (
     Layout,
     Part,
     Planes,
+    Reward,
     Scattered,
     checked_integer,
     checked_number,
@@ -42,7 +43,7 @@ class Arena(Game):
 
     def rewards(self) -> tuple[AnyReward, ...]:
         """Nothing is paid."""
-        return ()
+        return (Reward("score", lambda event: 0.0, team=True),)
 
     def planes(self) -> Planes:
         """Walls and agents; facing is 1 right, 2 down, 3 left, 4 up."""
