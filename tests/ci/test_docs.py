@@ -106,3 +106,17 @@ def test_commands_in_the_texts_are_those_of_nox() -> None:
     for path in texts:
         named = re.findall(r'nox -s "?([a-z][\w-]*)', path.read_text(encoding="utf-8"))
         assert set(named) <= known, path.name
+
+
+def test_guarantees_name_tests_that_exist() -> None:
+    text = (ROOT / "docs/developing/guarantees.md").read_text(encoding="utf-8")
+    places = set(re.findall(r"`(tests/[\w./]+)`", text))
+    assert len(places) > 8
+    assert [place for place in sorted(places) if not (ROOT / place).exists()] == []
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    for name in re.findall(r"`(test_\w+)`", text):
+        assert f"def {name}(" in tests, name
+    noxfile = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    for name in ("validate", "fuzz", "oracles-full", "mutants", "bench-counters", "gpu-compile"):
+        assert f"`{name}" in text
+        assert f'"{name}"' in noxfile or f"def {name}(" in noxfile
