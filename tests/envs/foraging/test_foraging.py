@@ -11,7 +11,7 @@ import pytest
 import cogrid
 from cogrid._apps.play.session import Session
 from cogrid._core.compile.spec import Spec
-from cogrid.envs.foraging.objects import Skill
+from cogrid.envs.foraging.objects import Food, Skill
 from cogrid.envs.foraging.policies import ScriptedForagers
 from cogrid.replay.recording import Recorder
 from tests._core.worlds import after, bounds, drawn, fresh, made
@@ -296,3 +296,9 @@ def test_wrong_options_are_named() -> None:
         env.replace(fresh(SMALL, "numpy"), field=np.full((5, 5), 99))
     with pytest.raises(TypeError, match="ScriptedForagers plays Foraging, not Kitchen"):
         ScriptedForagers(cogrid.make("Overcooked-CrampedRoom-V0").rules)
+
+
+def test_food_shows_its_level_in_two_characters() -> None:
+    glyph = cogrid.make("Foraging-8x8-2p-3f-V0").spec.game.looks().glyph
+    assert glyph is not None
+    assert [glyph(Food(level)) for level in (1, 9, 10, 12)] == ["f1", "f9", "10", "12"]
