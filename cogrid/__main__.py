@@ -100,7 +100,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="run the built-in environments' tests on an environment")
     check.description = (
         "Play random episodes on every installed backend and check what every environment must guarantee; "
-        "then print how often each verb and hook was used, and how often each random outcome was drawn "
+        "then print how often each verb and rule was used, and how often each random outcome was drawn "
         "next to its odds."
     )
     check.add_argument("id", metavar="ID", help=AN_ID)

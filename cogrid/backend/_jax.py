@@ -1,4 +1,4 @@
-"""The JAX backend; beside it only `_kernel.py` and `_scalars.py` import jax in layers 0 to 2."""
+"""The JAX backend; of the engine and the families, only it, `_kernel.py` and `_scalars.py` import jax."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _check_that_something_happens(spec: Spec) -> None:
 
 
 class Checked(dict[str, int]):
-    """How often each verb occurred, and which of the game's hooks were used.
+    """How often each verb occurred, and which of the game's rules were used.
 
     `hooks` says how often each was (0: never tried), `draws` how often each value of a `Chance` was drawn.
     Printing it shows a table of all of these.
@@ -102,9 +102,9 @@ class Checked(dict[str, int]):
         self.hooks, self.draws = exercised
 
     def __str__(self) -> str:
-        """One line for each verb, hook and draw."""
+        """One line for each verb, rule and draw."""
         lines = [f"verb {name}: {times}" for name, times in self.items()]
-        lines += [f"hook {name}: {times or 'never tried'}" for name, times in self.hooks.items()]
+        lines += [f"rule {name}: {times or 'never tried'}" for name, times in self.hooks.items()]
         return "\n".join([*lines, *(f"drawn {one}" for one in self.draws)])
 
 
