@@ -43,7 +43,6 @@ class BegunKitchen(Kitchen):
     layouts: ClassVar[Mapping[str, Layout]] = BEGUN_LAYOUTS
 
     def __post_init__(self) -> None:
-        """Check the hands."""
         super().__post_init__()
         if not isinstance(self.hands, (list, tuple)):
             raise TypeError(f"hands={brief(self.hands)} is not a list.")
