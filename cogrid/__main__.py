@@ -26,7 +26,7 @@ from cogrid._core.author.layout import DIGITS, FLOOR
 from cogrid._core.author.options import checked_number
 from cogrid._io import files, interrupt
 from cogrid._io.messages import brief, several
-from cogrid._io.reading import add_settings, in_words, whole_number
+from cogrid._io.reading import add_settings, as_settings, whole_number
 from cogrid.envs import registry
 from cogrid.envs.registry import family_of, find, is_own, make, registered, spec_of
 from cogrid.policies.named import NAMED, POLICIES, best_note, file_of, options_of, training_note, usual_policy
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, OSError) as error:
         if interrupt.is_closed_output(error):
             raise
-        said = files.in_words(error) if isinstance(error, OSError) else str(error)
+        said = files.sentence(error) if isinstance(error, OSError) else str(error)
         # The arguments of the author's rule that failed; JAX's notes are about its tracebacks.
         notes = [note for note in getattr(error, "__notes__", ()) if "\n" not in note]
         sentence = "; ".join([said.rstrip(".") if notes else said, *notes])
@@ -263,15 +263,15 @@ def _play(options: argparse.Namespace) -> None:
 
 def _overrides(options: argparse.Namespace, id: str, policy: str | None) -> dict[str, Any]:
     """The options of the environment: those given, and else those that the policy was trained with."""
-    given = dict(options.set)
+    chosen = dict(options.set)
     if policy is None or policy in POLICIES:
-        return given
+        return chosen
     file = file_of(policy)
     _tell(best_note(policy))
-    if taken := {name: value for name, value in options_of(file, id).items() if name not in given}:
-        print(f"With {in_words(taken)}, as {file} was trained; --set changes it.", file=sys.stderr)
-    _tell(training_note(policy, id, taken | given))
-    return taken | given
+    if taken := {name: value for name, value in options_of(file, id).items() if name not in chosen}:
+        print(f"With {as_settings(taken)}, as {file} was trained; --set changes it.", file=sys.stderr)
+    _tell(training_note(policy, id, taken | chosen))
+    return taken | chosen
 
 
 def _tell(notes: Iterable[str]) -> None:
@@ -387,9 +387,9 @@ def _render(options: argparse.Namespace) -> None:
     still = options.out.lower().endswith(".png")
     checked_number("fps", options.fps, LEAST_FPS, MOST_FPS)
     if (replay := _replay(options)) is not None:  # it may have no steps
-        if given := [name for name in ("seed", "policy", "batch") if getattr(options, name) is not None]:
+        if chosen := [name for name in ("seed", "policy", "batch") if getattr(options, name) is not None]:
             raise ValueError(
-                f"{options.what} is a replay, with its own seed and actions: leave --{given[0]} out."
+                f"{options.what} is a replay, with its own seed and actions: leave --{chosen[0]} out."
             )
         episode, name = replayed(replay, options.steps), f"replay {options.what}"
     else:
