@@ -69,6 +69,36 @@ ELSEWHERE = (
     *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed", "tests/examples", "tests/clients"),
     *("tests/_apps/train", "tests/test_examples.py"),
 )
+# What `quick` leaves out beside these: what plays long, starts processes or measures.
+LONG = (
+    *("tests/parity", "tests/conformance", "tests/worlds", "tests/fuzz", "tests/benchmarks", "tests/render"),
+    *("tests/bench/experiments", "tests/bench/measure", "tests/bench/peers", "tests/bench/show/figures"),
+    *(
+        "tests/bench/commands",
+        "tests/bench/test_ab.py",
+        "tests/bench/test_accepted.py",
+        "tests/bench/test_main.py",
+    ),
+    *(
+        "tests/bench/test_additions.py",
+        "tests/bench/processes",
+        "tests/test_additions.py",
+        "tests/test_main.py",
+    ),
+    *(
+        "tests/test_golden.py",
+        "tests/test_golden_v2.py",
+        "tests/test_golden_replays.py",
+        "tests/policies/zoo",
+    ),
+    *("tests/_core/test_purity.py", "tests/_core/test_everything.py", "tests/_io/test_interrupt.py"),
+    *("tests/_apps", "tests/test_vmap_correctness.py", "tests/test_own_worlds.py"),
+)
+# Of `quick`, a case of each family in which NumPy and JAX are compared.
+CASES = (
+    *("Arena-V0-none", "Foraging-8x8-2p-3f-V0-none", "Goals-V0-features", "SearchRescue-Ruins-V0-none"),
+    *("Overcooked-CrampedRoom-V0-lossless", "OvercookedV2-CrampedRoomV2-V0-features"),
+)
 # Other libraries by environment: those that conflict have separate ones. Each has a dependency group.
 CLIENTS = {
     "torch": ("stable_baselines3", "torchrl", "torch", "gymnasium"),
@@ -228,10 +258,41 @@ def gpu_environment(session: nox.Session, backend: str, instead: str) -> Row:
 def lint(session: nox.Session) -> None:
     """Check style, formatting and types."""
     install(session, "lint", "bench")
+    linters(session)
+
+
+def linters(session: nox.Session) -> None:
+    """Style, formatting, types, and tests that check nothing."""
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("mypy")
     session.run("mypy", "noxfile.py", "ci", "docs/generate", "examples/ippo.py")
+    session.run("python", "ci/checks.py")
+
+
+@nox.session
+def quick(session: nox.Session) -> None:
+    """Lint, the unit tests on NumPy, and one parity case of each family; -- PATH for these tests instead."""
+    row = MATRIX["jax-cpu"]
+    install(session, "lint", "tests", extra=row.extra)
+    linters(session)
+    if session.posargs:
+        pytest(session, row)
+        return
+    # Most of the time of tests with JAX is compilation, and the tables that both backends read are NumPy's.
+    pytest(
+        session,
+        MATRIX["numpy"],
+        "-p",
+        "tests.without_jax",
+        *(f"--ignore={path}" for path in (*ELSEWHERE, *LONG)),
+    )
+    cases = (f"tests/parity/test_parity.py::test_numpy_equals_jax[{case}]" for case in CASES)
+    pytest(session, row, *cases)
+    session.log(
+        "Left out: JAX but for these cases, " + ", ".join(LONG) + ", and what has sessions of its own."
+    )
+    session.log("nox -s tests runs all tests; GitHub runs them and the other sessions on a pull request.")
 
 
 @nox.session(tags=["ci", "pythons"])

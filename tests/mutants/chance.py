@@ -21,7 +21,12 @@ CHANCE = Topic(
             "later = drawn >= lookup",
             "later = drawn > lookup",
         ),
-        Mutant("weights are rounded down", ODDS, "sum_ * SCALE + total // 2", "sum_ * SCALE"),
+        Mutant(
+            "weights are rounded down",
+            "cogrid/_core/author/chance.py",
+            "sum_ * SCALE + total // 2",
+            "sum_ * SCALE",
+        ),
         Mutant(
             "all draws are those of purpose 0",
             ODDS,
@@ -44,8 +49,8 @@ CHANCE = Topic(
         Mutant(
             "all agents share one draw",
             "cogrid/_core/phases/interaction.py",
-            "events.drawn[..., who])",
-            "events.drawn[..., :1])",
+            "events.drawn, who)",
+            "events.drawn, slice(0, 1))",
         ),
         Mutant(
             "the first cell is never chosen",
