@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import webbrowser
+from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -24,6 +25,7 @@ from cogrid._apps.play.session import Session
 from cogrid._core.author.game import Game
 from cogrid._core.author.layout import DIGITS, FLOOR
 from cogrid._core.author.options import checked_number
+from cogrid._core.compile.spec import Spec
 from cogrid._io import files, interrupt
 from cogrid._io.messages import brief, several
 from cogrid._io.reading import add_settings, as_settings, whole_number
@@ -355,6 +357,15 @@ def _unused(game: Game) -> list[str]:
     return [f"{type(game).__name__}.{name}" for name in unused_methods(game)]
 
 
+def _parts(spec: Spec) -> Iterator[str]:
+    """The parts of a game, by kind and name."""
+    counts = Counter(
+        f"{type(part).__name__} {getattr(part, 'name', '')}".strip()
+        for part in spec.symbols.answers.parts.all
+    )
+    return (name if times == 1 else f"{times} × {name}" for name, times in counts.items())
+
+
 def _info(options: argparse.Namespace) -> None:
     env = make(options.id, **dict(options.set))
     spec, game = env.spec, env.spec.game
@@ -371,6 +382,7 @@ def _info(options: argparse.Namespace) -> None:
         "agents": str(spec.num_agents),
         "steps": str(spec.max_steps),
         "actions": ", ".join(f"{number} {name}" for number, name in enumerate(env.action_names)),
+        "parts": ", ".join(_parts(spec)) or "none",
         "observation": f"{spec.observation}: {seen.shape} {seen.dtype}, named in env.feature_names",
         "rewards": ", ".join(f"{r.name} (never paid)" if r.name in idle else r.name for r in game.rewards()),
         "events": ", ".join(filter(None, env.verbs)) or "none",
