@@ -31,9 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Code.CLOSED
     except OSError as error:  # an unwritable folder, a full disk
-        from cogrid._io.files import in_words  # here, because --help does not need cogrid
+        from cogrid._io.files import sentence  # here, because --help does not need cogrid
 
-        print(f"bench: {in_words(error)}", file=sys.stderr)
+        print(f"bench: {sentence(error)}", file=sys.stderr)
         return Code.USAGE
     except KeyboardInterrupt as interrupt:  # its text says how to resume
         print(f"bench: interrupted{interrupt}.", file=sys.stderr)

@@ -73,7 +73,7 @@ class OneProcess:
 
 
 def _measurement(case: Case, plan: Plan, start: Callable[[], Worker]) -> Measurement:
-    request = {"case": case.parameters(), "plan": plan._asdict(), "shadow": shadow.wanted()}
+    request = {"case": case.parameters(), "plan": plan._asdict(), "shadow": shadow.is_asked_for()}
     try:
         measurement = msgspec.convert(start().ask(request), Measurement)
         if measurement.status == "ok" and not measurement.samples:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import webbrowser
+from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -24,9 +25,10 @@ from cogrid._apps.play.session import Session
 from cogrid._core.author.game import Game
 from cogrid._core.author.layout import DIGITS, FLOOR
 from cogrid._core.author.options import checked_number
+from cogrid._core.compile.spec import Spec
 from cogrid._io import files, interrupt
 from cogrid._io.messages import brief, several
-from cogrid._io.reading import add_settings, in_words, whole_number
+from cogrid._io.reading import add_settings, as_settings, whole_number
 from cogrid.envs import registry
 from cogrid.envs.registry import family_of, find, is_own, make, registered, spec_of
 from cogrid.policies.named import NAMED, POLICIES, best_note, file_of, options_of, training_note, usual_policy
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, OSError) as error:
         if interrupt.is_closed_output(error):
             raise
-        said = files.in_words(error) if isinstance(error, OSError) else str(error)
+        said = files.sentence(error) if isinstance(error, OSError) else str(error)
         # The arguments of the author's rule that failed; JAX's notes are about its tracebacks.
         notes = [note for note in getattr(error, "__notes__", ()) if "\n" not in note]
         sentence = "; ".join([said.rstrip(".") if notes else said, *notes])
@@ -100,7 +102,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="run the built-in environments' tests on an environment")
     check.description = (
         "Play random episodes on every installed backend and check what every environment must guarantee; "
-        "then print how often each verb and hook was used, and how often each random outcome was drawn "
+        "then print how often each verb and rule was used, and how often each random outcome was drawn "
         "next to its odds."
     )
     check.add_argument("id", metavar="ID", help=AN_ID)
@@ -263,15 +265,15 @@ def _play(options: argparse.Namespace) -> None:
 
 def _overrides(options: argparse.Namespace, id: str, policy: str | None) -> dict[str, Any]:
     """The options of the environment: those given, and else those that the policy was trained with."""
-    given = dict(options.set)
+    chosen = dict(options.set)
     if policy is None or policy in POLICIES:
-        return given
+        return chosen
     file = file_of(policy)
     _tell(best_note(policy))
-    if taken := {name: value for name, value in options_of(file, id).items() if name not in given}:
-        print(f"With {in_words(taken)}, as {file} was trained; --set changes it.", file=sys.stderr)
-    _tell(training_note(policy, id, taken | given))
-    return taken | given
+    if taken := {name: value for name, value in options_of(file, id).items() if name not in chosen}:
+        print(f"With {as_settings(taken)}, as {file} was trained; --set changes it.", file=sys.stderr)
+    _tell(training_note(policy, id, taken | chosen))
+    return taken | chosen
 
 
 def _tell(notes: Iterable[str]) -> None:
@@ -355,6 +357,15 @@ def _unused(game: Game) -> list[str]:
     return [f"{type(game).__name__}.{name}" for name in unused_methods(game)]
 
 
+def _parts(spec: Spec) -> Iterator[str]:
+    """The parts of a game, by kind and name."""
+    counts = Counter(
+        f"{type(part).__name__} {getattr(part, 'name', '')}".strip()
+        for part in spec.symbols.answers.parts.all
+    )
+    return (name if times == 1 else f"{times} × {name}" for name, times in counts.items())
+
+
 def _info(options: argparse.Namespace) -> None:
     env = make(options.id, **dict(options.set))
     spec, game = env.spec, env.spec.game
@@ -371,6 +382,7 @@ def _info(options: argparse.Namespace) -> None:
         "agents": str(spec.num_agents),
         "steps": str(spec.max_steps),
         "actions": ", ".join(f"{number} {name}" for number, name in enumerate(env.action_names)),
+        "parts": ", ".join(_parts(spec)) or "none",
         "observation": f"{spec.observation}: {seen.shape} {seen.dtype}, named in env.feature_names",
         "rewards": ", ".join(f"{r.name} (never paid)" if r.name in idle else r.name for r in game.rewards()),
         "events": ", ".join(filter(None, env.verbs)) or "none",
@@ -387,9 +399,9 @@ def _render(options: argparse.Namespace) -> None:
     still = options.out.lower().endswith(".png")
     checked_number("fps", options.fps, LEAST_FPS, MOST_FPS)
     if (replay := _replay(options)) is not None:  # it may have no steps
-        if given := [name for name in ("seed", "policy", "batch") if getattr(options, name) is not None]:
+        if chosen := [name for name in ("seed", "policy", "batch") if getattr(options, name) is not None]:
             raise ValueError(
-                f"{options.what} is a replay, with its own seed and actions: leave --{given[0]} out."
+                f"{options.what} is a replay, with its own seed and actions: leave --{chosen[0]} out."
             )
         episode, name = replayed(replay, options.steps), f"replay {options.what}"
     else:

@@ -25,7 +25,7 @@ from cogrid._core.state.replace import replace
 from cogrid._core.state.validity import check_own
 from cogrid._core.step import Functions, StepResult, functions
 from cogrid._env.guard import Guard, alone
-from cogrid._env.shadow import Shadow, ShadowReport, wanted
+from cogrid._env.shadow import Shadow, ShadowReport, is_asked_for
 from cogrid._io.messages import brief, is_choice
 from cogrid.backend import rng
 from cogrid.backend.array import Array, as_array
@@ -117,7 +117,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         if self._timing_asked and backend == "numpy":
             timed, self._timing = profiling.timed_step(self.rules)
             self._step = functools.partial(timed, self.rules, infos=infos)
-        self._shadow_option, self._shadow = shadow, Shadow(spec, backend) if wanted(shadow) else None
+        self._shadow_option, self._shadow = shadow, Shadow(spec, backend) if is_asked_for(shadow) else None
         if self._shadow is not None:
             plain = Functions(self._reset, self._step, self._see, self._report)
             self._reset, self._step, self._see, self._report = self._shadow.watched(plain, infos)

@@ -82,11 +82,11 @@ def start(
 
 def versions() -> dict[str, str]:
     """Versions that must be the same in all processes, or their results may differ."""
-    found = dict.fromkeys(("cogrid", "jax", "jaxlib", "numpy"), "unknown")
-    for name in found:
+    by_name = dict.fromkeys(("cogrid", "jax", "jaxlib", "numpy"), "unknown")
+    for name in by_name:
         with contextlib.suppress(PackageNotFoundError):  # a bare checkout on the path
-            found[name] = version(name)
-    return found
+            by_name[name] = version(name)
+    return by_name
 
 
 def agree(what: str, **facts: Any) -> None:
@@ -143,9 +143,9 @@ def named() -> Iterator[None]:
 
 def _check(address: Any, num_processes: Any, process_id: Any, wait: Any, heartbeat: Any) -> None:
     """Raise a clear error for mistakes that JAX would report later, or never."""
-    given = {"address": address, "num_processes": num_processes, "process_id": process_id}
-    if address is not None and None in given.values():
-        missing = next(name for name, value in given.items() if value is None)
+    address_parts = {"address": address, "num_processes": num_processes, "process_id": process_id}
+    if address is not None and None in address_parts.values():
+        missing = next(name for name, value in address_parts.items() if value is None)
         raise ValueError(
             f"{missing}= is missing: give it with the address, or leave all three out in a cluster."
         )
@@ -180,8 +180,8 @@ def _own(address: str) -> str:
     """The address, if process 0 can listen there: if it cannot, JAX crashes with a segmentation fault."""
     host, _, port = address.rpartition(":")
     try:
-        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
-        for family, *_, place in found:
+        addresses = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+        for family, *_, place in addresses:
             with contextlib.suppress(OSError), socket.socket(family) as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind(place)
@@ -299,8 +299,8 @@ class _Watch(threading.Thread):
             return
         self.wait(heartbeats=0)
         if isinstance(aborting, threading._DummyThread):  # the runtime's own
-            there = self.process == 0 or _answers(self.jax.coordinator_address)
-            self.leave("another process died" if there else "process 0 died or cannot be reached")
+            reachable = self.process == 0 or _answers(self.jax.coordinator_address)
+            self.leave("another process died" if reachable else "process 0 died or cannot be reached")
 
     def end(self) -> None:
         """Exit together with the others, or alone: then they notice by the missing heartbeat.

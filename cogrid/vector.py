@@ -23,7 +23,7 @@ from cogrid._core.state.replace import replace
 from cogrid._core.state.validity import check_own
 from cogrid._core.step import Functions, functions, step
 from cogrid._env.guard import Guard, alone
-from cogrid._env.shadow import Shadow, ShadowReport, wanted
+from cogrid._env.shadow import Shadow, ShadowReport, is_asked_for
 from cogrid._io.messages import brief, is_choice, several
 from cogrid.backend import rng
 from cogrid.backend.array import Array, as_array
@@ -99,7 +99,7 @@ class VectorEnv:
             self._advance = _stepper(self.rules, autoreset, infos, timed)
         else:
             self._advance = self.rules.backend.compiled(_stepper(self.rules, autoreset, infos))
-        self._shadow_option, self._shadow = shadow, Shadow(spec, backend) if wanted(shadow) else None
+        self._shadow_option, self._shadow = shadow, Shadow(spec, backend) if is_asked_for(shadow) else None
         if self._shadow is not None:
             build = functools.partial(_stepper, autoreset=autoreset, infos=infos)
             self._advance = self._shadow.watch(self._advance, build, RESULTS)

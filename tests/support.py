@@ -22,7 +22,6 @@ from cogrid.backend.backends import installed
 from cogrid.envs.overcooked import specs
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.registry import spec_of
-from cogrid.testing.conformance import state_fields
 
 HAS_JAX = importlib.util.find_spec("jax") is not None
 #: For tests of signals that end a process, and of modes, links and pipes in the file system.
@@ -75,7 +74,7 @@ def marks(id: str, *others: pytest.MarkDecorator) -> tuple[pytest.MarkDecorator,
 
 def assert_same(left: Any, right: Any, what: str = "") -> None:
     """Two states are equal, field by field; integer widths are the backend's own business."""
-    ours, theirs = state_fields(left), state_fields(right)
+    ours, theirs = left.plain(), right.plain()
     assert ours.keys() == theirs.keys()
     for name, value in ours.items():
         if not np.array_equal(value, theirs[name]):

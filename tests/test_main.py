@@ -73,6 +73,20 @@ def test_info_tells_what_it_is_like(id, capsys) -> None:
         assert "cook_time" in told
 
 
+@pytest.mark.parametrize(
+    ("id", "parts"),
+    [
+        (ROOM, "none"),
+        ("CleanUp-V0", "Act zap, Hands, Away, Act clean, Near, OneCell"),
+        ("Goals-V0", "3 × Placed, Ends"),
+    ],
+)
+def test_info_lists_the_parts(id, parts, capsys) -> None:
+    assert main(["info", id]) == 0
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("parts")]
+    assert row.split(maxsplit=1)[1] == parts
+
+
 def test_render_writes_films_and_pictures(tmp_path, capsys) -> None:
     gif, png = str(tmp_path / "a.gif"), str(tmp_path / "a.png")
     assert main(["render", ROOM, "--out", gif, "--steps", "6", "--tile", "8"]) == 0
@@ -166,7 +180,7 @@ def test_the_id_in_a_replay_is_never_imported(monkeypatch, tmp_path, capsys) -> 
 def test_check_tells_what_came_into_play(capsys) -> None:
     assert main(["check", "Goals-V0", "--steps", "40"]) == 0
     out = capsys.readouterr().out
-    assert "hook enter: " in out
+    assert "rule enter: " in out
     assert "Goals-V0 passed every check." in out
     assert "Never happened" not in out
 

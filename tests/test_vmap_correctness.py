@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import cogrid
-from cogrid.testing.conformance import state_fields
 from tests.support import CLASSIC, HAS_JAX
 
 pytestmark = pytest.mark.skipif(not HAS_JAX, reason="vmap is JAX's, which is not installed")
@@ -44,7 +43,7 @@ def host(state: Any, obs: Any, rewards: Any = None, done: Any = None, infos: Any
     """The result of a reset or a step as NumPy arrays: every dynamic field, the key by its words."""
     assert not infos
     rest = {} if rewards is None else {"rewards": np.asarray(rewards), "done of the step": np.asarray(done)}
-    return {**state_fields(state), "obs": np.asarray(obs), **rest}
+    return {**state.plain(), "obs": np.asarray(obs), **rest}
 
 
 def assert_same(ours: Host, theirs: Host, what: str) -> None:

@@ -37,7 +37,7 @@ from bench.storage import baselines, machine, results
 from bench.storage.baselines import Baselines
 from bench.storage.results import short
 from cogrid._env.shadow import VARIABLE as SHADOW
-from cogrid._env.shadow import wanted
+from cogrid._env.shadow import is_asked_for
 from cogrid._io.reading import setting
 from cogrid.benchmarks.case import Case
 from cogrid.envs.registry import is_own
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     if options.against or options.setting:
         return _against(options)
     with cogrid_errors():
-        if wanted() and machine.version_of("jax") is None:
+        if is_asked_for() and machine.version_of("jax") is None:
             raise UsageError(f"{SHADOW}=1 needs JAX, which is not installed: run pip install '.[jax]' here.")
     earlier = baselines.committed(options.baseline)  # fails before any work is done
     path, result = _unfinished(options) if options.resume else _planned(options)

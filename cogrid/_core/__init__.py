@@ -1,1 +1,1 @@
-"""Layer 1: the grid world, written once for every backend."""
+"""The grid world, written once for every backend."""

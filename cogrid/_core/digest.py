@@ -28,8 +28,8 @@ class _Text(str):
 def digest(rules: Rules) -> str:
     """Hex digits that change with any rule or reward; the same on every backend and in every process."""
     total = hashlib.sha256()
-    told = (_things, _placed, _rows, _agents, _slots, _rewards, _facts)
-    for part in itertools.chain(*(tell(rules) for tell in told)):
+    sections = (_things, _placed, _rows, _agents, _slots, _rewards, _facts)
+    for part in itertools.chain(*(tell(rules) for tell in sections)):
         total.update(text(part).encode("utf-8", "surrogatepass") + b"\n")
     return total.hexdigest()
 
@@ -66,11 +66,11 @@ def _things(rules: Rules) -> Iterator[Any]:
     left = ends.remaining or (lambda thing: 0 if ends.in_hands or ends.in_slots else 1)
     yield [answers.back(thing) for thing in things], [left(thing) for thing in things]
     if near is not None:
-        told = f"Near(function, {near.most}, {near.radius}, {near.shape!r})"
-        yield _Text(told), [near.mark(thing) for thing in things]
+        name = f"Near(function, {near.most}, {near.radius}, {near.shape!r})"
+        yield _Text(name), [near.mark(thing) for thing in things]
     for one in answers.one_cell:
-        told = f"OneCell(function, function, {one.weight}, {one.out_of}, {one.since})"
-        yield _Text(told), [one.becomes(thing) if one.qualifies(thing) else None for thing in things]
+        name = f"OneCell(function, function, {one.weight}, {one.out_of}, {one.since})"
+        yield _Text(name), [one.becomes(thing) if one.qualifies(thing) else None for thing in things]
 
 
 def _placed(rules: Rules) -> Iterator[Any]:

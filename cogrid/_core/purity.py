@@ -82,10 +82,10 @@ def _sample(known: Mapping[Question, Any]) -> dict[Question, Any]:
     by_function: dict[Any, list[Question]] = {}
     for question in known:
         by_function.setdefault(question[0], []).append(question)
-    found = set[Question]()
+    sampled = set[Question]()
     for questions in by_function.values():
-        found.update(questions[:: max(1, len(questions) // max(SAMPLE, len(questions) // SHARE))])
-    return {question: known[question] for question in known if question in found}
+        sampled.update(questions[:: max(1, len(questions) // max(SAMPLE, len(questions) // SHARE))])
+    return {question: known[question] for question in known if question in sampled}
 
 
 def _asked_again(rules: Rules, known: dict[Question, Any]) -> str:
@@ -241,8 +241,12 @@ def _is_given(frame: FrameType, name: str) -> bool:
     """Whether the call that a frame is at gives the time to a function that otherwise reads the clock."""
     if name not in GIVEN:
         return False
-    calls = (one for one in dis.get_instructions(frame.f_code) if one.opname == "CALL")
-    return any(one.offset == frame.f_lasti and (one.arg or 0) >= GIVEN[name] for one in calls)
+    calls = (
+        instruction for instruction in dis.get_instructions(frame.f_code) if instruction.opname == "CALL"
+    )
+    return any(
+        instruction.offset == frame.f_lasti and (instruction.arg or 0) >= GIVEN[name] for instruction in calls
+    )
 
 
 def _codes(code: CodeType | None) -> Iterator[CodeType]:

@@ -179,17 +179,17 @@ class Rules:
 
     def cells_where(self, test: Callable[[Thing], bool]) -> np.ndarray[Any, Any]:
         """The cells that can ever hold a thing that passes the test, in any of the layouts."""
-        found = self._holding(test)
-        return np.arange(self.n_cells) if self.open and found.size else found
+        cells = self._holding(test)
+        return np.arange(self.n_cells) if self.open and cells.size else cells
 
     def _holding(self, test: Callable[[Thing], bool]) -> np.ndarray[Any, Any]:
         passing = np.zeros(self.n_things, bool)
         for symbol in np.unique(self.boards):
             passing[symbol] = any(map(test, self.reachable(symbol)))
-        found = passing[self.boards].any(axis=0)
+        holding = passing[self.boards].any(axis=0)
         if any(map(test, self.spec.symbols.placed_things)):
-            found |= placing_cells(self.spec).any(axis=0)
-        return np.flatnonzero(found)
+            holding |= placing_cells(self.spec).any(axis=0)
+        return np.flatnonzero(holding)
 
     def reachable(self, symbol: int) -> frozenset[Thing]:
         """Everything that a cell can become if its layout has this symbol there and nothing is placed."""
@@ -204,9 +204,9 @@ class Rules:
     def cells_of(self, kind: str) -> np.ndarray[Any, Any]:
         """(layouts, k) the cells of one kind of thing in reading order, −1 where a layout has fewer."""
         of_kind = self.symbols(lambda thing: self.game.kind(thing) == kind, bool)
-        found = [np.flatnonzero(of_kind[board]) for board in self.boards]
-        cells = np.full((len(found), max(map(len, found))), -1, np.int32)
-        for row, some in zip(cells, found, strict=True):
+        by_layout = [np.flatnonzero(of_kind[board]) for board in self.boards]
+        cells = np.full((len(by_layout), max(map(len, by_layout))), -1, np.int32)
+        for row, some in zip(cells, by_layout, strict=True):
             row[: len(some)] = some
         return cells
 

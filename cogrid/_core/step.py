@@ -47,7 +47,7 @@ def step(
 
 def begin(rules: Rules, state: EnvState, actions: Array) -> Events:
     """The agents' choices, and all random draws of this step: functions of the state's key and time alone."""
-    actions = awake(rules, state, known(rules, state, actions))
+    actions = awake(rules, state, as_indices(rules, state, actions))
     choice = actions * rules.pose_count + rules.xp.asarray(state.pose, rules.choice_dtype)  # (*B, n)
     if not rules.chance:
         return NOTHING.evolve(before=state, choice=choice)
@@ -55,7 +55,7 @@ def begin(rules: Rules, state: EnvState, actions: Array) -> Events:
     return NOTHING.evolve(before=state, choice=choice, drawn=drawn)
 
 
-def known(rules: Rules, state: EnvState, actions: Array) -> Array:
+def as_indices(rules: Rules, state: EnvState, actions: Array) -> Array:
     """The actions as table indices; out-of-range actions do nothing, like the noop."""
     if state.rules is not rules:
         check_own(rules, state)

@@ -35,7 +35,7 @@ PARTS = ("infos", "final obs")  # parts of a reset or step that already counts a
 log = logging.getLogger(__name__)
 
 
-def wanted(shadow: bool | None = None) -> bool:
+def is_asked_for(shadow: bool | None = None) -> bool:
     """The value of the keyword, or by default of the environment variable."""
     if shadow is not None:
         if not isinstance(shadow, bool):

@@ -29,7 +29,7 @@ def plain_name(text: str) -> str:
     return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII).strip("-.")[:80]
 
 
-def in_words(error: OSError) -> str:
+def sentence(error: OSError) -> str:
     """The file and the system's error message, as one sentence."""
     where = "" if error.filename is None else f"{error.filename}: "
     return f"{where}{error.strerror or error}".rstrip(".") + "."

@@ -80,7 +80,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", type=setting, action="append", default=[], metavar="NAME=VALUE", help=text)
 
 
-def in_words(options: Mapping[str, Any]) -> str:
+def as_settings(options: Mapping[str, Any]) -> str:
     """Options for a message, each as NAME=VALUE, long values shortened."""
     return ", ".join(f"{name}={reprlib.repr(value)}" for name, value in options.items())
 

@@ -78,17 +78,17 @@ class Checkpoints:
         )
 
     def _rows_of_ours(self) -> int:
-        found = self._restore(about=self._args.JsonRestore())["about"]
-        if not isinstance(found, dict) or not isinstance(found.get("rows"), int):
+        about = self._restore(about=self._args.JsonRestore())["about"]
+        if not isinstance(about, dict) or not isinstance(about.get("rows"), int):
             raise self._unusable(self.steps, "it does not say which rollout it is of")
         for name, value in self.about.items():
-            if found.get(name) != value:
+            if about.get(name) != value:
                 self.close()
                 raise ValueError(
-                    f"{self.folder} holds another rollout, with {name}={found.get(name)!r} "
+                    f"{self.folder} holds another rollout, with {name}={about.get(name)!r} "
                     f"instead of {value!r}: name another folder."
                 )
-        return int(found["rows"])
+        return int(about["rows"])
 
     def _restore(self, **parts: Any) -> Any:
         try:
@@ -123,8 +123,8 @@ class Checkpoints:
         """The last save, with the shapes, types and sharding of `like`."""
         import jax
 
-        found = self._restore(carry=self._args.StandardRestore(_by_name(like)))["carry"]
-        return jax.tree.unflatten(jax.tree.structure(like), [found[name] for name in _by_name(like)])
+        carry = self._restore(carry=self._args.StandardRestore(_by_name(like)))["carry"]
+        return jax.tree.unflatten(jax.tree.structure(like), [carry[name] for name in _by_name(like)])
 
     def close(self) -> None:
         """Close the folder; nothing is written after this."""
@@ -150,7 +150,7 @@ def _damage(save: Path) -> str | None:
         if not any(save.iterdir()):
             return EMPTY
         expected = json.loads((save / CHECKSUMS).read_bytes())
-        found = _checksums(save)
+        actual = _checksums(save)
     except FileNotFoundError:
         return UNFINISHED
     except (OSError, ValueError, RecursionError) as error:
@@ -158,8 +158,8 @@ def _damage(save: Path) -> str | None:
     if not isinstance(expected, dict):
         return f"{CHECKSUMS} is not a JSON object"
     for name, checksum in expected.items():
-        if found.get(name) != checksum:
-            return f"{name} is {'not what was saved' if name in found else 'missing'}"
+        if actual.get(name) != checksum:
+            return f"{name} is {'not what was saved' if name in actual else 'missing'}"
     return None
 
 

@@ -1,1 +1,1 @@
-"""Layer 0: arrays, random keys and the state; NumPy always, JAX when an environment asks for it."""
+"""Arrays, random keys and the state; NumPy always, JAX when an environment asks for it."""

@@ -1,4 +1,4 @@
-"""The JAX backend; beside it only `_kernel.py` and `_scalars.py` import jax in layers 0 to 2."""
+"""The JAX backend; of the engine and the families, only it, `_kernel.py` and `_scalars.py` import jax."""
 
 from __future__ import annotations
 
@@ -120,14 +120,14 @@ class JaxBackend:
             return array
         source = np.zeros(size, np.int32)
         source[index] = np.arange(len(index))
-        mine = lift(np.isin(np.arange(size), index), array.ndim)
+        changes = lift(np.isin(np.arange(size), index), array.ndim)
 
         def scatter(array: Any, value: Any) -> Any:
             places = jnp.broadcast_to(index.astype(np.int32), (*array.shape[:-1], len(index)))
             return _over_batch(_write, array.ndim)(array, places, value)
 
         def choose(array: Any, value: Any) -> Any:
-            return jnp.where(mine, value if len(index) == 1 else self.pick(value, source), array)
+            return jnp.where(changes, value if len(index) == 1 else self.pick(value, source), array)
 
         return _on_cpu_else(scatter, choose, array, value)
 

@@ -87,10 +87,10 @@ class NumpyBackend:
         out, (height, width) = np.empty_like(board), board.shape[-2:]
         out.fill(0)
         for r, c in offsets:
-            here = (slice(max(0, -r), height - max(0, r)), slice(max(0, -c), width - max(0, c)))
-            there = (slice(max(0, r), height - max(0, -r)), slice(max(0, c), width - max(0, -c)))
+            target = (slice(max(0, -r), height - max(0, r)), slice(max(0, -c), width - max(0, c)))
+            source = (slice(max(0, r), height - max(0, -r)), slice(max(0, c), width - max(0, -c)))
             if abs(r) < height and abs(c) < width:
-                out[(..., *here)] += board[(..., *there)]
+                out[(..., *target)] += board[(..., *source)]
         return out
 
     def any_other(self, test: Callable[[list[Any], list[Any]], Any], *values: Any) -> Any:
@@ -124,8 +124,8 @@ class NumpyBackend:
     def who(self, places: Any, pos: Any) -> Any:
         """All pairs in one table."""
         n = pos.shape[-1]
-        there = places[..., None] == pos[..., None, None, :]  # (*B, k, C, n)
-        return np.where(there, _numbers(n), np.int8(n)).min(axis=-1)
+        stands = places[..., None] == pos[..., None, None, :]  # (*B, k, C, n)
+        return np.where(stands, _numbers(n), np.int8(n)).min(axis=-1)
 
     def least(self, values: Any, empty: int) -> Any:
         """The bare ufunc; `ndarray.min` goes through two more Python calls."""

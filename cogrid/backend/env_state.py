@@ -40,8 +40,18 @@ class Tables(Protocol):
         """(layouts, k) the cells with that kind of thing, −1 where a layout has fewer."""
 
 
+class Evolving:
+    """A frozen dataclass of which changed copies are made."""
+
+    def evolve(self, **changes: Any) -> Self:
+        """A copy with fields changed: a faster `dataclasses.replace`."""
+        new = object.__new__(self.__class__)
+        object.__setattr__(new, "__dict__", {**self.__dict__, **changes})
+        return new
+
+
 @dataclasses.dataclass(frozen=True)
-class EnvState:
+class EnvState(Evolving):
     """One environment, or a batch of them (*B leads every shape). Fields are stored, properties are views.
 
     A cell is one symbol: the number of the thing in it, including that thing's state. Fields are few because
@@ -80,12 +90,6 @@ class EnvState:
     def host(self) -> Self:
         """The state with NumPy arrays."""
         return self.evolve(**{name: np.asarray(value) for name, value in self.stored().items()})
-
-    def evolve(self, **changes: Any) -> Self:
-        """The state with stored fields changed: a faster `dataclasses.replace`."""
-        new = object.__new__(self.__class__)
-        object.__setattr__(new, "__dict__", {**self.__dict__, **changes})
-        return new
 
     #: Kinds of things that the family's views list one by one.
     kinds: ClassVar[tuple[str, ...]] = ()
@@ -199,11 +203,11 @@ class EnvState:
     def read(self, kind: str, function: Callable[[Any], Any], absent: int) -> Array:
         """(*B, k, …) the function's number, or tuple of numbers, for every thing of a kind."""
         backend, cells = self.rules.backend, self.cells_of(kind)
-        there = cells >= 0
-        seen = backend.at(self.cells, backend.xp.where(there, cells, 0))  # (*B, k)
+        exists = cells >= 0
+        seen = backend.at(self.cells, backend.xp.where(exists, cells, 0))  # (*B, k)
         values = backend.lookup(self.rules.symbols(function), seen)
         return backend.xp.where(
-            there.reshape(there.shape + (1,) * (values.ndim - there.ndim)), values, absent
+            exists.reshape(exists.shape + (1,) * (values.ndim - exists.ndim)), values, absent
         )
 
     def cells_of(self, kind: str) -> Array:

@@ -1,1 +1,1 @@
-"""Layer 2: the environments, as data and small functions."""
+"""The environments, as data and small functions."""

@@ -130,10 +130,10 @@ def find(name: str) -> str:
         spec = specs[what] if what else next(iter(worlds.values()))
         path = str(Path(place).resolve())
         return _checked(_id_of(spec, name, f"{path}:{what}" if what else path))
-    there = ", ".join(sorted({*worlds, *specs} if what else worlds))
-    problem = f"{place} has {'several worlds' if there else 'no world'}"
+    names = ", ".join(sorted({*worlds, *specs} if what else worlds))
+    problem = f"{place} has {'several worlds' if names else 'no world'}"
     problem = f"{place} has no world {what!r}" if what else problem
-    remedy = f"choose one of {there}" if there else "make a cogrid.Spec in it, or register one"
+    remedy = f"choose one of {names}" if names else "make a cogrid.Spec in it, or register one"
     raise ValueError(f"{problem}: {remedy}.")
 
 
@@ -219,7 +219,7 @@ def recipe(spec: Spec, asked: str | None = None) -> tuple[str, dict[str, Any]] |
 
     It is the id of the spec's board with the fewest overrides, or the one asked for if no id has that board.
     """
-    found = []
+    candidates = []
     for id in registered():
         if type(_SPECS[id].game) is type(spec.game):
             changes = differences(_SPECS[id], spec)
@@ -227,8 +227,8 @@ def recipe(spec: Spec, asked: str | None = None) -> tuple[str, dict[str, Any]] |
                 plain = json.loads(json.dumps(changes))
                 if override(_SPECS[id], plain, id) == spec:
                     strange = not set(_SPECS[id].layout) & set(spec.layout)  # named after another board
-                    found.append((strange and id != asked, strange, len(plain), id, plain))
-    return min(found)[3:] if found else None
+                    candidates.append((strange and id != asked, strange, len(plain), id, plain))
+    return min(candidates)[3:] if candidates else None
 
 
 def make(

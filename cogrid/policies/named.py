@@ -12,7 +12,7 @@ import numpy as np
 
 from cogrid._core.compile.spec import differences
 from cogrid._core.rules import Rules, compile_rules
-from cogrid._io.reading import as_arguments, in_words
+from cogrid._io.reading import as_arguments, as_settings
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
@@ -110,10 +110,10 @@ def training_note(name: str, id: str, chosen: Mapping[str, Any]) -> list[str]:
         other["observation"] = policy.observation
     if not other:
         return []
-    note = f"{_plain(name)} was trained with {in_words(other)}"
+    note = f"{_plain(name)} was trained with {as_settings(other)}"
     if missing := {option: value for option, value in other.items() if option not in chosen}:
         return [f"{note}; add {' '.join(as_arguments(missing))}"]
-    return [f"{note}, not {in_words({option: chosen[option] for option in other})}."]
+    return [f"{note}, not {as_settings({option: chosen[option] for option in other})}."]
 
 
 def _plain(name: str) -> str:
@@ -140,7 +140,7 @@ class Actor:
         self._rules = compile_rules(spec, "numpy")
         layers, sizes = self._file.layers, (math.prod(self._rules.observer.shape), rules.n_actions)
         if (len(layers[0][0]), len(layers[-1][1])) != sizes:
-            trained = in_words(self._file.game_options) or "its usual options"
+            trained = as_settings(self._file.game_options) or "its usual options"
             raise ValueError(
                 f"{path} was trained in {self._file.id} with {trained}, which has different observations."
             )

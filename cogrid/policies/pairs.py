@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cogrid._core.rules import Rules
-from cogrid._core.state.pool import one_of
+from cogrid._core.state.pool import environment
 from cogrid._io import files
 from cogrid._io.messages import several
 from cogrid.backend import rng
@@ -165,7 +165,7 @@ class _Each:
         actions = np.zeros(seats.shape, np.int64)
         for game in np.flatnonzero(seats.any(axis=-1)).tolist():
             agents = tuple(np.flatnonzero(seats[game]).tolist())
-            for agent, action in self._policy(game, agents)(one_of(state, game)).items():
+            for agent, action in self._policy(game, agents)(environment(state, game)).items():
                 actions[game, agent] = action
         return actions
 

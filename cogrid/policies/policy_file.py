@@ -46,7 +46,7 @@ class PolicyFile(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The size of the memory."""
+        """How many numbers it remembers; 0 without a memory."""
         return len(self.memory[1][0]) if self.memory else 0
 
     def logits(self, obs: Any, memory: Any) -> tuple[Any, Any]:

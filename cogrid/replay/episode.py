@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cogrid._core.rules import Rules, compile_rules
-from cogrid._core.state.pool import one_of
+from cogrid._core.state.pool import environment
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
@@ -35,7 +35,7 @@ def play(env: CoGridEnv, policy: str, seed: int, steps: int, batch: int = 1) -> 
     state, _ = env.reset_fn(np.stack([rng.key(one) for one in seeds]))
     episode = Episode([state], [np.zeros((batch, env.spec.num_agents))])
     for _ in range(steps):
-        chosen = [sorted(act(one_of(state, k)).items()) for k, act in enumerate(policies)]
+        chosen = [sorted(act(environment(state, k)).items()) for k, act in enumerate(policies)]
         joint = np.array([[action for _, action in one] for one in chosen], np.int32)  # (B, n)
         state, _, rewards, done, _ = env.step_fn(state, joint)
         episode.states.append(state)

@@ -77,10 +77,10 @@ def from_tape(tape: Array) -> Choose:
 
 def from_policy(rules: Rules, policy: Callable[[Array], Array]) -> Choose:
     """What a policy answers to the observations."""
-    return lambda number, obs: known(rules, policy(obs), ())
+    return lambda number, obs: as_stored(rules, policy(obs), ())
 
 
-def known(rules: Rules, actions: Array, leading: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.int32]]:
+def as_stored(rules: Rules, actions: Array, leading: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.int32]]:
     """The actions as they are stored, their `leading` axes named; those out of range become noops."""
     joint = np.asarray(actions)
     if joint.dtype.kind not in "iu" or joint.ndim != len(leading) + 1 or joint.shape[-1] != rules.n_agents:

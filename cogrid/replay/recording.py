@@ -21,7 +21,7 @@ import cogrid
 from cogrid._core.compile.spec import Spec
 from cogrid._core.rules import Rules, compile_rules
 from cogrid._core.state import snapshot
-from cogrid._core.state.pool import OPTIONS
+from cogrid._core.state.pool import OPTIONS, environment
 from cogrid._core.step import functions
 from cogrid._env.guard import Guard, alone
 from cogrid._io import files
@@ -38,10 +38,10 @@ from cogrid.replay.frames import (
     Choose,
     Frame,
     RunningChecksums,
+    as_stored,
     from_policy,
     from_tape,
     joints,
-    known,
     played,
 )
 
@@ -223,7 +223,7 @@ def load_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[Path, Replay]]
             try:
                 replay = Replay.load(path)
             except (OSError, ValueError) as error:
-                said = files.in_words(error) if isinstance(error, OSError) else error
+                said = files.sentence(error) if isinstance(error, OSError) else error
                 warnings.warn(f"skipped: {said}", stacklevel=2)
                 continue
             yield path, replay
@@ -302,7 +302,7 @@ def record(
     choose = (
         from_policy(env.rules, actions)
         if callable(actions)
-        else from_tape(known(env.rules, actions, ("steps",)))
+        else from_tape(as_stored(env.rules, actions, ("steps",)))
     )
     seed = rng.seed(start) if _is_seed(start) else None
     return _taped(env.rules, _first(env.rules, start), choose, seed, env.id).replay(metadata)
@@ -397,8 +397,7 @@ def _sliced(start: Any, index: int) -> Any:
     if size and not -size[0] <= index < size[0]:
         raise ValueError(f"index={index} is not one of the {size[0]} environments.")
     if isinstance(start, EnvState):
-        fields = {f.name: getattr(start, f.name) for f in dataclasses.fields(start) if f.name != "rules"}
-        return start.evolve(**{name: value[index] for name, value in fields.items() if value is not None})
+        return environment(start, index)
     if not hasattr(start, "ndim"):
         raise TypeError(f"with index= the start must be a batch of states or keys, not {start!r}.")
     return start[index]

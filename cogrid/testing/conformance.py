@@ -92,7 +92,7 @@ def _check_that_something_happens(spec: Spec) -> None:
 
 
 class Checked(dict[str, int]):
-    """How often each verb occurred, and which of the game's hooks were used.
+    """How often each verb occurred, and which of the game's rules were used.
 
     `hooks` says how often each was (0: never tried), `draws` how often each value of a `Chance` was drawn.
     Printing it shows a table of all of these.
@@ -103,15 +103,10 @@ class Checked(dict[str, int]):
         self.hooks, self.draws = exercised
 
     def __str__(self) -> str:
-        """One line for each verb, hook and draw."""
+        """One line for each verb, rule and draw."""
         lines = [f"verb {name}: {times}" for name, times in self.items()]
-        lines += [f"hook {name}: {times or 'never tried'}" for name, times in self.hooks.items()]
+        lines += [f"rule {name}: {times or 'never tried'}" for name, times in self.hooks.items()]
         return "\n".join([*lines, *(f"drawn {one}" for one in self.draws)])
-
-
-def state_fields(state: EnvState) -> dict[str, np.ndarray[Any, Any]]:
-    """The whole state as NumPy arrays, the key as its two words."""
-    return state.plain()
 
 
 def _info_fields(infos: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
@@ -152,7 +147,7 @@ def _check_functions(env: CoGridEnv, steps: int, seed: int) -> list[tuple[Any, .
     reset, step = compiled(env.reset_fn), compiled(env.step_fn)
     alone = {i: reset(keys[i]) for i in (0, batch - 1)}
     state, obs = reset(keys)
-    tape: list[tuple[Any, ...]] = [(state_fields(state), np.asarray(obs))]
+    tape: list[tuple[Any, ...]] = [(state.plain(), np.asarray(obs))]
     generator = np.random.default_rng(seed)
     shape = (batch, n, *env.observation_space(0).shape)
     for _ in range(steps):
@@ -167,7 +162,7 @@ def _check_functions(env: CoGridEnv, steps: int, seed: int) -> list[tuple[Any, .
         assert np.isfinite(np.asarray(obs)).all(), "an observation is not finite"
         tape.append(
             (
-                state_fields(state),
+                state.plain(),
                 *map(np.asarray, (obs, rewards, done)),
                 _info_fields(infos),
             )
@@ -175,16 +170,18 @@ def _check_functions(env: CoGridEnv, steps: int, seed: int) -> list[tuple[Any, .
         for i in alone:
             single = step(alone[i][0], actions[i])
             alone[i] = single
-            mine = {name: value[i] for name, value in tape[-1][0].items()}
+            of_batch = {name: value[i] for name, value in tape[-1][0].items()}
             _assert_fields(
-                state_fields(single[0]), mine, f"environment {i} alone differs from its slice of the batch"
+                single[0].plain(),
+                of_batch,
+                f"environment {i} alone differs from its slice of the batch",
             )
             np.testing.assert_array_equal(np.asarray(single[1]), tape[-1][1][i])
             np.testing.assert_array_equal(np.asarray(single[2]), tape[-1][2][i])
         if np.asarray(done).any():  # start their next episodes
             renewed = compiled(env.renew_fn)
             state, obs = renewed(state, obs, done)
-            tape.append((state_fields(state), np.asarray(obs)))
+            tape.append((state.plain(), np.asarray(obs)))
             alone = {i: renewed(*single[:2], single[3]) for i, single in alone.items()}
     return tape
 
@@ -233,9 +230,9 @@ def _why_ended(env: CoGridEnv, first: EnvState) -> str:
 def _check_snapshot(env: CoGridEnv, seed: int) -> None:
     env.reset(seed=seed)
     snapshot = json.loads(json.dumps(env.get_state()))
-    before = state_fields(env.env_state)
+    before = env.env_state.plain()
     env.set_state(snapshot)
-    _assert_fields(state_fields(env.env_state), before, "a snapshot did not restore the state")
+    _assert_fields(env.env_state.plain(), before, "a snapshot did not restore the state")
 
 
 def _check_boards(env: CoGridEnv, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""DrawCounts and their odds: how often each value was drawn, judged by the exact binomial distribution."""
+"""Draws and their odds: how often each value was drawn, judged by the exact binomial distribution."""
 
 from __future__ import annotations
 

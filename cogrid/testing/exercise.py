@@ -84,21 +84,21 @@ def exercise(spec: Spec, steps: int, seed: int) -> Exercise:
     draws = tuple(seen.draws.all())
     for one in draws:
         assert one.tail >= TAIL, f"{type(spec.game).__name__}.{one} is too far from it"
-    mine = rules_of(rules)
-    own = {name: seen.hooks[name] for name in RULES if name in mine}
+    own_rules = rules_of(rules)
+    own = {name: seen.hooks[name] for name in RULES if name in own_rules}
     return Exercise(own | {name: times for name, times in seen.hooks.items() if name not in RULES}, draws)
 
 
 def rules_of(rules: Rules) -> set[str]:
     """The names in `RULES` of what a game writes."""
     answers = rules.answers
-    mine = {name for name in METHODS if writes(rules.game, name)}
+    own_rules = {name for name in METHODS if writes(rules.game, name)}
     for part in answers.parts.all:
         kind = type(part).__name__
-        mine |= {kind, *(f"{kind}.{field}" for field in part._asks if getattr(part, field) is not None)}
+        own_rules |= {kind, *(f"{kind}.{field}" for field in part._asks if getattr(part, field) is not None)}
         if getattr(part, "aim", Aim()) != Aim():
-            mine.add(f"{kind}.aim")
-    return mine | ({"Ends.verbs"} if answers.ends.verbs else set())
+            own_rules.add(f"{kind}.aim")
+    return own_rules | ({"Ends.verbs"} if answers.ends.verbs else set())
 
 
 def _mixed(rules: Rules, state: EnvState, generator: np.random.Generator) -> EnvState:
@@ -110,12 +110,12 @@ def _mixed(rules: Rules, state: EnvState, generator: np.random.Generator) -> Env
     for symbol in np.unique(boards) if not rules.open else ():  # an open board keeps track of its things
         where, can_be = boards == symbol, sorted(number[thing] for thing in rules.reachable(symbol))
         cells[half] = np.where(where, generator.choice(can_be, where.shape), cells[half])
-    for one in range(half.start, len(cells)):
-        free = np.flatnonzero(cells[one] < rules.n_walkable)
+    for env in range(half.start, len(cells)):
+        free = np.flatnonzero(cells[env] < rules.n_walkable)
         if len(free) >= n:
-            places[one] = generator.permutation(free)[:n]
+            places[env] = generator.permutation(free)[:n]
         else:
-            cells[one] = state.cells[one]
+            cells[env] = state.cells[env]
     held, facing = state.held.copy(), state.agent_dir.copy()
     held[half] = generator.integers(0, rules.n_items, held[half].shape)
     facing[half] = generator.integers(0, 4, facing[half].shape)
@@ -367,8 +367,8 @@ def _counts(rules: Rules, near: Near, cells: Array) -> Array:
     row, column = np.divmod(np.arange(rules.n_cells), rules.width)
     total = np.zeros_like(marks)
     for r, c in near.offsets:
-        there = (row + r >= 0) & (row + r < rules.height) & (column + c >= 0) & (column + c < rules.width)
-        total += np.where(there, marks[:, np.where(there, (row + r) * rules.width + column + c, 0)], 0)
+        inside = (row + r >= 0) & (row + r < rules.height) & (column + c >= 0) & (column + c < rules.width)
+        total += np.where(inside, marks[:, np.where(inside, (row + r) * rules.width + column + c, 0)], 0)
     return np.minimum(total, near.most)
 
 

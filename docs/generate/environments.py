@@ -20,12 +20,11 @@ from PIL import Image
 
 import cogrid
 from cogrid._core.author.acting import Act, Joint
-from cogrid._core.author.agents import Away, Hands, Moving
-from cogrid._core.author.cells import Generated, Near, OneCell, Placed, Scattered
+from cogrid._core.author.agents import Away
+from cogrid._core.author.cells import Near, OneCell
 from cogrid._core.author.layout import DIGITS
 from cogrid._core.author.part import Part
-from cogrid._core.author.rewards import AnyReward, BySlot, Ends, Price, Replies, Reward, Tally
-from cogrid._core.author.slots import Slot
+from cogrid._core.author.rewards import AnyReward, BySlot, Price, Replies, Reward, Tally
 from cogrid._core.author.values import Meeting, Outcome
 from cogrid._core.compile.actions import ACTION_SETS, ENTER, FURTHER, INTERACT, TOGGLE
 from cogrid._core.compile.asking import outcomes_of, ticks_of
@@ -45,7 +44,7 @@ from cogrid.envs.registry import family_of, spec_of
 ROOT = Path(__file__).parents[2]
 LINEAGE, V2 = "OvercookedAI", "OvercookedV2"
 #: Kinds of parts that a page has words for; of others it has the first sentence of their docstring.
-TOLD = (Act, Joint, Moving, Hands, Away, Near, OneCell, Slot, Placed, Scattered, Generated, Ends)
+TOLD = (Act, Joint, Away, Near, OneCell)
 
 
 def pages() -> dict[str, str]:
@@ -138,14 +137,14 @@ def generated(id: str, spec: Spec) -> Iterator[str]:
         f"{HELD_OUT.stop - 1} the held-out test set:"
     )
     yield (
-        "```py\nimport cogrid\nfrom cogrid.envs.overcooked.generated import HELD_OUT, TRAINING, boards\n\n"
+        "```py\nimport cogrid\nfrom cogrid.envs.overcooked import HELD_OUT, TRAINING, boards\n\n"
         f'spec = cogrid.make("{id}").spec\n'
         f'learn = cogrid.make_vec("{id}", num_envs=64, pool=boards(spec, TRAINING))\n'
         f'judge = cogrid.make_vec("{id}", num_envs=20, pool=boards(spec, HELD_OUT))\n```'
     )
     low, middle, high = (int(np.percentile(steps, share)) for share in (0, 50, 100))
     yield (
-        "`soup_steps(rules, state)` in `cogrid.envs.overcooked.floor_plan` measures how hard a kitchen is: "
+        "`soup_steps(rules, state)` of `cogrid.envs.overcooked` measures how hard a kitchen is: "
         "the fewest steps in which the cooks can carry everything for one soup. For the published seeds "
         f"it is {low} to {high}, with a median of {middle}. Seeds 0 to 3, each with its number of steps:"
     )
@@ -280,9 +279,31 @@ def actions(spec: Spec) -> str:
     )
 
 
-def _summary(part: Part) -> str:
-    """The first sentence of the docstring of a kind of part that this page does not know."""
-    return (inspect.getdoc(type(part)) or type(part).__name__).split(".")[0] + "."
+def _others(spec: Spec) -> Iterator[str]:
+    """A line for each kind of part that has no words of its own here: its first sentence, and its values."""
+    parts = [part for part in spec.symbols.answers.parts.all if type(part) not in TOLD]
+    for kind in dict.fromkeys(map(type, parts)):
+        summary = (inspect.getdoc(kind) or kind.__name__).split(".")[0]
+        here = [text for part in parts if type(part) is kind and (text := _values(spec, part))]
+        yield f"`{kind.__name__}`: {summary}." + f" Here: {'; '.join(here)}." * bool(here)
+
+
+def _values(spec: Spec, part: Part) -> str:
+    """The fields of a part that differ from their defaults and are no functions."""
+    shown = []
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if callable(value) or value == field.default:
+            continue
+        if value is True:
+            shown.append(field.name)
+        elif isinstance(value, str | int | float):
+            shown.append(f"{field.name} {value}")
+        elif isinstance(value, tuple) and all(isinstance(one, str) for one in value):
+            shown.append(f"{field.name} {', '.join(value)}")
+        elif value in spec.symbols.things:
+            shown.append(f"{field.name} {words(spec.game.kind(value))}")
+    return ", ".join(shown)
 
 
 def rules(spec: Spec) -> str:
@@ -318,7 +339,7 @@ def rules(spec: Spec) -> str:
     if any(map(answers.away, spec.symbols.items)):
         back = dict.fromkeys(words(game.kind(t)) for t in spec.symbols.things if answers.back(t))
         parts.append(f"Agents can leave the board; they return to a free {' or '.join(back)}.")
-    parts += [_summary(part) for part in answers.parts.all if type(part) not in TOLD]
+    parts += _others(spec)
     return paragraphs(*parts) if parts else "Agents only walk; nothing can be used or changes on its own."
 
 

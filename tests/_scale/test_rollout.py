@@ -14,7 +14,6 @@ from cogrid._core.rules import compile_rules
 from cogrid._scale.placement import place
 from cogrid._scale.rollout import compiled
 from cogrid.backend import rng
-from cogrid.testing.conformance import state_fields as fields
 from tests.doors import hall
 from tests.support import HAS_JAX, INTERACT, NOOP, plant
 
@@ -58,7 +57,7 @@ if HAS_JAX:
         return cogrid.rollout(environment(id), None, key, num_envs, STEPS, **options)
 
     def assert_equal(one, other):
-        ours, theirs = fields(one.state), fields(other.state)
+        ours, theirs = one.state.plain(), other.state.plain()
         for name, value in ours.items():
             np.testing.assert_array_equal(theirs[name], value, err_msg=name)
         np.testing.assert_array_equal(other.obs, one.obs)
@@ -91,13 +90,13 @@ if HAS_JAX:
     @pytest.mark.parametrize(("id", "chunk"), [(ROOM, CHUNK), (ARENA, STEPS)])
     def test_environment_i_is_the_one_of_its_child_key_with_automatic_reset(id, chunk) -> None:
         env, run = environment(id), played(id, chunk=chunk)
-        theirs = fields(run.state)
+        theirs = run.state.plain()
         for i in range(N):
             state, obs, tape = by_hand(env, KEY, i, N, STEPS)
             for name, values in tape.items():
                 np.testing.assert_array_equal(run.trajectory[name][:, i], values, err_msg=name)
             np.testing.assert_array_equal(np.asarray(run.obs)[i], obs)
-            for name, value in fields(state).items():
+            for name, value in state.plain().items():
                 np.testing.assert_array_equal(theirs[name][i], value, err_msg=name)
             assert int(run.sums.episodes[i]) == STEPS // env.config["max_steps"] > 0
         assert run.trajectory["rewards"].any() == (id == ROOM)

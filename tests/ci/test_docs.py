@@ -11,6 +11,7 @@ import pytest
 import cogrid
 from tests.ci.support import ROOT, script
 from tests.support import EVERY_ID
+from tests.test_border import PUBLIC, exported
 
 pytestmark = pytest.mark.xdist_group("docs")  # the pages are gathered once
 
@@ -49,6 +50,8 @@ def test_rules_rewards_and_options_are_those_of_the_spec(source: Path) -> None:
     arena = (source / "environments/Arena-V0.md").read_text(encoding="utf-8")
     assert "The reward is always 0." in arena
     assert "Here interact and toggle do nothing." in arena
+    assert "`Scattered`: A thing that reset scatters" in arena
+    assert "Here: thing wall, density 0.1." in arena
     assert "`features`" not in arena, "it has none"
 
 
@@ -90,11 +93,23 @@ def test_a_dead_link_is_named(tmp_path: Path) -> None:
     assert "docs/index.md links to gone.md, which does not exist." in done.stderr
 
 
-def test_the_reference_lists_the_public_names() -> None:
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_reference_lists_the_public_names(module: str) -> None:
+    """Each from its module or another that exports it, or in a sentence; `FAMILY` is for the registry."""
     reference = (ROOT / "docs/api.md").read_text(encoding="utf-8")
-    assert not [
-        name for name in cogrid.__all__ if not name.startswith("_") and f":: cogrid.{name}" not in reference
-    ]
+    for name in exported(module) - {"__version__", "FAMILY"}:
+        assert re.search(rf":: cogrid[\w.]*\.{name}\b|`{name}`", reference), name
+
+
+def test_every_decision_begins_with_its_state_and_the_gaps_are_explained() -> None:
+    numbers = set()
+    for path in (ROOT / "docs/decisions").glob("*.md"):
+        state = path.read_text(encoding="utf-8").splitlines()[2]
+        assert re.match(r"\*\*(Accepted|Superseded)\b", state), path.name
+        numbers.add(path.name[:3])
+    gaps = [f"{number:03}" for number in range(1, int(max(numbers))) if f"{number:03}" not in numbers]
+    text = (ROOT / "docs/decisions.md").read_text(encoding="utf-8")
+    assert [gap for gap in gaps if gap not in text] == []
 
 
 def test_commands_in_the_texts_are_those_of_nox() -> None:

@@ -11,7 +11,6 @@ import numpy as np
 
 import cogrid
 from cogrid.distributed import gather
-from cogrid.testing.conformance import state_fields
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 STEPS, CHUNK, EVERY = 20, 10, 5  # every length that a chunk has is compiled
@@ -65,7 +64,7 @@ def play(game: str, **options: Any) -> dict[str, np.ndarray[Any, Any]]:
 def whole(result: Any) -> dict[str, np.ndarray[Any, Any]]:
     """All that a rollout told, by names."""
     state = gather(result.state)
-    return {**state_fields(state), "obs": gather(result.obs), **gather(result.sums)._asdict()}
+    return {**state.plain(), "obs": gather(result.obs), **gather(result.sums)._asdict()}
 
 
 def gradient(devices: Any = None) -> dict[str, np.ndarray[Any, Any]]:

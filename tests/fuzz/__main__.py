@@ -133,7 +133,7 @@ def _worlds(found: Sequence[Counts]) -> list[str]:
         "steps",
         "resets",
         "mismatches",
-        "rarest pair of hooks, worlds",
+        "rarest pair of rules, worlds",
     )
     hooks = [
         [hook, *(count for one in found for count in (one.hooks[hook], one.met[hook]))] for hook in HOOKS
@@ -142,7 +142,7 @@ def _worlds(found: Sequence[Counts]) -> list[str]:
     return [
         tabulate(rows, names, intfmt=",", tablefmt="simple"),
         *(f"{one.backend}: {text}" for one in found for text in one.unlikely()),
-        tabulate(hooks, ["hook", *heads], intfmt=",", tablefmt="simple"),
+        tabulate(hooks, ["rule", *heads], intfmt=",", tablefmt="simple"),
     ]
 
 

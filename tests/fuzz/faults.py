@@ -66,11 +66,10 @@ ROLLOUT = """
 import sys
 import numpy as np
 import cogrid
-from cogrid.testing.conformance import state_fields
 
 env = cogrid.make(sys.argv[1], backend="jax", max_steps=9, shaping=1.0, random_start=True)
 run = cogrid.rollout(env, None, 2, 5, 400, chunk=10, devices=1, checkpoint=sys.argv[2], checkpoint_every=20)
-fields = {**state_fields(run.state), "sums": np.asarray(run.sums.rewards), "obs": np.asarray(run.obs)}
+fields = {**run.state.plain(), "sums": np.asarray(run.sums.rewards), "obs": np.asarray(run.obs)}
 np.savez(sys.argv[3], **{name: np.asarray(value) for name, value in fields.items()})
 """
 

@@ -114,8 +114,8 @@ NEIGHBOURS = Topic(
         Mutant(
             "counts are mirrored",
             "cogrid/backend/_numpy.py",
-            "out[(..., *here)] += board[(..., *there)]",
-            "out[(..., *here)] += board[(..., *here)]",
+            "out[(..., *target)] += board[(..., *source)]",
+            "out[(..., *target)] += board[(..., *target)]",
         ),
         Mutant(
             "the count goes over its most",

@@ -10,10 +10,10 @@ from cogrid.replay.frames import (
     DIGITS,
     WIDTH,
     RunningChecksums,
+    as_stored,
     from_policy,
     from_tape,
     joints,
-    known,
     played,
 )
 from tests.episodes import shared
@@ -65,6 +65,6 @@ def test_actions_from_the_tape() -> None:
 
 def test_out_of_range_actions_are_stored_as_noops() -> None:
     rules = shared(ROOM, "numpy").rules
-    stored = known(rules, np.array([[-1, 0], [rules.n_actions - 1, rules.n_actions]]), ("steps",))
+    stored = as_stored(rules, np.array([[-1, 0], [rules.n_actions - 1, rules.n_actions]]), ("steps",))
     np.testing.assert_array_equal(stored, [[rules.noop, 0], [rules.n_actions - 1, rules.noop]])
     assert stored.dtype == np.int32

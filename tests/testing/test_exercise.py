@@ -55,7 +55,7 @@ def test_hooks_and_draws_of_a_lamp() -> None:
     assert set(drawn) == {("interact", "light"), ("interact", "fail"), ("tick", "lamp"), ("tick", "lit")}
     assert drawn["interact", "light"].share == 2**22
     assert drawn["interact", "light"].draws == drawn["interact", "fail"].draws > 50
-    assert "hook Act.thing: never tried" in str(report).split("\n")
+    assert "rule Act.thing: never tried" in str(report).split("\n")
     assert "drawn tick('lit') -> 'lamp':" in str(report)
 
 

@@ -1,4 +1,4 @@
-"""A plain sketch: the tools of `generate` for a single board, cell by cell, from the authors' guide."""
+"""A plain sketch: the tools of `Generated.draw` for a single board, cell by cell, from the authors' guide."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BoardDice(Protocol):
 
 
 class PlainSketch:
-    """What `generate` is called with; a board is a flat array of codes."""
+    """What `Generated.draw` is called with; a board is a flat array of codes."""
 
     xp = np
 

@@ -14,7 +14,7 @@ from cogrid._apps.humans.games import check, read_games, replay_of
 from cogrid._core.compile.spec import OBSERVATIONS
 from cogrid._io import files
 from cogrid._io.messages import brief
-from cogrid._io.reading import in_words
+from cogrid._io.reading import as_settings
 from cogrid.envs.registry import spec_of, world_name
 from cogrid.replay.recording import SUFFIXES, Mismatch, Replay, is_replay_name, load_folder
 
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         steps, wrong = sum(game.transitions for game in games), sum(game.mismatches for game in games)
         print(f"{name:<36}{len(games):>8}{steps:>13,}{wrong:>12,}", flush=True)
         if games[0].options:
-            print(f"  with {in_words(games[0].options)}")
+            print(f"  with {as_settings(games[0].options)}")
         for game in games:
             if game.first:
                 print(f"  {game.first}")

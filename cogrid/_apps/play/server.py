@@ -48,7 +48,7 @@ class Server:
 
     @property
     def address(self) -> str:
-        """The address of the page."""
+        """With the token, which keeps other users of the machine out."""
         return f"http://{self._hosts[0]}/{self._token}/"
 
     async def run(self, ready: Callable[[], None] = lambda: None) -> None:

@@ -24,7 +24,7 @@ from cogrid._apps.train.loop import combined, train
 from cogrid._apps.train.options import Options, check, environment, usual_observation
 from cogrid._apps.train.settings import SETTINGS
 from cogrid._core.state.snapshot import fingerprint
-from cogrid._env.shadow import Shadow, show_progress, wanted
+from cogrid._env.shadow import Shadow, is_asked_for, show_progress
 from cogrid._io import files, interrupt
 from cogrid._io.messages import brief
 from cogrid._io.reading import setting, whole_number
@@ -123,7 +123,7 @@ def _run(
     except (CheckpointError, OSError, FloatingPointError) as error:  # such as a full disk
         if interrupt.is_closed_output(error):
             raise
-        said = files.in_words(error) if isinstance(error, OSError) else str(error)
+        said = files.sentence(error) if isinstance(error, OSError) else str(error)
         print(f"{parser.prog}: {said}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
@@ -177,7 +177,7 @@ def _prepared(
         parser.error(str(error))
     if checkpoint and checkpoint.spec != fingerprint(environment(options).rules):
         parser.error(f"{options.id} has changed since the run in {out} started: start a new run.")
-    shadowed = wanted(arguments.shadow or None)
+    shadowed = is_asked_for(arguments.shadow or None)
     if jax.process_index() == 0:  # the only one that writes
         _claim(parser, out, arguments.resume, held)
     if jax.process_count() > 1:
@@ -207,7 +207,7 @@ def _claim(parser: argparse.ArgumentParser, out: Path, resume: bool, held: conte
             f"another training is running in {out}: wait until it has ended, or choose another --out."
         )
     except OSError as error:
-        parser.error(files.in_words(error))
+        parser.error(files.sentence(error))
     if not resume and _saved(out):  # by a training that ended a moment ago
         parser.error(TAKEN.format(out=out))
 

@@ -20,7 +20,7 @@ from cogrid._apps.train.network import Network, Sight
 from cogrid._apps.train.options import Options, environment, scored, scored_environment
 from cogrid._io import files
 from cogrid._io.messages import several
-from cogrid._io.reading import in_words
+from cogrid._io.reading import as_settings
 from cogrid.backend import rng
 from cogrid.backend.array import Array
 from cogrid.policies import policy_file
@@ -102,7 +102,7 @@ def finish(options: Options, out: Path, networks: Network, history: History) -> 
     ):
         said = ", the best" if member == best and options.seeds > 1 else ""
         print(f"{name}: {mean:.1f} ± {deviation:.1f} points per episode{said}")
-    chosen = f" with {in_words(scored(options))}" if scored(options) else ""
+    chosen = f" with {as_settings(scored(options))}" if scored(options) else ""
     print(
         f"{options.id}{chosen}: mean return {score['mean']:.1f} in {EPISODES} episodes of each seed, "
         f"after {results['steps']:,} steps of each and {history.seconds / 60:.1f} minutes in all"

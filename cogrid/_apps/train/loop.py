@@ -71,7 +71,7 @@ def _refuse_divergence(run: Run, done: int) -> None:
 
 
 def seeds(options: Options) -> Array:
-    """(seeds,) the seeds' numbers."""
+    """(seeds,) consecutive numbers from `first_seed` on."""
     return jnp.arange(options.first_seed, options.first_seed + options.seeds)
 
 

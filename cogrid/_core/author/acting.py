@@ -29,7 +29,6 @@ class Aim:
     adjacent: bool = False
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
         checked_integer("Aim's reach", self.reach, 1, 90)
         checked_integer("Aim's width", self.width, 0, 90)
         if self.adjacent and (self.reach, self.width) != (1, 0):
@@ -60,7 +59,6 @@ class Act(Part):
     _one_of: ClassVar[tuple[str, ...]] = ("thing", "agent")
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         _check_name(self, self.name)
         self._check_functions()
         _check_aim(self, self.aim)
@@ -90,7 +88,6 @@ class Joint(Part):
     _asks: ClassVar[tuple[str, ...]] = ("work", "strength", "agent")
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         _check_name(self, self.name)
         if self.name in BUILT_IN:
             raise ValueError(f"Joint has the name {self.name!r}: name an action of the game's own.")

@@ -25,7 +25,6 @@ class Moving(Part):
     _one_of: ClassVar[tuple[str, ...]] = ("first", "swaps", "when")
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         check_flags(self)
         self._check_functions()
 
@@ -44,7 +43,6 @@ class Hands(Part):
     _one_of: ClassVar[tuple[str, ...]] = ("tick", "can_act")
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         self._check_functions()
 
 
@@ -61,5 +59,4 @@ class Away(Part):
     _asks: ClassVar[tuple[str, ...]] = ("when", "back")
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         self._check_functions()

@@ -37,7 +37,6 @@ class Near(Part):
     _asks: ClassVar[tuple[str, ...]] = ("mark", "tick")
 
     def __post_init__(self) -> None:
-        """Check the functions and the numbers."""
         self._check_functions()
         checked_integer("Near.most", self.most, 1, 2**15)
         if self.radius is not None:
@@ -84,7 +83,6 @@ class OneCell(Part):
     _asks: ClassVar[tuple[str, ...]] = ("qualifies", "becomes")
 
     def __post_init__(self) -> None:
-        """Check the functions and the numbers."""
         self._check_functions()
         checked_integer("OneCell.out_of", self.out_of, 1, SCALE)
         checked_integer("OneCell.weight", self.weight, 1, self.out_of)
@@ -111,7 +109,6 @@ class Placed(Part):
     _asks: ClassVar[tuple[str, ...]] = ("thing", "strength")
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         if self.strength is not None and not callable(self.strength):
             raise TypeError(f"Placed.strength is {brief(self.strength)}: give a function.")
         if not callable(self.thing):
@@ -137,7 +134,6 @@ class Scattered(Part):
     density: float
 
     def __post_init__(self) -> None:
-        """Check the thing and the density."""
         check_thing("Scattered.thing", self.thing, "give a thing")
         if isinstance(self.thing, Chance):
             raise TypeError(f"Scattered.thing is {brief(self.thing)}: give a thing without chance.")
@@ -154,6 +150,5 @@ class Generated(Part):
     draw: Callable[[Sketch], Array]
 
     def __post_init__(self) -> None:
-        """Check the function."""
         if not callable(self.draw):
             raise TypeError(f"Generated.draw is {brief(self.draw)}: give a function of a Sketch.")

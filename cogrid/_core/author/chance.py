@@ -51,8 +51,8 @@ def branches(answer: Any) -> tuple[Branch, ...]:
     """The values of an answer, each with the draws below which it, or one before it, is taken."""
     if not isinstance(answer, Chance):
         return ((answer, SCALE),)
-    total, sum_, found = sum(weight for _, weight in answer.options), 0, []
+    total, sum_, bounded = sum(weight for _, weight in answer.options), 0, []
     for value, weight in answer.options:
         sum_ += weight
-        found.append((value, (sum_ * SCALE + total // 2) // total))
-    return tuple(found)
+        bounded.append((value, (sum_ * SCALE + total // 2) // total))
+    return tuple(bounded)

@@ -85,17 +85,17 @@ FORMER: Mapping[str, str] = MappingProxyType(
 
 
 def written(game: Game) -> tuple[str, ...]:
-    """The hooks that a game writes itself: methods and class variables that differ from those of `Game`."""
+    """The names of `Game` that a game writes itself: methods and class variables that differ."""
     return tuple(name for name in _public(Game) if writes(game, name))
 
 
-def writes(game: Game, hook: str) -> bool:
-    """Whether a game writes this hook itself."""
-    return getattr(game.__class__, hook) is not getattr(Game, hook)  # the class that it stands for
+def writes(game: Game, name: str) -> bool:
+    """Whether a game writes this name of `Game` itself."""
+    return getattr(game.__class__, name) is not getattr(Game, name)  # the class that it stands for
 
 
 def check_hooks(game: Game) -> None:
-    """Raise an error for a public name that resembles a hook, and for one that is a part now."""
+    """Raise an error for a public name that resembles one of `Game`, and for one that is a part now."""
     name_, own = type(game).__name__, type(game).__mro__[: type(game).__mro__.index(Game)]
     options = {field.name for field in dataclasses.fields(game)}
     for name in dict.fromkeys(name for one in own for name in _public(one)):
@@ -105,7 +105,7 @@ def check_hooks(game: Game) -> None:
             raise TypeError(f"{name_}.{name} has no effect: return {FORMER[name]}.")
         if meant := difflib.get_close_matches(name, _public(Game), 1, 0.85):
             raise TypeError(
-                f"{name_}.{name} is not a hook of a game: call it {meant[0]!r} if you mean that one, "
+                f"{name_}.{name} is not a name of `Game`: call it {meant[0]!r} if you mean that one, "
                 f"or {'_' + name!r} if it is a helper."
             )
     for name in ("planes", "looks", "parts"):

@@ -17,11 +17,14 @@ MAX_CELLS, MAX_ALL_CELLS = 2**15 - 1, 2**20
 
 def start_cells(layout: Layout, width: int, count: int) -> list[int]:
     """The digits' cells on a board of this width; further agents take free floor cells in reading order."""
-    marked = [r * width + c for r, c in layout.starts]
+    marked = [row * width + column for row, column in layout.starts]
     floor = [
-        (r, c) for r, row in enumerate(layout.letters) for c, letter in enumerate(row) if letter == FLOOR
+        row * width + column
+        for row, letters in enumerate(layout.letters)
+        for column, letter in enumerate(letters)
+        if letter == FLOOR
     ]
-    return (marked + [cell for r, c in floor if (cell := r * width + c) not in marked])[:count]
+    return (marked + [cell for cell in floor if cell not in marked])[:count]
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,13 @@ class Layout:
     @functools.cached_property
     def starts(self) -> tuple[tuple[int, int], ...]:
         """(row, column) of the digits 1, 2, … in their order."""
-        found = sorted((c, r, k) for r, row in enumerate(self.rows) for k, c in enumerate(row) if c in DIGITS)
-        return tuple((r, k) for _, r, k in found)
+        digits = sorted(
+            (digit, row, column)
+            for row, letters in enumerate(self.rows)
+            for column, digit in enumerate(letters)
+            if digit in DIGITS
+        )
+        return tuple((row, column) for _, row, column in digits)
 
     def check(self, legend: Collection[str], walkable: Collection[str]) -> None:
         """Raise a ValueError that names the row and column of the first thing wrong with the board."""
@@ -67,23 +75,24 @@ class Layout:
         if not rows[0]:
             raise ValueError(f"layout {self.name!r} is empty: draw at least one row.")
         seen: dict[str, tuple[int, int]] = {}
-        for r, row in enumerate(rows):
-            if len(row) != len(rows[0]):
+        for row, letters in enumerate(rows):
+            if len(letters) != len(rows[0]):
                 raise ValueError(
-                    f"layout {self.name!r} is ragged: row {r} has {len(row)} columns, "
+                    f"layout {self.name!r} is ragged: row {row} has {len(letters)} columns, "
                     f"row 0 has {len(rows[0])}."
                 )
-            for c, letter in enumerate(row):
-                self._check_letter(letter, r, c, legend, walkable)
+            for column, letter in enumerate(letters):
+                self._check_letter(letter, row, column, legend, walkable)
                 if letter in DIGITS and letter in seen:
                     raise ValueError(
                         f"layout {self.name!r} has start {letter} twice, "
-                        f"at row {seen[letter][0]}, column {seen[letter][1]} and at row {r}, column {c}."
+                        f"at row {seen[letter][0]}, column {seen[letter][1]} "
+                        f"and at row {row}, column {column}."
                     )
-                seen[letter] = (r, c)
+                seen[letter] = (row, column)
 
     def _check_letter(
-        self, letter: str, r: int, c: int, legend: Collection[str], walkable: Collection[str]
+        self, letter: str, row: int, column: int, legend: Collection[str], walkable: Collection[str]
     ) -> None:
         if letter not in legend and letter not in DIGITS:
             known = " ".join(sorted(letter for letter in legend if letter != FLOOR))
@@ -91,13 +100,13 @@ class Layout:
             if letter == FLOOR:
                 rest = 'digits from 1 for starts, and add " " to the legend for floor'
             raise ValueError(
-                f"layout {self.name!r} has the unknown character {letter!r} at row {r}, column {c}: "
+                f"layout {self.name!r} has the unknown character {letter!r} at row {row}, column {column}: "
                 f"use {known}, {rest}."
             )
-        edge = r in (0, self.height - 1) or c in (0, self.width - 1)
+        edge = row in (0, self.height - 1) or column in (0, self.width - 1)
         if edge and (letter in walkable or letter in DIGITS):
             raise ValueError(
-                f"layout {self.name!r} has a floor cell on the outer edge at row {r}, column {c}: "
+                f"layout {self.name!r} has a floor cell on the outer edge at row {row}, column {column}: "
                 "close the border with something that no agent can stand on."
             )
 

@@ -58,7 +58,6 @@ class Looks:
     _asks: ClassVar[tuple[str, ...]] = ("thing", "item", "agent", "slot", "glyph")
 
     def __post_init__(self) -> None:
-        """Check the functions."""
         for name in self._asks:
             if (value := getattr(self, name)) is not None and not callable(value):
                 raise TypeError(f"Looks.{name} is {brief(value)}: give a function.")

@@ -44,12 +44,12 @@ def identity(value: Any) -> str:
     fields = _shown(type(value))
     if fields is None:
         return repr(value)
-    told = (
+    shown = (
         f"{field.name}={identity(getattr(value, field.name))}"
         for field in fields
         if not is_default(value, field)
     )
-    return f"{type(value).__qualname__}({', '.join(told)})"
+    return f"{type(value).__qualname__}({', '.join(shown)})"
 
 
 def _equal(value: Any, default: Any) -> bool:
@@ -58,7 +58,7 @@ def _equal(value: Any, default: Any) -> bool:
 
 def _shown(kind: type) -> list[dataclasses.Field[Any]] | None:
     """The fields in the repr of a dataclass; None for classes with another repr."""
-    owner = next(one for one in kind.__mro__ if "__repr__" in vars(one))
+    owner = next(base for base in kind.__mro__ if "__repr__" in vars(base))
     fields: dict[str, dataclasses.Field[Any]] | None = vars(owner).get("__dataclass_fields__")
     if fields is None or not hasattr(owner.__repr__, "__wrapped__"):  # written by the author
         return None

@@ -41,7 +41,7 @@ class Part:
 
 
 class Parts:
-    """The parts of a game."""
+    """What `Game.parts` returned, without None, looked up by kind."""
 
     def __init__(self, parts: Iterable[Part | None] = ()) -> None:
         self.all = tuple(part for part in parts if part is not None)

@@ -22,7 +22,6 @@ class View:
     side: int
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
         for name in ("ahead", "behind", "side"):
             checked_integer(f"View.{name}", getattr(self, name), 0, 63)
 
@@ -60,7 +59,6 @@ class Planes:
     _asks: ClassVar[tuple[str, ...]] = ("thing", "agent", "away", "slot", "shows", "sees")
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         names = self.names
         if not isinstance(names, tuple) or not all(isinstance(name, str) and name for name in names):
             raise TypeError(f"Planes.names is {brief(names)}: give a tuple of names, even for one.")

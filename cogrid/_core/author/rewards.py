@@ -38,7 +38,6 @@ class Reward:
     _asks: ClassVar[tuple[str, ...]] = ("points", "supply", "demand")
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         _check(self)
         check_needs(self, "supply", "demand")
         check_needs(self, "demand", "supply")
@@ -57,7 +56,6 @@ class Price:
     _asks: ClassVar[tuple[str, ...]] = ("points",)
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         _check(self)
 
 
@@ -78,7 +76,6 @@ class Tally:
     _asks: ClassVar[tuple[str, ...]] = ("count", "points")
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         _check(self)
         checked_integer(f"most of the tally {self.name!r}", self.most, 1, 2**16)
 
@@ -93,7 +90,6 @@ class Replies:
     _asks: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         _check(self)
 
 
@@ -109,7 +105,6 @@ class BySlot:
     _asks: ClassVar[tuple[str, ...]] = ("points",)
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         _check(self)
 
 
@@ -146,7 +141,6 @@ class Ends(Part):
     _one_of: ClassVar[tuple[str, ...]] = ("verbs", "hand", "remaining", "in_hands", "in_slots")
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         if not isinstance(self.verbs, tuple):
             raise TypeError(f"Ends.verbs is {brief(self.verbs)}: give a tuple of verbs, even for one.")
         self._check_functions()

@@ -22,7 +22,6 @@ class Counted:
     _asks: ClassVar[tuple[str, ...]] = ("count",)
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         check_functions(self)
         checked_integer("Counted.most", self.most, 1, 2**11)
 
@@ -49,7 +48,6 @@ class Slot(Part):
     _asks: ClassVar[tuple[str, ...]] = ("reply", "tick", "rank")
 
     def __post_init__(self) -> None:
-        """Check the fields."""
         if not isinstance(self.name, str) or not self.name:
             raise TypeError(f"Slot.name is {brief(self.name)}: name the slot.")
         check_hash("Slot.start", self.start)

@@ -25,7 +25,6 @@ class Action(NamedTuple):
     intent: int = NOTHING
 
     def facing_after(self, facing: int) -> int:
-        """The facing after this action."""
         return self.face if self.face is not None else (facing + self.turn) % 4
 
 

@@ -189,14 +189,14 @@ def _check_all(spec: Spec, one: Asked) -> list[Any]:
     names = ("slot", "thing") if one.about == ("slot",) else one.about
     cases = itertools.product(*(known[name] for name in one.about))
     asked = (dict(zip(names, itertools.chain(*values), strict=True)) for values in cases)
-    found = []
+    answers = []
     for about in asked:
         if about.get("hand", one) is None and not symbols.has_empty:  # which never occurs
             with contextlib.suppress(Exception):  # an author's function may raise anything
                 one.function(*about.values())
         else:
-            found.append(_check(one.function, about, one.kind))
-    return found
+            answers.append(_check(one.function, about, one.kind))
+    return answers
 
 
 def _ask_all(spec: Spec) -> None:
@@ -300,11 +300,11 @@ def _verbs_elsewhere(spec: Spec, slot: Slot) -> set[str]:
         return {*slot.to}
 
 
-def _check_verbs(owner: str, told: Iterable[str], verbs: set[str]) -> None:
-    if unknown := [verb for verb in told if verb not in verbs]:
+def _check_verbs(owner: str, verbs: Iterable[str], known: set[str]) -> None:
+    if unknown := [verb for verb in verbs if verb not in known]:
         raise ValueError(
             f"{owner} has {unknown[0]!r}, which no rule returns: the verbs are "
-            f"{', '.join(sorted(map(repr, verbs))) or 'none'}."
+            f"{', '.join(sorted(map(repr, known))) or 'none'}."
         )
 
 

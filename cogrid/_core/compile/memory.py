@@ -199,10 +199,12 @@ class _StandIn:
         """The answer with functions that remember, always the same object."""
         if question not in self.__parts:
             if type(answer) in (tuple, list):
-                found: Any = type(answer)([self.__part(question, k, part) for k, part in enumerate(answer)])
+                remembering: Any = type(answer)(
+                    [self.__part(question, k, part) for k, part in enumerate(answer)]
+                )
             else:
-                found = self.__part(question, None, answer)
-            self.__parts[question] = found
+                remembering = self.__part(question, None, answer)
+            self.__parts[question] = remembering
         return self.__parts[question]
 
     def __part(self, question: Question, place: Any, part: Any, inside: str = "") -> Any:

@@ -275,7 +275,9 @@ def differences(base: Spec, spec: Spec) -> dict[str, Any]:
         changes.pop("layout", None)
     if "layout" in changes:
         named = spec.game.layouts
-        changes["layout"] = [one.name if named.get(one.name) == one else one.text for one in spec.layout]
+        changes["layout"] = [
+            layout.name if named.get(layout.name) == layout else layout.text for layout in spec.layout
+        ]
     return changes
 
 
@@ -304,7 +306,7 @@ def layouts_of(game: Game, layouts: str | Layout | Iterable[str | Layout]) -> tu
     layouts = tuple(layouts)
     if not layouts:
         raise ValueError(f"{type(game).__name__} needs a layout: give layout= a name or ASCII text.")
-    return tuple(_layout(game, one, number) for number, one in enumerate(layouts))
+    return tuple(_layout(game, layout, number) for number, layout in enumerate(layouts))
 
 
 def _layout(game: Game, layout: str | Layout, number: int) -> Layout:

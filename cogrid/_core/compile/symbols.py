@@ -235,8 +235,8 @@ class Symbols:
         for _, thing, outcome in (*self.rows, *self.joint_rows):
             follow[thing].add(outcome.thing)
         for thing in self.things:
-            changes = (one for one in self.answers.one_cell if one.qualifies(thing))
-            follow[thing].update(becomes_of(one, thing) for one in changes)
+            changes = (change for change in self.answers.one_cell if change.qualifies(thing))
+            follow[thing].update(becomes_of(change, thing) for change in changes)
         return follow
 
 
@@ -400,8 +400,8 @@ def _check_ticks(answers: Answers, things: list[Thing]) -> None:
         changes: list[tuple[Any, Thing]] = [
             (tick, after) for after, _ in itertools.chain(*ticks_of(answers, thing))
         ]
-        cells = [one for one in answers.one_cell if one.qualifies(thing)]
-        changes += [(one.becomes, becomes_of(one, thing)) for one in cells]
+        cells = [change for change in answers.one_cell if change.qualifies(thing)]
+        changes += [(change.becomes, becomes_of(change, thing)) for change in cells]
         for function, after in changes:
             if not game.walkable(after):
                 raise ValueError(

@@ -1,4 +1,4 @@
-"""OffsetTable: distances between cells, as fractions of the board."""
+"""Offsets: distances between cells, as fractions of the board."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class OffsetTable:
-    """OffsetTable between any two cells, looked up by one number for each pair of differences."""
+    """The offset between any two cells, looked up by one number for each pair of differences."""
 
     def __init__(self, rules: Rules) -> None:
         self.lookup, self.pick, self.xp, self.rules = rules.lookup, rules.pick, rules.xp, rules

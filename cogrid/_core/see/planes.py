@@ -55,18 +55,18 @@ def compile_planes(rules: Rules) -> tuple[tuple[int, ...], Callable[..., Array]]
     def see(state: EnvState, who: slice = EVERYBODY) -> Array:
         agent = xp.asarray(state.pose, dtype) + others  # (*B, n)
         board = peopled(rules, things(state), state.pos, agent, outside)
-        mine = agent + poses  # (*B, n) as each sees itself
+        itself = agent + poses  # (*B, n) as each sees itself
         if countdown is not None:
             left = rules.spec.max_steps - state.time
             late = (left < countdown[1]).astype(dtype)[..., None] * dtype.type(size)
-            board, mine = board + late, mine + late
+            board, itself = board + late, itself + late
         if crop is None:
-            index = rules.backend.own_boards(board, mine, state.pos, rules.n_cells)  # (*B, n, cells)
+            index = rules.backend.own_boards(board, itself, state.pos, rules.n_cells)  # (*B, n, cells)
             seen = board[..., None, : rules.n_cells]
         else:
             seen = cropped(rules, board, crop, state.pos, outside)  # (*B, n, window)
             # Written, not selected by `where`: a CPU would look the cells up again for each word.
-            index = rules.backend.place(seen, own_cell, mine[..., None])  # (*B, n, window)
+            index = rules.backend.place(seen, own_cell, itself[..., None])  # (*B, n, window)
         index = index if way is None else index + way(state).astype(dtype)[..., None]
         rows = read(table, index[..., who, :])
         if added is not None:
@@ -113,13 +113,13 @@ def _sights(rules: Rules) -> np.ndarray[Any, Any] | None:
         return None
     seeing = {thing for name, thing in rules.slots.can_be if name in own}
     places = [sees(thing) if thing in seeing else {} for thing in rules.slots.things]
-    for thing, some in zip(rules.slots.things, places, strict=True):
-        if unknown := {*some, *some.values()} - {*names}:
+    for thing, sight in zip(rules.slots.things, places, strict=True):
+        if unknown := {*sight, *sight.values()} - {*names}:
             raise ValueError(
                 f"{sees.__qualname__} names {min(unknown)!r} for {thing!r}: "
                 f"the planes are {', '.join(map(repr, names))}."
             )
-    sights = np.array([[names.index(some.get(p, p)) for p in names] for some in places])
+    sights = np.array([[names.index(sight.get(p, p)) for p in names] for sight in places])
     return sights if (sights != np.arange(len(names))).any() else None
 
 
@@ -147,7 +147,7 @@ def _ways(
         own = (state.slots[..., first : first + rules.n_agents] for first in firsts)
         return functools.reduce(operator.add, map(rules.lookup, begins, own))
 
-    return np.concatenate([table[:, some] for some in planes]), way
+    return np.concatenate([table[:, columns] for columns in planes]), way
 
 
 def _void(rules: Rules) -> int:
@@ -170,7 +170,7 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[..., A
     quarters = [paint_table(rules, facing - UP) for facing in range(4)]
     size = len(quarters[0])
     parts = [quarters] if countdown is None else [quarters, [_urgent(rules, part) for part in quarters]]
-    table = np.concatenate([part for some in parts for part in some])  # by countdown, facing and symbol
+    table = np.concatenate([part for tables in parts for part in tables])  # by countdown, facing and symbol
     table, way = _ways(rules, table)
     dtype = rules.backend.index_dtype(len(table), negatives=False)
     crop, void = cells_ahead(rules, view), _void(rules)
@@ -193,13 +193,13 @@ def _turning(rules: Rules, view: View) -> tuple[tuple[int, ...], Callable[..., A
             first = first + late.astype(dtype)[..., None] * dtype.type(4 * size)
         if way is not None:
             first = first + way(state).astype(dtype)
-        mine = agent + dtype.type(rules.n_poses) + first
-        index = rules.backend.place(seen + first[..., None], own_cell, mine[..., None])  # as above
-        found = read(table, index[..., who, :])
+        itself = agent + dtype.type(rules.n_poses) + first
+        index = rules.backend.place(seen + first[..., None], own_cell, itself[..., None])  # as above
+        rows = read(table, index[..., who, :])
         if added is not None:
-            found = found + added(state, seen[..., who, :])
-        found = found if away is None else _with_away(rules, found, away(state)[..., who, :, :])
-        return found.reshape(*state.pos[..., who].shape, *shape)
+            rows = rows + added(state, seen[..., who, :])
+        rows = rows if away is None else _with_away(rules, rows, away(state)[..., who, :, :])
+        return rows.reshape(*state.pos[..., who].shape, *shape)
 
     shape = (rows, columns, len(planes.names))
     return shape, see

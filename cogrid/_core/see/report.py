@@ -86,11 +86,11 @@ def counts(rules: Rules, state: EnvState, events: Events, verb: Array) -> Array:
     turned = rules.lookup(rules.facing, before.pose) != rules.lookup(rules.facing, state.pose)
     idle = awake & (verb == 0) & ~events.moved & ~turned & ~contest
     always = rules.xp.stack((awake & events.moved, contest, idle, *away), axis=-1)
-    found = rules.xp.concatenate((verb[..., None] == codes, always), axis=-1).astype(np.int32)
+    happened = rules.xp.concatenate((verb[..., None] == codes, always), axis=-1).astype(np.int32)
     if not (timed := _timed(rules)).size:
-        return found
+        return happened
     now = rules.xp.where(verb[..., None] == lift(timed, verb.ndim + 1), before.clock[..., None, None], 0)
-    return rules.xp.concatenate((found, now.astype(np.int32)), axis=-1)
+    return rules.xp.concatenate((happened, now.astype(np.int32)), axis=-1)
 
 
 def action_mask(rules: Rules, state: EnvState) -> Array:

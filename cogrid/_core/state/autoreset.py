@@ -40,7 +40,7 @@ def renewed(rules: Rules, state: EnvState, over: Array, pool: Any = None) -> Env
 def restarted(
     rules: Rules, state: EnvState, over: Array, begin: Callable[..., EnvState], *inputs: Array
 ) -> EnvState:
-    """The state with the environments in `over` (*B,) replaced by `begin(state, *given)`; all are (*B, …).
+    """The state with the environments in `over` (*B,) replaced by `begin(state, *inputs)`; all are (*B, …).
 
     Even under `jax.vmap`, `begin` is called for the whole batch, so nothing is drawn unless an episode has
     ended somewhere: episodes end rarely, and mostly together.

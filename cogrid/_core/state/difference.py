@@ -93,11 +93,11 @@ def first_difference(
         if not unequal.size:
             kinds = (f"{side[name].dtype} of shape {side[name].shape}" for side in (main, shadow))
             return Difference(name, (), *kinds)
-        one = (environment,) if batch else ()
-        if unequal[one].any():
-            index = tuple(int(k) for k in np.argwhere(unequal[one])[0])
-            values = (_value(rules, name, side[name][one][index].item()) for side in (main, shadow))
-            return Difference(name, _place(rules, name, index), *values)
+        index = (environment,) if batch else ()
+        if unequal[index].any():
+            place = tuple(int(k) for k in np.argwhere(unequal[index])[0])
+            values = (_value(rules, name, side[name][index][place].item()) for side in (main, shadow))
+            return Difference(name, _place(rules, name, place), *values)
     raise AssertionError("nothing differs")
 
 

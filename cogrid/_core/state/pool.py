@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -87,7 +86,6 @@ def _checked_states(rules: Rules, pool: EnvState) -> EnvState:
     return pool
 
 
-def one_of(state: EnvState, index: int) -> EnvState:
+def environment(state: EnvState, index: int) -> EnvState:
     """One environment of a batch."""
-    fields = ((f.name, getattr(state, f.name)) for f in dataclasses.fields(state) if f.name != "rules")
-    return state.evolve(**{name: value[index] for name, value in fields if value is not None})
+    return state.evolve(**{name: value[index] for name, value in state.stored().items()})

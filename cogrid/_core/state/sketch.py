@@ -1,4 +1,4 @@
-"""Sketch: the tools with which a game's `generate` draws a board, the same bits on both backends."""
+"""Sketch: the tools with which `Generated.draw` draws a board, the same bits on both backends."""
 
 from __future__ import annotations
 

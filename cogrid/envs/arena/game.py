@@ -27,7 +27,6 @@ class Arena(Game):
     density: float = 0.1  # probability that an inner cell is a wall
 
     def __post_init__(self) -> None:
-        """Check the options."""
         checked_integer("map_size", self.map_size, 3, 180)
         object.__setattr__(self, "density", checked_number("density", self.density, 0.0, 1.0))
 

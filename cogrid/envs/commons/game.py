@@ -62,7 +62,6 @@ class Commons(Game):
     timed: ClassVar[tuple[str, ...]] = (EAT,)
 
     def __post_init__(self) -> None:
-        """Check the options."""
         checked_integer("timeout", self.timeout, 1, 200)
         object.__setattr__(self, "common", checked_flag("common", self.common))
 
@@ -202,7 +201,6 @@ class CleanUp(Commons):
     layouts: ClassVar[Mapping[str, Layout]] = layouts.CLEAN_UPS
 
     def __post_init__(self) -> None:
-        """Check the options."""
         super().__post_init__()
         checked_integer("river", self.river, 1, 2**12)
 

@@ -68,7 +68,6 @@ class Foraging(Game):
     state_type: ClassVar[type[EnvState]] = ForagingState
 
     def __post_init__(self) -> None:
-        """Check the options."""
         checked_integer("field_size", self.field_size, 3, 100)
         checked_integer("max_num_food", self.max_num_food, 1, MOST_FOOD)
         if self.sight is not None:

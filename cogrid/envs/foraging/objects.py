@@ -21,6 +21,6 @@ class Skill:
     level: int
 
 
-def level_of(one: Item | Thing) -> int:
+def level_of(value: Item | Thing) -> int:
     """The level of food or of a forager, 0 for anything else."""
-    return one.level if isinstance(one, (Food, Skill)) else 0
+    return value.level if isinstance(value, (Food, Skill)) else 0

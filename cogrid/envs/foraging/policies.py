@@ -25,11 +25,11 @@ class ScriptedForagers(Scripted):
         if food is None:
             return actions
         around, level = scene.beside(food), level_of(scene.things[food])
-        there = [agent for agent, cell in enumerate(scene.pos) if cell in around]
-        enough = sum(level_of(scene.held[agent]) for agent in there) >= level
+        beside = [agent for agent, cell in enumerate(scene.pos) if cell in around]
+        enough = sum(level_of(scene.held[agent]) for agent in beside) >= level
         hurry = not (isinstance(scene.game, Foraging) and scene.game.penalty)
         for agent, cell in enumerate(scene.pos):
-            if agent in there:
+            if agent in beside:
                 actions[agent] = LOAD if enough or hurry else "noop"
                 continue
             free = [place for place in around if place not in taken]

@@ -74,7 +74,6 @@ class Goals(Game):
     legend: ClassVar[Mapping[str, Thing]] = MappingProxyType({FLOOR: "floor", WALL: "wall", SITE: "site"})
 
     def __post_init__(self) -> None:
-        """Check the options."""
         checked_integer("map_size", self.map_size, 5, 99)
         if self.map_size % 2 == 0:
             raise ValueError(

@@ -50,7 +50,6 @@ class AnyKitchen(Game):
     cook_start: str  # an option of every kitchen
 
     def __post_init__(self) -> None:
-        """Check the option."""
         if not is_choice(self.cook_start, ("auto", "interact")):
             raise ValueError(f"cook_start={brief(self.cook_start)} is unknown: choose 'auto' or 'interact'.")
 

@@ -45,7 +45,6 @@ class GeneratedKitchen(Kitchen):
     clutter: int = 4  # inner counters, at most
 
     def __post_init__(self) -> None:
-        """Check the options."""
         super().__post_init__()
         for side in ("height", "width"):
             low = checked_integer(f"min_{side}", getattr(self, f"min_{side}"), 5, 32)

@@ -20,7 +20,7 @@ Worth = tuple[int, int]  # value and cook time
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
         "tutorial_1": "agent 0 begins facing left; here all agents begin facing up.",
-        "tutorial_3": "a bonus order is worth infinitely much, which cannot be summed; here it counts twice.",
+        "tutorial_3": "a bonus order has infinite value; here it counts twice.",
         "one agent, or more than two": "overcooked_ai pays the shaping for a dish to two agents only, and "
         "encodes planes for two only; here there is no such limit.",
         "more than two agents": "if any two collide, overcooked_ai leaves everybody in place; here only "
@@ -43,7 +43,6 @@ class BegunKitchen(Kitchen):
     layouts: ClassVar[Mapping[str, Layout]] = BEGUN_LAYOUTS
 
     def __post_init__(self) -> None:
-        """Check the hands."""
         super().__post_init__()
         if not isinstance(self.hands, (list, tuple)):
             raise TypeError(f"hands={brief(self.hands)} is not a list.")

@@ -53,7 +53,6 @@ class OrderKitchen(Kitchen):
     wrong_cost: float = 20.0  # to every agent, for a soup that no open order asks for
 
     def __post_init__(self) -> None:
-        """Check the options."""
         super().__post_init__()
         checked_integer("max_orders", self.max_orders, 1, 8)
         checked_integer("order_gap", self.order_gap, 1, 10**6)

@@ -89,7 +89,6 @@ class SearchRescue(Game):
     layouts: ClassVar[Mapping[str, Layout]] = LAYOUTS
 
     def __post_init__(self) -> None:
-        """Check the options."""
         checked_integer("wait", self.wait, 1, 200)
         if not isinstance(self.victims, Sequence) or len(self.victims) != len(COLOURS):
             raise ValueError(

@@ -37,7 +37,7 @@ def _method(function: Any) -> Any:
 )
 def test_a_name_that_resembles_a_hook(name: str, meant: str) -> None:
     with pytest.raises(
-        TypeError, match=rf"Own\.{name} is not a hook of a game: call it '{meant}' .* or '_{name}'"
+        TypeError, match=rf"Own\.{name} is not a name of `Game`: call it '{meant}' .* or '_{name}'"
     ):
         spec_of(**{name: lambda *about: None})
 

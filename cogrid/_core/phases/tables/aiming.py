@@ -23,7 +23,7 @@ ADJACENT = ((-1, 0), (1, 0), (0, -1), (0, 1))
 class AimedTarget(NamedTuple):
     """The target of every agent's action."""
 
-    found: Array  # (*B, n) bool whether there is a target
+    exists: Array  # (*B, n) bool whether there is a target
     cell: Array  # (*B, n) its cell; without a target, the first cell that was tried
     other: Array  # (*B, n) int32 the agent that stands there, n where none does
 
@@ -94,15 +94,15 @@ class Aiming:
             behind = size if row == rows - 1 else xp.where(seen[..., row, :] < rules.n_walkable, best, size)
             best = xp.where(answers[..., row, :], lift(self.order[row], seen.ndim - 1), behind)
         best = best.min(axis=-1)  # (*B, n)
-        found = best < size
-        cell = rules.lookup(self.flat, begin * size + xp.where(found, best, np.int32(0)))
-        return AimedTarget(found, cell, backend.who(cell[..., None], state.pos)[..., 0].astype(np.int32))
+        exists = best < size
+        cell = rules.lookup(self.flat, begin * size + xp.where(exists, best, np.int32(0)))
+        return AimedTarget(exists, cell, backend.who(cell[..., None], state.pos)[..., 0].astype(np.int32))
 
 
 def answered(rules: Rules, state: EnvState, choice: Array) -> Array:
     """(*B, n, actions) whether each choice finds something that it can act on."""
     if rules.aiming is not None:
-        finds = [rules.aiming(rules, state, choice[..., k]).found for k in range(rules.n_actions)]
+        finds = [rules.aiming(rules, state, choice[..., k]).exists for k in range(rules.n_actions)]
         return rules.xp.stack(finds, axis=-1)
     faced = rules.on_board(state.pos + rules.lookup(rules.front, state.pose))
     seen = rules.at(state.cells, faced).astype(rules.row_dtype)  # (*B, n)

@@ -58,7 +58,7 @@ class Rows:
 
 
 def rows_of(rules: Rules) -> Rows:
-    """The rows of a game."""
+    """Number every row that can be looked up, and build the tables over them."""
     symbols = rules.spec.symbols
     rows, lines, number = symbols.rows, symbols.lines, symbols.item_number
     verbs = tuple(dict.fromkeys(["", *(outcome.verb for _, _, outcome in lines)]))
