@@ -31,7 +31,9 @@ WIDE = {
     "OvercookedAI-Pipeline-V0": 64,
     "OvercookedAI-LongCookTime-V0": 128,
 }
-KINDS = ("features", "lossless", "window", "none")
+KINDS = ("features", "lossless", "none", "window")
+#: Where all kinds are compared, these see the states of another one's play, which has as many agents.
+SEEN_IN = {"lossless": "features", "window": "none"}
 #: Kitchens that stand for the others where those would only be compiled once more.
 TYPICAL = (
     "Overcooked-CrampedRoom-V0",
@@ -74,7 +76,10 @@ def make(id: str, kind: str, backend: str) -> Any:
     """Two agents see features and the lossless planes; four and more crowd the rooms of the other kinds."""
     options: dict[str, Any] = {"observation": kind, "infos": True}
     if id.startswith("OvercookedV2"):
-        options |= {"sample_recipe_on_delivery": True, "indicate_successful_delivery": kind != "window"}
+        options |= {
+            "sample_recipe_on_delivery": True,
+            "indicate_successful_delivery": kind not in ("none", "window"),
+        }
     if id.startswith("Overcooked"):
         options |= {"shaping": 0.3, "random_start": True, "cook_time": 5}
         crowd = 3 if "DemoCookWide" in id else 4  # four could not move in its smaller room
@@ -179,7 +184,11 @@ if len(BACKENDS) > 1:
     #: Kitchens that are alike take the kinds in turn.
     REPEATED = {(id, kind) for n, id in enumerate(ALIKE) for kind in KINDS if kind != KINDS[n % len(KINDS)]}
 
-    @pytest.mark.parametrize(("id", "kind"), groups(CASES, slow=REPEATED))
+    #: Cases in which JAX observes only: the step is compiled without their observation.
+    OBSERVED = [(id, kind) for id, kind in CASES if (id, SEEN_IN.get(kind)) in CASES]
+    PLAYED = [case for case in CASES if case not in OBSERVED or case in REPEATED]
+
+    @pytest.mark.parametrize(("id", "kind"), groups(PLAYED, slow=REPEATED))
     def test_numpy_equals_jax(id: str, kind: str) -> None:
         ours, counts = episode(id, kind)
         for number, (mine, (_, yours)) in enumerate(zip(ours, played(id, kind, "jax"), strict=True)):
@@ -211,6 +220,18 @@ if len(BACKENDS) > 1:
             verbs = ("pot onion", "plate", "deliver", "take dish", "put down", "pick up")
             least = 3 if "LongRoom" in id else 5  # where the ways are long
             assert min(counts[verb] for verb in verbs) >= least, counts
+
+    @pytest.mark.parametrize(("id", "kind"), groups([case for case in OBSERVED if case not in REPEATED]))
+    def test_both_see_the_same(id: str, kind: str) -> None:
+        """Another kind of observation of the same play, for every state of it."""
+        ours, theirs = (make(id, kind, backend) for backend in BACKENDS)
+        see, differ = theirs.rules.backend.compiled(theirs.observe), set()
+        for number, (_, after, *_) in enumerate(episode(id, SEEN_IN[kind])[0]):
+            mine = ours.observe(after.evolve(rules=ours.rules))
+            yours = np.asarray(see(after.evolve(rules=theirs.rules)))
+            assert (mine.dtype, mine.tobytes()) == (yours.dtype, yours.tobytes()), f"{id} step {number}"
+            differ.add(mine.tobytes())
+        assert len(differ) > STEPS // 2
 
 
 @pytest.mark.parametrize(("id", "kind"), groups([case for case in CASES if case[1] != "none"]))
