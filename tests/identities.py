@@ -12,12 +12,13 @@ from cogrid._core.author.game import Game
 from cogrid._core.compile.spec import Spec
 
 FILE = Path(__file__).parent / "identities.json"
+IDS = tuple(cogrid.registered())  # before anything else is registered
 
 
 def fingerprints() -> dict[str, str]:
     """Id -> the fingerprint in snapshots, replays and policies."""
     found = {}
-    for id in cogrid.registered():
+    for id in IDS:
         env = cogrid.make(id)
         env.reset(seed=0)
         found[id] = env.get_state()["spec"]
@@ -26,7 +27,7 @@ def fingerprints() -> dict[str, str]:
 
 def options() -> dict[str, dataclasses.Field[Any]]:
     """ "Class.option" -> its field, of specs and of the games of all ids."""
-    games: set[type[Game]] = {type(cogrid.make(id).spec.game) for id in cogrid.registered()}
+    games: set[type[Game]] = {type(cogrid.make(id).spec.game) for id in IDS}
     kinds: list[type[Any]] = [Spec, *games]
     return {f"{kind.__name__}.{field.name}": field for kind in kinds for field in dataclasses.fields(kind)}
 

@@ -11,7 +11,7 @@ import pytest
 import cogrid
 from cogrid._core.author.options import added, identity, is_added
 from cogrid.author import Game, Outcome
-from tests.identities import defaults, fingerprints, options, recorded
+from tests.identities import IDS, defaults, fingerprints, options, recorded
 
 CHANGED = "give the id a new version for a changed default, and declare a new option by `added`"
 NEW = "new ids, families and options by `added` are recorded by `python -m tests.identities`"
@@ -34,7 +34,7 @@ def test_defaults_are_those_that_were_recorded() -> None:
 
 def test_without_added_options_an_identity_is_the_repr() -> None:
     late = {name.split(".")[0] for name, field in options().items() if is_added(field)}
-    for id in cogrid.registered():
+    for id in IDS:
         spec = cogrid.make(id, max_steps=7).spec
         if not late & {"Spec", type(spec.game).__name__}:
             assert identity(spec) == repr(spec)
