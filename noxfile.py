@@ -334,6 +334,21 @@ def tests_minimums(session: nox.Session) -> None:
     pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
 
 
+@nox.session(name="tests-prereleases", tags=["nightly", "newest-python", "may-fail"])
+@reported
+def tests_prereleases(session: nox.Session) -> None:
+    """Run the tests with the newest NumPy and JAX, released or not; what follows -- goes to pytest."""
+    row = MATRIX["jax-cpu"]
+    install(session, "tests", extra=row.extra)
+    # JAX publishes its nightly builds elsewhere; release candidates are on PyPI.
+    allowed = ("--prerelease", "allow") if session.venv_backend == "uv" else ("--pre",)
+    session.install("--upgrade", *allowed, "numpy", "jax", "jaxlib")
+    session.run(
+        "python", "-c", "import jax, numpy; print('jax', jax.__version__, 'numpy', numpy.__version__)"
+    )
+    pytest(session, row, *(f"--ignore={path}" for path in ELSEWHERE))
+
+
 @nox.session(name="tests-slow", tags=["nightly"])
 @reported
 def tests_slow(session: nox.Session) -> None:

@@ -15,7 +15,8 @@ import nox
 ROOT = Path(__file__).parents[1]
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 # The tags whose sessions run. Those tagged `pythons` run on every Python, those tagged `lowest-pythons` on
-# the lowest release of each, those with both tags on both, the others on the oldest.
+# the lowest release of each, those with both tags on both, those tagged `newest-python` on the newest that is
+# required, the others on the oldest. Those tagged `may-fail` are reported, but not required.
 CHANGE, NIGHT = ("ci",), ("ci", "nightly")
 EVENTS = {
     "pull_request": CHANGE,
@@ -26,7 +27,8 @@ EVENTS = {
 }
 TITLES = {CHANGE: "every change", NIGHT: "every night"}
 LEGEND = (
-    "x must pass, (x) may fail: an experimental Python. .github/workflows adds benchmarks and other systems."
+    "x must pass, (x) may fail: an experimental Python, or versions before their release. "
+    ".github/workflows adds benchmarks and other systems."
 )
 
 Job = dict[str, Any]
@@ -58,17 +60,24 @@ def is_experimental(python: str) -> bool:
     return any(python == version or python.startswith(f"{version}.") for version in experimental)
 
 
+def may_fail(session: dict[str, Any], python: str) -> bool:
+    """Whether a job is reported, but not required."""
+    return "may-fail" in session["tags"] or is_experimental(python)
+
+
 def pythons_of(session: dict[str, Any]) -> list[str]:
     """The Python versions that a session runs on."""
     newest = pythons() if "pythons" in session["tags"] else []
     lowest = PYPROJECT["tool"]["cogrid"]["lowest-pythons"] if "lowest-pythons" in session["tags"] else []
+    if "newest-python" in session["tags"]:
+        newest = [version for version in pythons() if not is_experimental(version)][-1:]
     return [*newest, *lowest] or pythons()[:1]
 
 
 def jobs(tags: tuple[str, ...]) -> list[Job]:
     """One for each session with any of the tags and each Python; experimental Pythons only at night."""
     return [
-        {"session": session["session"], "python": version, "experimental": is_experimental(version)}
+        {"session": session["session"], "python": version, "experimental": may_fail(session, version)}
         for session in listed(*tags)
         for version in pythons_of(session)
         if tags == NIGHT or not is_experimental(version)
