@@ -23,7 +23,10 @@ from tests.ci.expressions import evaluate, filled, text_of
 from tests.ci.support import ROOT
 
 # What the started sessions need of the project, and what is read of it here.
-COPIED = ("noxfile.py", "pyproject.toml", "ci", ".github", "bench/__init__.py", "bench/show/__init__.py")
+COPIED = (
+    *("noxfile.py", "pyproject.toml", "ci", ".github", "cogrid/backend/backends.py"),
+    *("bench/__init__.py", "bench/show/__init__.py"),
+)
 COPIED = (*COPIED, "bench/show/github.py")
 ILLEGAL = re.compile(r'[":<>|*?\r\n\\/]')  # in the name of an artifact
 ME = ("-c", "user.name=me", "-c", "user.email=me@localhost", "-c", "commit.gpgsign=false")

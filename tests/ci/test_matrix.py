@@ -18,7 +18,7 @@ EXPERIMENTAL = ("3.14", "3.14.0")
 # a job of their own behind it; training, which a person starts; and the workflows' own tools.
 NOT_HOSTED = {
     *("tests-gpu", "bench-gpu", "bench", "bench-counters", "bench-peers", "validate", "train"),
-    *("matrix", "base", "summary"),
+    *("matrix", "base", "summary", "quick"),
 }
 
 
@@ -56,7 +56,8 @@ def test_the_lowest_pythons_are_releases_of_each() -> None:
 
 @pytest.mark.parametrize("event", TAGS)
 def test_matrix_equals_what_nox_lists(event: str) -> None:
-    versions = {"pythons": pythons(), "lowest-pythons": lowest()}
+    required = [version for version in pythons() if version not in EXPERIMENTAL]
+    versions = {"pythons": pythons(), "lowest-pythons": lowest(), "newest-python": required[-1:]}
     expected = [
         (session["session"], version)
         for session in listed(*TAGS[event])
@@ -73,7 +74,9 @@ def test_minimums_run_on_every_python_and_on_the_lowest_release_of_each() -> Non
     assert found == [*pythons(), *lowest()]
 
 
-@pytest.mark.parametrize("tag", ["ci", "nightly", "pythons", "lowest-pythons", "gpu"])
+@pytest.mark.parametrize(
+    "tag", ["ci", "nightly", "pythons", "lowest-pythons", "newest-python", "may-fail", "gpu"]
+)
 def test_every_tag_selects_something(tag: str) -> None:
     assert listed(tag)
 
@@ -112,9 +115,15 @@ def test_matrix_is_appended_to_the_output_file(tmp_path: Path) -> None:
 def test_a_python_that_was_never_green_runs_at_night_and_may_fail() -> None:
     """Until it was: then it leaves `experimental-pythons` in pyproject.toml."""
     for event in TAGS:
-        experimental = {job["python"]: job["experimental"] for job in jobs(event)}
+        required = [job for job in jobs(event) if job["session"] != "tests-prereleases"]
+        experimental = {job["python"]: job["experimental"] for job in required}
         expected = EXPERIMENTAL if event == "nightly" else ()
         assert {version for version, may_fail in experimental.items() if may_fail} == set(expected)
+
+
+def test_versions_before_their_release_are_reported_and_not_required() -> None:
+    (job,) = [job for job in jobs("nightly") if job["session"] == "tests-prereleases"]
+    assert (job["python"], job["experimental"]) == ("3.13", True)
 
 
 def test_plain_matrix_is_a_table_for_people() -> None:
