@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, get_args
 
 import pytest
 
 from cogrid._core.author.kinds import KINDS
+from cogrid._core.author.part import Parts
+from cogrid._core.author.rewards import AnyReward
+from cogrid._core.rules import compile_rules
 from cogrid._io.messages import brief
 from cogrid.author import (
     Act,
@@ -80,6 +84,36 @@ def test_there_is_one_of_every_kind() -> None:
 
 
 @dataclass(frozen=True)
+def test_every_kind_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of a kind that nothing reads would do nothing."""
+    read: set[type[Part]] = set()
+
+    def reading(method: Callable[..., Any]) -> Callable[..., Any]:
+        def read_by(self: Parts, kind: type[Part]) -> Any:
+            reader = sys._getframe(1).f_globals["__name__"]
+            if not reader.startswith("cogrid._core.author."):  # which only checks
+                read.add(kind)
+            return method(self, kind)
+
+        return read_by
+
+    for name in ("one", "every"):
+        monkeypatch.setattr(Parts, name, reading(getattr(Parts, name)))
+    compile_rules(spec_of(PARTS), "numpy")
+    assert read == {*KINDS}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [*KINDS, Counted, Planes, Looks, *get_args(AnyReward)],
+    ids=lambda kind: kind.__name__,
+)
+def test_every_function_is_asked(kind: Any) -> None:
+    """What is not in `_asks` would be neither checked nor remembered."""
+    functions = [field.name for field in fields(kind) if "Callable" in str(field.type)]
+    assert list(kind._asks) == [name for name in functions if (kind, name) != (Generated, "draw")]
+
+
 class Zap(Act):
     """An action that nothing would compile."""
 
