@@ -161,11 +161,21 @@ def test_names_that_are_taken() -> None:
         spec_of((Act("push", thing=nothing), Joint("push", nothing)))
     with pytest.raises(ValueError, match=r"^Own\.parts has two slots named 'bell': rename one"):
         spec_of((Slot("bell"), Slot("bell", own=True)))
-    with pytest.raises(ValueError, match=r"^Own has the action 'up', which is taken"):
+    built_in = "'up', 'down', 'left', 'right', 'interact', 'toggle', 'noop' are built in"
+    with pytest.raises(ValueError, match=f"^Own has the action 'up', which is taken: {built_in}, so choose"):
         spec_of((Act("up", thing=nothing),))
 
 
 @pytest.mark.parametrize(
+@pytest.mark.parametrize("name", ["Interact", "TOGGLE", "Noop", "Up"])
+def test_names_that_differ_from_a_built_in_by_case(name: str) -> None:
+    """They would be actions beside it."""
+    differs = f"^Own has the action '{name}', which differs from '{name.lower()}' in upper and lower case"
+    for part in (Act(name, thing=nothing), Joint(name, nothing)):
+        with pytest.raises(ValueError, match=differs):
+            spec_of((part,))
+
+
     ("parts", "words"),
     [
         ((Act("zap", aim=Aim(reach=2)),), "Act of Own does nothing: give at least one of thing and agent,"),
