@@ -35,6 +35,7 @@ from cogrid.author import (
     Placed,
     Planes,
     Replies,
+    Reply,
     Scattered,
     Slot,
     Spec,
@@ -83,7 +84,6 @@ def test_there_is_one_of_every_kind() -> None:
     assert [action.name for action in spec_of(PARTS).actions[-3:]] == ["noop", "zap", "push"]
 
 
-@dataclass(frozen=True)
 def test_every_kind_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A part of a kind that nothing reads would do nothing."""
     read: set[type[Part]] = set()
@@ -114,6 +114,7 @@ def test_every_function_is_asked(kind: Any) -> None:
     assert list(kind._asks) == [name for name in functions if (kind, name) != (Generated, "draw")]
 
 
+@dataclass(frozen=True)
 class Zap(Act):
     """An action that nothing would compile."""
 
@@ -166,7 +167,6 @@ def test_names_that_are_taken() -> None:
         spec_of((Act("up", thing=nothing),))
 
 
-@pytest.mark.parametrize(
 @pytest.mark.parametrize("name", ["Interact", "TOGGLE", "Noop", "Up"])
 def test_names_that_differ_from_a_built_in_by_case(name: str) -> None:
     """They would be actions beside it."""
@@ -176,6 +176,7 @@ def test_names_that_differ_from_a_built_in_by_case(name: str) -> None:
             spec_of((part,))
 
 
+@pytest.mark.parametrize(
     ("parts", "words"),
     [
         ((Act("zap", aim=Aim(reach=2)),), "Act of Own does nothing: give at least one of thing and agent,"),
@@ -231,6 +232,9 @@ FIELDS: list[tuple[Callable[[], Any], str]] = [
     (lambda: Placed(1, ["x"]), r"Placed\.thing is \['x'\], which cannot be hashed: use tuples"),
     (lambda: Placed(1, Chance((None, 1), ("x", 1))), r"Placed\.thing is Chance\(.*: give a thing, a Chance"),
     (lambda: Placed(1, Outcome(None, "x", "put")), r"Placed\.thing is Outcome\(.*: give a thing, a Chance"),
+    (lambda: Slot("bell", never), r"Slot\.start is <function never.*>: give a thing, a Chance or a Counted"),
+    (lambda: Slot("bell", Chance((never, 1))), r"Slot\.start is Chance\(.*: give a thing, a Chance or"),
+    (lambda: Slot("bell", Reply(0)), r"Slot\.start is Reply\(.*: give a thing, a Chance or a Counted"),
     (lambda: Slot("bell", [1]), r"Slot\.start is \[1\], which cannot be hashed: use tuples"),
     (lambda: Slot("bell", Chance(([1], 1))), r"Slot\.start is Chance\(.*, which cannot be hashed"),
     (lambda: Scattered(None, 0.1), r"Scattered\.thing is None: give a thing"),
