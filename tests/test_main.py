@@ -166,7 +166,7 @@ def test_the_id_in_a_replay_is_never_imported(monkeypatch, tmp_path, capsys) -> 
 def test_check_tells_what_came_into_play(capsys) -> None:
     assert main(["check", "Goals-V0", "--steps", "40"]) == 0
     out = capsys.readouterr().out
-    assert "hook enter: " in out
+    assert "rule enter: " in out
     assert "Goals-V0 passed every check." in out
     assert "Never happened" not in out
 
