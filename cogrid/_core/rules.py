@@ -169,12 +169,14 @@ class Rules:
         lines = symbols.lines
         return np.array([symbols.of_event(function, h, t, o) if o.verb else 0 for h, t, o in lines], dtype)
 
-    def check_table(self, what: str, numbers: int) -> None:
+    def check_table(
+        self, what: str, numbers: int, remedy: str = "use a smaller board or another observation"
+    ) -> None:
         """Raise a ValueError, before it is built, if a table would have too many numbers."""
         if numbers > MAX_TABLE:
             raise ValueError(
-                f"{what} of a board of {self.height} × {self.width} cells takes a table of {numbers:,} "
-                f"numbers, but at most {MAX_TABLE:,} fit: use a smaller board or another observation."
+                f"{what} for a board of {self.height} × {self.width} cells takes {numbers:,} numbers, but at "
+                f"most {MAX_TABLE:,} fit: {remedy}."
             )
 
     def cells_where(self, test: Callable[[Thing], bool]) -> np.ndarray[Any, Any]:

@@ -8,7 +8,10 @@ from typing import Any
 
 def brief(value: Any) -> str:
     """A value for an error message: its repr, on one line and not too long."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        return f"a {type(value).__name__} of many values inside each other"
     if "\n" in text:  # an array of several rows
         text = " ".join(text.split())
     return text if len(text) <= 120 else f"{text[:119]}…"

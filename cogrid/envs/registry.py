@@ -167,14 +167,19 @@ def _checked(id: str) -> str:
     Warns about reward terms that can never be paid.
     """
     check_pure(_SPECS[id], whole=False)
-    own = writes(_SPECS[id].game, "rewards")
-    for term in compile_rules(_SPECS[id], "numpy").rewards.never_paid if own else ():
-        warnings.warn(
-            f"the reward term {term!r} of {id} can never be paid: nothing that can happen on its layouts "
-            "earns it.",
-            stacklevel=4,
-        )
+    warn_unpaid(_SPECS[id], id, stacklevel=5)
     return id
+
+
+def warn_unpaid(spec: Spec, name: str, stacklevel: int) -> None:
+    """Warn about reward terms that can never be paid."""
+    own = writes(spec.game, "rewards")
+    for term in compile_rules(spec, "numpy").rewards.never_paid if own else ():
+        warnings.warn(
+            f"the reward term {term!r} of {name} can never be paid: nothing that can happen on its layouts "
+            "earns it.",
+            stacklevel=stacklevel,
+        )
 
 
 def _imported(place: str) -> ModuleType:

@@ -27,7 +27,7 @@ from cogrid.backend import rng
 from cogrid.backend.backends import BACKENDS, installed
 from cogrid.backend.env_state import EnvState
 from cogrid.cogrid_env import CoGridEnv
-from cogrid.envs.registry import find, spec_of
+from cogrid.envs.registry import find, spec_of, warn_unpaid
 from cogrid.testing.exercise import Exercise, exercise
 from cogrid.testing.unused import unused_methods
 
@@ -45,19 +45,23 @@ def check_env(
     Checked on every installed backend (or those named): shapes and spaces, the PettingZoo adapter, equal bits
     for equal seeds, a batch equal to its environments run alone, backends equal to each other, no rewards
     after the end, out-of-range actions, snapshots, rules that depend on their arguments alone, and draws that
-    match their odds. Returns how often each verb occurred in these episodes, and what else was exercised.
+    match their odds. Warns about reward terms that can never be paid. Returns how often each verb occurred in
+    these episodes, and what else was exercised.
     """
     checked_integer("steps", steps, 1, MAX_TIME)
     if backends is None:
         backends = installed()
     if isinstance(backends, str) or not backends:
         raise ValueError(f"backends={brief(backends)} names no backends: give some of {', '.join(BACKENDS)}.")
+    is_named = isinstance(spec, str)
     if isinstance(spec, str):
-        spec = spec_of(find(spec), {})
+        spec = spec_of(find(spec), {})  # warns of unpaid terms
     try:
         check_pure(spec, times=3)
     except ImpureError as error:
         raise AssertionError(str(error).rstrip(".")) from error
+    if not is_named and not type(spec.game).__module__.startswith("cogrid."):
+        warn_unpaid(spec, type(spec.game).__name__, stacklevel=3)
     check_looks(spec)
     _check_that_something_happens(spec)
     tapes = {}
@@ -91,11 +95,15 @@ def _check_that_something_happens(spec: Spec) -> None:
     )
 
 
-class Checked(dict[str, int]):
-    """How often each verb occurred, and which of the game's rules were used.
+#: Rules that every step asks, so that one that was not counted changed nothing.
+TICKS = ("tick", "Near.tick", "Hands.tick", "Slot.tick", "OneCell")
 
-    `hooks` says how often each was (0: never tried), `draws` how often each value of a `Chance` was drawn.
-    Printing it shows a table of all of these.
+
+class Checked(dict[str, int]):
+    """How often each verb occurred, and which of the game's rules came into play.
+
+    `hooks` says how often each rule did, `draws` how often each value of a `Chance` was drawn. Printing it
+    shows a table of all of these.
     """
 
     def __init__(self, verbs: dict[str, int], exercised: Exercise) -> None:
@@ -105,7 +113,8 @@ class Checked(dict[str, int]):
     def __str__(self) -> str:
         """One line for each verb, rule and draw."""
         lines = [f"verb {name}: {times}" for name, times in self.items()]
-        lines += [f"rule {name}: {times or 'never tried'}" for name, times in self.hooks.items()]
+        for name, times in self.hooks.items():
+            lines.append(f"rule {name}: {times or ('changed nothing' if name in TICKS else 'never tried')}")
         return "\n".join([*lines, *(f"drawn {one}" for one in self.draws)])
 
 

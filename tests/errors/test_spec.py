@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -134,6 +135,98 @@ def test_letters_that_no_board_can_hold(letter) -> None:
 
     text = complaint(lambda: cogrid.Spec(Keys(), "####\n#12#\n####"))
     assert_names(text, f"Keys.legend has {letter!r}", "one character", "digits 1 to 9")
+
+
+BOARD = "####\n#12#\n####"
+
+
+class Coin(Game):
+    """A game with a value that is no option."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+
+class Purse(Game):
+    """The same, hidden."""
+
+    def __init__(self, value: float) -> None:
+        self._value = value
+
+
+@dataclass(frozen=True)
+class Change(Game):
+    """An option, and what its author keeps beside it."""
+
+    value: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cents", int(100 * self.value))
+
+
+@pytest.mark.parametrize(
+    ("game", "field"),
+    [
+        (Coin(5.0), "value: float = 5.0"),
+        (Purse(5.0), "_value: float = 5.0"),
+        (Change(), "cents: int = 100"),
+    ],
+    ids=repr,
+)
+def test_what_is_set_on_a_game_beside_its_options(game, field) -> None:
+    """Equal games share their rules, and games are compared by their options."""
+    name = type(game).__name__
+    text = complaint(lambda: cogrid.Spec(game, BOARD), TypeError)
+    assert_names(text, f"{name}.{field.partition(':')[0]} is no option", f"above {name}", f"`{field}`")
+
+
+def test_what_a_game_caches_is_no_option() -> None:
+    @dataclass(frozen=True)
+    class Cents(Game):
+        value: float = 1.0
+
+        @functools.cached_property
+        def _cents(self) -> int:
+            return int(100 * self.value)
+
+    game = Cents()
+    assert game._cents == 100
+    assert cogrid.Spec(game, BOARD).override(value=2.0).game._cents == 200
+
+
+def test_options_that_cannot_be_compared_or_hashed() -> None:
+    @dataclass(frozen=True, eq=False)
+    class Same(Game):
+        value: float = 1.0
+
+    @dataclass(frozen=True)
+    class Sizes(Game):
+        sizes: Any = (1, 2)
+
+    assert Same(1.0) == Same(5.0), "by the comparison of Game"
+    text = complaint(lambda: cogrid.Spec(Same(), BOARD), TypeError)
+    assert_names(text, "Same", "eq=False", "leave eq out")
+    spec = cogrid.Spec(Sizes(), BOARD)
+    for make in (lambda: cogrid.Spec(Sizes([1, 2]), BOARD), lambda: spec.override(sizes=[1, 2])):
+        assert_names(complaint(make, TypeError), "Sizes.sizes is [1, 2], which cannot be hashed: use tuples")
+
+
+def test_an_option_of_a_class_that_is_no_dataclass() -> None:
+    class Bare(Game):
+        legend: ClassVar[Any] = {" ": "floor", "#": "wall"}
+        growth: int = 9
+
+    @dataclass(frozen=True)
+    class Decorated(Bare):
+        growth_time: int = 9
+
+    spec = cogrid.Spec(Bare(), BOARD)
+    text = complaint(lambda: spec.override(growth=5), TypeError)
+    assert_names(text, "has no option 'growth': write @dataclass(frozen=True) above Bare.")
+    text = complaint(lambda: cogrid.Spec(Decorated(), BOARD).override(growth=5), TypeError)
+    assert_names(text, "write @dataclass(frozen=True) above Bare.")
+    for name in ("legend", "grow"):
+        assert_names(complaint(lambda name=name: spec.override(**{name: 5}), TypeError), "valid ones are")
 
 
 @pytest.mark.parametrize("maker", [cogrid.CoGridEnv, lambda spec: cogrid.VectorEnv(spec, 2)])

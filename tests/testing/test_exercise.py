@@ -10,7 +10,21 @@ import pytest
 
 import cogrid
 from cogrid._core.compile import odds
-from cogrid.author import Act, Aim, Chance, Game, Joint, Meeting, OneCell, Outcome, Part, Slot, Spec
+from cogrid.author import (
+    Act,
+    Aim,
+    Chance,
+    Game,
+    Hands,
+    Joint,
+    Meeting,
+    OneCell,
+    Outcome,
+    Part,
+    Reward,
+    Slot,
+    Spec,
+)
 from cogrid.backend import rng
 from cogrid.testing.conformance import check_env
 from cogrid.testing.draws import tail_of
@@ -164,6 +178,30 @@ class Shy(Lamp):
             Joint("lift", lambda held, total, thing: None, aim=beside, agent=lambda held, other: None),
             Slot("bell", 0),
         )
+
+
+def test_rules_that_were_asked_in_vain() -> None:
+    """Every step asks what hands and slots become."""
+
+    @dataclass(frozen=True)
+    class Idle(Lamp):
+        def parts(self) -> tuple[Part, ...]:
+            return Hands(tick=lambda held: held), Slot("bell", 0, tick=lambda thing: thing)
+
+    lines = str(check_env(Spec(Idle(), "#####\n#1l2#\n#####", observation="none"), ["numpy"], steps=40))
+    assert {"rule Hands.tick: changed nothing", "rule Slot.tick: changed nothing"} <= {*lines.split("\n")}
+
+
+def test_a_term_that_never_pays_is_a_warning() -> None:
+    @dataclass(frozen=True)
+    class Sung(Lamp):
+        def rewards(self) -> tuple[Reward, ...]:
+            sung = Reward("sung", lambda event: float(event.verb == "sing"))
+            return Reward("lit", lambda event: event.value), sung
+
+    with pytest.warns(UserWarning, match="the reward term 'sung' of Sung can never be paid") as caught:
+        check_env(Spec(Sung(), "#####\n#1l2#\n#####", observation="none"), ["numpy"], steps=3)
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_one_action_is_not_counted_for_another() -> None:

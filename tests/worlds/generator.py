@@ -421,6 +421,7 @@ class _Writer:
                 shape,
             )
             self.others.append(near)
+            self.members.pop("tick", None)  # `near` takes its place
         if self.is_on("start"):
             starts = stays(
                 self.table("start", [(thing,) for thing in self.things], lambda t: self.after(t, closes=True))

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Mapping
-from types import MappingProxyType
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from types import CodeType, FunctionType, MappingProxyType
+from typing import Any
 
-from cogrid._core.author.acting import BUILT_IN, Act, Joint
+from cogrid._core.author.acting import BUILT_IN, Act, Aim, Joint
 from cogrid._core.author.agents import Away, Hands, Moving
 from cogrid._core.author.cells import Generated, Near, OneCell, Placed, Scattered
 from cogrid._core.author.game import Game
 from cogrid._core.author.look import Looks
 from cogrid._core.author.part import Part, Parts, check_parts
-from cogrid._core.author.planes import Planes
-from cogrid._core.author.rewards import Ends
-from cogrid._core.author.slots import Slot
+from cogrid._core.author.planes import Planes, View
+from cogrid._core.author.rewards import BySlot, Ends, Price, Replies, Reward, Tally
+from cogrid._core.author.slots import Counted, Slot
+from cogrid._core.author.values import Meeting, Outcome, Reply
 from cogrid._io.messages import brief
 
 #: The kinds of parts. To add one, write its class, add it here, and compile it in a phase.
@@ -32,6 +36,17 @@ KINDS: tuple[type[Part], ...] = (
     Scattered,
     Generated,
     Ends,
+)
+
+#: Everything that an author makes with keywords, by its name.
+MADE: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        kind.__name__: kind
+        for kind in (
+            *(*KINDS, Aim, Counted, Planes, View, Looks, Reward, Price, Tally, Replies, BySlot),
+            *(Outcome, Meeting, Reply),
+        )
+    }
 )
 
 #: Names that meant a rule before there were parts, and what to write now; under such a name nothing calls it.
@@ -113,6 +128,17 @@ def check_hooks(game: Game) -> None:
             raise TypeError(f"{name_}.{name} is {brief(getattr(game, name))}: write a method.")
 
 
+def wrong_keyword(error: Exception) -> str:
+    """The fields of what was made with a wrong keyword, for a note; "" for other errors."""
+    found = re.match(r"(\w+)\.__\w+__\(\) got an unexpected keyword argument '(\w+)'", str(error))
+    if not isinstance(error, TypeError) or found is None or found[1] not in MADE:
+        return ""
+    fields = list(inspect.signature(MADE[found[1]]).parameters)
+    meant = difflib.get_close_matches(found[2], fields, 1)
+    hint = f": did you mean {meant[0]!r}?" if meant else "."
+    return f"{found[1]} takes {', '.join(fields)}{hint}"
+
+
 def parts_of(game: Game) -> Parts:
     """The parts of a game, checked; whether each is right with the others too."""
     owner, given = type(game).__name__, game.parts()
@@ -127,8 +153,11 @@ def parts_of(game: Game) -> Parts:
     return found
 
 
-def check_together(owner: str, parts: Parts, planes: Planes, looks: Looks) -> None:
-    """Raise an error for a function of planes or looks that nothing would call."""
+def check_together(game: Game, parts: Parts, planes: Planes, looks: Looks) -> None:
+    """Raise an error for a function that nothing would call."""
+    owner = type(game).__name__
+    if (near := parts.one(Near)) is not None and writes(game, "tick") and not _calls_tick(game, near):
+        raise ValueError(f"{owner}.tick has no effect: Near.tick takes its place.")
     slots = parts.every(Slot)
     no_slots = "" if slots else "the game has no slots"
     lacking = {
@@ -142,6 +171,22 @@ def check_together(owner: str, parts: Parts, planes: Planes, looks: Looks) -> No
         kind, field = name.split(".")
         if reason and getattr(planes if kind == "Planes" else looks, field) is not None:
             raise ValueError(f"{name} of {owner} has no effect: {reason}.")
+
+
+def _calls_tick(game: Game, near: Near) -> bool:
+    """Whether `Near.tick` is the game's own `tick`, or a function of the game may call that."""
+    own, tick = game.__class__, getattr(inspect.unwrap(near.tick), "__code__", None)
+    if tick is None or tick is getattr(own.tick, "__code__", None):
+        return True
+    methods = (pair for one in own.__mro__[: own.__mro__.index(Game)] for pair in vars(one).items())
+    codes = [value.__code__ for name, value in methods if name != "tick" and isinstance(value, FunctionType)]
+    return any(_mentions(code, "tick") for code in (tick, *codes))
+
+
+def _mentions(code: CodeType, name: str) -> bool:
+    """Whether a function, or one inside it, reads an attribute or a global of this name."""
+    inner = (one for one in code.co_consts if isinstance(one, CodeType))
+    return name in code.co_names or any(_mentions(one, name) for one in inner)
 
 
 def own_actions(parts: Parts) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from cogrid._core.author.chance import branches
 from cogrid._core.author.options import checked_flag
-from cogrid._core.author.values import Meeting, Outcome, Reply
+from cogrid._core.author.values import ANSWERS
 from cogrid._io.messages import brief
 
 P = TypeVar("P", bound="Part")
@@ -99,7 +99,7 @@ def check_hash(name: str, value: Any) -> None:
 def check_thing(name: str, value: Any, wanted: str) -> None:
     """Raise an error for what no cell can hold; a `Chance` must be one of things."""
     check_hash(name, value)
-    if any(thing is None or isinstance(thing, (Outcome, Meeting, Reply)) for thing, _ in branches(value)):
+    if any(thing is None or isinstance(thing, ANSWERS) for thing, _ in branches(value)):
         raise TypeError(f"{name} is {brief(value)}: {wanted}.")
 
 

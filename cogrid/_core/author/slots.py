@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cogrid._core.author.chance import Chance
+from cogrid._core.author.chance import Chance, branches
 from cogrid._core.author.options import checked_integer
 from cogrid._core.author.part import Part, check_flags, check_functions, check_hash
-from cogrid._core.author.values import Event, Reply, Thing
+from cogrid._core.author.values import ANSWERS, Event, Reply, Thing
 from cogrid._io.messages import brief
 
 
@@ -51,6 +51,8 @@ class Slot(Part):
         if not isinstance(self.name, str) or not self.name:
             raise TypeError(f"Slot.name is {brief(self.name)}: name the slot.")
         check_hash("Slot.start", self.start)
+        if any(callable(thing) or isinstance(thing, ANSWERS) for thing, _ in branches(self.start)):
+            raise TypeError(f"Slot.start is {brief(self.start)}: give a thing, a Chance or a Counted.")
         check_flags(self)
         self._check_functions()
         self._check_needs("rank", "reply")

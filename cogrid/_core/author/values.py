@@ -44,3 +44,7 @@ class Reply(NamedTuple):
 
     thing: Thing
     value: float = 0.0
+
+
+#: What rules return about things and items, which is neither.
+ANSWERS = (Outcome, Meeting, Reply)

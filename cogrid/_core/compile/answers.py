@@ -27,7 +27,7 @@ class Answers:
         self.game, self.parts = game, parts_of(game)
         self.planes = _checked(game, "planes", Planes)
         self.looks = _checked(game, "looks", Looks)
-        check_together(type(game).__name__, self.parts, self.planes, self.looks)
+        check_together(game, self.parts, self.planes, self.looks)
         self.actions = own_actions(self.parts)
         self.acts: dict[str, Act | Joint] = {part.name: part for part in self.parts.every(Act)}
         self.joint, self.near = self.parts.one(Joint), self.parts.one(Near)

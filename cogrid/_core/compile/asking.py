@@ -10,7 +10,7 @@ import numpy as np
 
 from cogrid._core.author.cells import OneCell, Placed
 from cogrid._core.author.chance import Branch, Chance, branches
-from cogrid._core.author.values import Item, Meeting, Outcome, Thing
+from cogrid._core.author.values import ANSWERS, Item, Meeting, Outcome, Thing
 from cogrid._core.compile.actions import ENTER, INTERACT
 from cogrid._core.compile.answers import Answers
 from cogrid._io.messages import brief
@@ -34,10 +34,22 @@ def things_asked(function: Callable[..., Any], **about: Any) -> tuple[Branch, ..
     cases = asked(function, **about)
     same = ", the same one if nothing changes" if "thing" in about else ""
     for thing, _ in cases:
-        if thing is None or isinstance(thing, (Outcome, Meeting)):
+        if thing is None or isinstance(thing, ANSWERS):
             raise TypeError(
                 f"{function.__qualname__} returned {brief(thing)} for {question(about)}: "
                 f"return a thing{same}."
+            )
+    return cases
+
+
+def items_asked(function: Callable[..., Any], **about: Any) -> tuple[Branch, ...]:
+    """The same for a function that must return items, which may be None."""
+    cases = asked(function, **about)
+    for item, _ in cases:
+        if isinstance(item, ANSWERS):
+            raise TypeError(
+                f"{function.__qualname__} returned {brief(item)} for {question(about)}: return an item, or "
+                "None for an empty hand."
             )
     return cases
 
@@ -57,7 +69,7 @@ def ticks_of(answers: Answers, thing: Thing) -> tuple[tuple[Branch, ...], ...]:
 def hand_ticks_of(answers: Answers, held: Item) -> tuple[Branch, ...]:
     """What a hand becomes by itself."""
     tick = answers.hands.tick
-    return branches(held) if tick is None else asked(tick, hand=held)
+    return branches(held) if tick is None else items_asked(tick, hand=held)
 
 
 def acts(answers: Answers, held: Item) -> bool:
@@ -156,7 +168,9 @@ def meetings_of(answers: Answers, intent: int, held: Item, other: Item) -> tuple
 
 
 def _tells(answer: Outcome | Meeting) -> bool:
-    """Whether it has a verb and a finite value."""
+    """Whether it has a verb and a finite value, and what it leaves is no other answer."""
+    if any(isinstance(left, ANSWERS) for left in answer[:2]):
+        return False
     return isinstance(answer.verb, str) and bool(answer.verb) and is_finite(answer.value)
 
 
@@ -170,8 +184,8 @@ def _checked(
 ) -> Outcome:
     if answer is None:
         return Outcome(held, thing, "")
-    is_outcome = isinstance(answer, Outcome) and answer.thing is not None
-    if not is_outcome or not _tells(answer):
+    valid = isinstance(answer, Outcome) and answer.thing is not None and _tells(answer)
+    if not valid:
         raise TypeError(
             f"{function.__qualname__} returned {answer!r} for hand {held!r} and thing "
             f"{thing!r}: return None or an Outcome with a verb, a thing and a finite value."

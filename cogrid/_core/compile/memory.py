@@ -14,6 +14,7 @@ from types import FunctionType, MethodType
 from typing import Any, cast
 
 from cogrid._core.author.game import Game
+from cogrid._core.author.kinds import wrong_keyword
 from cogrid._core.author.part import Part, label
 from cogrid._core.compile.answers import Answers
 from cogrid._io.messages import brief
@@ -192,6 +193,8 @@ class _StandIn:
         except Exception as error:  # an author's function may raise anything
             if not getattr(error, "__notes__", ()):
                 error.add_note(f"{self.__memory.name(question)} was called{_with(function, question[1])}")
+                if note := wrong_keyword(error):
+                    error.add_note(note)
             raise
         return answer
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from cogrid._core.author.chance import Branch, branches
 from cogrid._core.author.slots import Counted, Slot
-from cogrid._core.author.values import Event, Reply, Thing
+from cogrid._core.author.values import ANSWERS, Event, Reply, Thing
 from cogrid._core.compile.asking import asked, is_finite
 from cogrid._core.compile.memory import Waiting
 from cogrid._core.compile.odds import Odds, odds
@@ -163,7 +163,8 @@ def ticks_of(slot: Slot, thing: Thing) -> tuple[Branch, ...]:
         return branches(Reply(thing))
     cases = asked(slot.tick, thing=thing)
     for answer, _ in cases:
-        if isinstance(answer, Reply) and not is_finite(answer.value):
+        thing, value = answer if isinstance(answer, Reply) else (answer, 0.0)
+        if isinstance(thing, ANSWERS) or not is_finite(value):
             raise TypeError(
                 f"{slot.tick.__qualname__} returned {answer!r} for slot {slot.name!r} and thing {thing!r}: "
                 "return a thing or a Reply with a finite value."
@@ -175,9 +176,10 @@ def _replies_of(slot: Slot, thing: Thing, event: Event) -> tuple[Branch, ...]:
     assert slot.reply is not None
     cases = asked(slot.reply, thing=thing, event=event)
     for answer, _ in cases:
-        if answer is not None and not (isinstance(answer, Reply) and is_finite(answer.value)):
+        is_reply = isinstance(answer, Reply) and not isinstance(answer.thing, ANSWERS)
+        if answer is not None and not (is_reply and is_finite(answer.value)):
             raise TypeError(
                 f"{slot.reply.__qualname__} returned {answer!r} for slot {slot.name!r}, {thing!r} and "
-                f"{event!r}: return None or a Reply with a finite value."
+                f"{event!r}: return None or a Reply with a thing and a finite value."
             )
     return cases

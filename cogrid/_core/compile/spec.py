@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import functools
+import inspect
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from cogrid._core.author.acting import BUILT_IN
 from cogrid._core.author.cells import Generated, Placed
 from cogrid._core.author.game import Game
 from cogrid._core.author.kinds import check_hooks, writes
 from cogrid._core.author.layout import DIGITS, FLOOR, MAX_ALL_CELLS, WALL, Layout
 from cogrid._core.author.options import checked_integer, checked_number
+from cogrid._core.author.part import check_hash
 from cogrid._core.compile.actions import ACTION_SETS, FURTHER, Action
 from cogrid._core.compile.answers import Answers
 from cogrid._core.compile.memory import memory_of
@@ -78,7 +82,7 @@ class Spec:
             )
         _check_choice("action_set", self.action_set, ACTION_SETS)
         check_hooks(self.game)
-        self._check_option_names()
+        self._check_options()
         self._check_actions()
         if isinstance(self.observation, str) and not self.observation:
             own = writes(self.game, "features")
@@ -101,32 +105,47 @@ class Spec:
                 "its legend."
             )
 
-    def _check_option_names(self) -> None:
-        taken = {field.name for field in dataclasses.fields(Spec)}
+    def _check_options(self) -> None:
+        name, taken = type(self.game).__name__, {field.name for field in dataclasses.fields(Spec)}
+        if dataclasses.fields(self.game) and type(self.game).__eq__ is Game.__eq__:
+            raise TypeError(
+                f"{name} is a dataclass with eq=False, but equal games share their answers: leave eq out."
+            )
+        for hidden in _hidden(self.game):
+            value = getattr(self.game, hidden)
+            raise TypeError(
+                f"{name}.{hidden} is no option, but games with the same options share their rules: write "
+                f"@dataclass(frozen=True) above {name} and `{hidden}: {type(value).__name__} = "
+                f"{brief(value)}` in it, or a functools.cached_property for what follows from other options."
+            )
         for field in dataclasses.fields(self.game):
             if field.name in taken:
                 raise TypeError(
-                    f"{type(self.game).__name__} has the option {field.name!r}, which every environment has: "
-                    "choose another name."
+                    f"{name} has the option {field.name!r}, which every environment has: choose another name."
                 )
             if not field.compare:
                 raise TypeError(
-                    f"{type(self.game).__name__} has the option {field.name!r} with compare=False, but equal "
+                    f"{name} has the option {field.name!r} with compare=False, but equal "
                     "games share their answers: let it be compared."
                 )
+            if field.hash is not False:
+                check_hash(f"{name}.{field.name}", getattr(self.game, field.name))
 
     def _check_actions(self) -> None:
-        names = [action.name for action in self.actions]
+        owner, built_in = type(self.game).__name__, [a.name for a in ACTION_SETS[self.action_set]]
         for name in self._answers.actions:
-            if names.count(name) > 1:
+            if name in built_in:
                 raise ValueError(
-                    f"{type(self.game).__name__} has the action {name!r}, which is taken: "
-                    f"the actions are {', '.join(map(repr, names))}."
+                    f"{owner} has the action {name!r}, which is taken: {', '.join(map(repr, built_in))} "
+                    "are built in, so choose another name."
                 )
-        if len(names) > MAX_ACTIONS:
-            raise ValueError(
-                f"{type(self.game).__name__} has {len(names)} actions: at most {MAX_ACTIONS} fit."
-            )
+            if (meant := name.casefold()) in {*built_in, *BUILT_IN}:
+                raise ValueError(
+                    f"{owner} has the action {name!r}, which differs from {meant!r} in upper and lower case "
+                    "only: write that, or choose another name."
+                )
+        if (count := len(self.actions)) > MAX_ACTIONS:
+            raise ValueError(f"{owner} has {count} actions: at most {MAX_ACTIONS} fit.")
 
     def _check_letters(self) -> None:
         for letter in self.game.legend:
@@ -237,6 +256,10 @@ def override(spec: Spec, changes: Mapping[str, Any], name: str, also: tuple[str,
     owns = {f.name for f in dataclasses.fields(Spec)} - {"game"}
     for key in changes:
         if key not in owns | games:
+            if owner := _annotating(type(spec.game), key):
+                raise TypeError(
+                    f"{name} has no option {key!r}: write @dataclass(frozen=True) above {owner.__name__}."
+                )
             known = sorted({*owns, *games, *also})
             close_names = difflib.get_close_matches(key, known, 1)
             hint = f" (did you mean {close_names[0]!r}?)" if close_names else ""
@@ -257,6 +280,28 @@ def override(spec: Spec, changes: Mapping[str, Any], name: str, also: tuple[str,
             "that turn with the agent, so leave `window` out."
         )
     return dataclasses.replace(spec, game=game, **own)
+
+
+def _hidden(game: Game) -> list[str]:
+    """What was set on a game beside its options; values that it caches follow from these."""
+    options = {field.name for field in dataclasses.fields(game)}
+    cached = functools.cached_property
+    return [
+        name
+        for name in vars(game)
+        if name not in options and not isinstance(inspect.getattr_static(type(game), name, None), cached)
+    ]
+
+
+def _annotating(game: type[Game], name: str) -> type | None:
+    """The class that annotates an option, but is no dataclass."""
+    for one in game.__mro__[: game.__mro__.index(Game)]:
+        kind = None
+        with contextlib.suppress(NameError):  # of an annotation that Python 3.14 evaluates only now
+            kind = inspect.get_annotations(one).get(name)
+        if kind is not None and "ClassVar" not in str(kind) and "__dataclass_fields__" not in vars(one):
+            return one
+    return None
 
 
 def _counted(layouts: tuple[Layout, ...]) -> int | None:

@@ -16,9 +16,9 @@ from cogrid._core.compile.answers import Answers
 from cogrid._core.compile.asking import (
     PlacedThings,
     acts,
-    asked,
     becomes_of,
     hand_ticks_of,
+    items_asked,
     joint_of,
     meetings_of,
     outcomes_of,
@@ -249,7 +249,7 @@ def close(game: Game, letters: frozenset[str], n_agents: int) -> Symbols:
     begins = tuple(game.legend[letter] for letter in sorted(letters))
     # A dict keeps the order of discovery.
     things: dict[Thing, None] = dict.fromkeys([*begins, *([scattered.thing] if scattered else [])])
-    hands = tuple(asked(answers.game.hand, agent=agent) for agent in range(n_agents))
+    hands = tuple(items_asked(answers.game.hand, agent=agent) for agent in range(n_agents))
     placed = tuple(placed_of(one, hands) for one in answers.placed)
     things |= dict.fromkeys(thing for _, cases in placed for case in cases for thing, _ in case)
     items: dict[Item, None] = dict.fromkeys([None, *(item for hand in hands for item, _ in hand)])

@@ -233,7 +233,8 @@ def _by_slot(rules: Rules, term: BySlot) -> _Paid:
         )
     symbols, index, can_be = rules.spec.symbols, rules.slots.names.index(term.slot), rules.slots.can_be
     points = paying(term)
-    rules.check_table(f"the term {term.name!r}", len(rules.slots.things) * len(symbols.lines))
+    size, remedy = len(rules.slots.things) * len(symbols.lines), "let slots be fewer things"
+    rules.check_table(f"the term {term.name!r}", size, remedy)
     table = np.array(
         [
             symbols.of_event(lambda event, slot=slot: points(event, slot), *line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,7 +10,21 @@ from typing import Any, ClassVar
 import pytest
 
 from cogrid._core.author.kinds import FORMER, KINDS, written
-from cogrid.author import Chance, Game, Looks, Near, OneCell, Outcome, Part, Planes, Slot, Spec
+from cogrid.author import (
+    Act,
+    Aim,
+    Chance,
+    Game,
+    Looks,
+    Near,
+    OneCell,
+    Outcome,
+    Part,
+    Planes,
+    Price,
+    Slot,
+    Spec,
+)
 from tests._core.worlds import made
 
 BOARD = "#####\n#1l2#\n#####"
@@ -96,6 +111,83 @@ def test_an_error_in_parts_says_who_raised_it() -> None:
     with pytest.raises(TypeError, match=r"^Slot\.name is 3: name the slot") as caught:
         spec_of(parts=parts)
     assert caught.value.__notes__ == ["Own.parts was called"]
+
+
+@pytest.mark.parametrize(
+    ("hook", "wrong", "takes"),
+    [
+        (
+            "parts",
+            lambda: (Act("zap", things=None),),
+            "Act takes name, thing, agent, aim: did you mean 'thing'?",
+        ),
+        ("parts", lambda: (Act("zap", aim=Aim(range=2)),), "Aim takes reach, width, adjacent."),
+        ("rewards", lambda: (Price("cost", cost=None),), "Price takes name, points, team, shaping."),
+        (
+            "interact",
+            lambda held, thing: Outcome(held, thing, "dig", values=1.0),
+            "Outcome takes held, thing, verb, value: did you mean 'value'?",
+        ),
+    ],
+)
+def test_a_wrong_keyword_names_the_right_ones(hook: str, wrong: Callable[..., Any], takes: str) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument") as caught:
+        made(spec_of(**{hook: wrong}), "numpy")
+    assert len(caught.value.__notes__) == 2
+    assert caught.value.__notes__[0].startswith(f"Own.{hook} was called")
+    assert caught.value.__notes__[1] == takes
+
+
+def test_other_errors_have_no_such_note() -> None:
+    def parts(held: int = 0) -> tuple[Part, ...]:
+        return parts(hold=1)  # type: ignore[call-arg]
+
+    with pytest.raises(TypeError, match="unexpected keyword argument") as caught:
+        spec_of(parts=parts)
+    assert caught.value.__notes__ == ["Own.parts was called"]
+
+
+def near(tick: Callable[[Any], Any]) -> Any:
+    """`parts` of a game whose things tick by what is near, with a function of the game."""
+    return lambda self: (Near(lambda thing: 1, tick(self), most=1),)
+
+
+def test_a_tick_that_near_replaces() -> None:
+    class Bakery(Lamp):
+        parts = near(lambda self: lambda thing, count: thing)
+
+        def tick(self, thing: Any) -> Any:
+            return super().tick(thing)
+
+    with pytest.raises(ValueError, match=r"^Bakery\.tick has no effect: Near\.tick takes its place"):
+        Spec(Bakery(), BOARD, observation="none")
+
+
+@pytest.mark.parametrize(
+    "ticking",
+    [
+        lambda self: lambda thing, count: self.tick(thing),
+        lambda self: functools.partial(lambda game, thing, count: game.tick(thing), self),
+        lambda self: self.tick,
+    ],
+    ids=["in a lambda", "in what is no function", "as it is"],
+)
+def test_a_tick_that_near_calls(ticking: Callable[[Any], Any]) -> None:
+    class Bakery(Lamp):
+        parts = near(ticking)
+
+        def tick(self, thing: Any, count: int = 0) -> Any:
+            return thing
+
+    class Kitchen(Lamp):
+        parts = near(lambda self: self.warm)
+        tick = Bakery.tick
+
+        def warm(self, thing: Any, count: int) -> Any:
+            return self.tick(thing)
+
+    for game in (Bakery(), Kitchen()):
+        assert made(Spec(game, BOARD, observation="none"), "numpy")
 
 
 def test_slots_of_agents_alone() -> None:

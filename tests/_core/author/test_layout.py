@@ -11,6 +11,7 @@ import pytest
 
 import cogrid
 from cogrid._core.author.layout import MAX_ALL_CELLS, MAX_CELLS, Layout
+from cogrid.author import Act, Aim, BySlot, Game, Part, Slot
 from cogrid.replay import recording as replay
 
 ROOM = "Overcooked-CrampedRoom-V0"
@@ -74,11 +75,50 @@ def test_too_many_layouts() -> None:
     ],
 )
 def test_a_table_too_large(id: str, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"takes a table of [\d,]+ numbers, but at most 33,554,432 fit"):
+    with pytest.raises(ValueError, match=r"takes [\d,]+ numbers, but at most 33,554,432 fit: use a smal"):
         cogrid.make(id, **options)
     env = cogrid.make(id, observation="lossless", num_agents=2, **options)
     env.reset(seed=0)
     assert env.step({0: 3, 1: 1})[0][0].any()
+
+
+@dataclasses.dataclass(frozen=True)
+class Beam(Game):
+    """Maybe an action on agents; and a slot that pays."""
+
+    aim: Aim | None = None
+
+    def parts(self) -> tuple[Part | None, ...]:
+        zap = None if self.aim is None else Act("zap", agent=lambda held, other: None, aim=self.aim)
+        return zap, Slot("bell", 0)
+
+    def rewards(self) -> tuple[BySlot, ...]:
+        return (BySlot("bells", "bell", lambda event, thing: 0.0),)
+
+
+HALL = "\n".join(["#" * 100, "#12".ljust(99) + "#", *["#".ljust(99) + "#"] * 97, "#" * 100])
+
+
+@pytest.mark.parametrize(
+    ("aim", "text", "most", "words"),
+    [
+        (
+            Aim(90, 9),
+            HALL,
+            2**25,
+            "the table of targets .* × 100 cells .*: use a smaller board or shorter aims",
+        ),
+        (Aim(), "####\n#12#\n####", 60, "the table of targets .*: use fewer things, items or actions"),
+        (None, "####\n#12#\n####", 1, "the term 'bells' .*: let slots be fewer things"),
+    ],
+)
+def test_each_table_has_a_remedy_of_its_own(
+    aim: Aim | None, text: str, most: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No other observation makes targets or terms smaller."""
+    monkeypatch.setattr("cogrid._core.rules.MAX_TABLE", most)
+    with pytest.raises(ValueError, match=f"^{words}"):
+        cogrid.CoGridEnv(cogrid.Spec(Beam(aim), text, observation="none"))
 
 
 def test_a_replay_of_a_board_too_large() -> None:

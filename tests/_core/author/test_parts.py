@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, get_args
 
 import pytest
 
 from cogrid._core.author.kinds import KINDS
+from cogrid._core.author.part import Parts
+from cogrid._core.author.rewards import AnyReward
+from cogrid._core.rules import compile_rules
 from cogrid._io.messages import brief
 from cogrid.author import (
     Act,
@@ -31,6 +35,7 @@ from cogrid.author import (
     Placed,
     Planes,
     Replies,
+    Reply,
     Scattered,
     Slot,
     Spec,
@@ -77,6 +82,36 @@ NAMES = "Act, Joint, Moving, Hands, Away, Near, OneCell, Slot, Placed, Scattered
 def test_there_is_one_of_every_kind() -> None:
     assert tuple(map(type, PARTS)) == KINDS, "PARTS above has one of each kind"
     assert [action.name for action in spec_of(PARTS).actions[-3:]] == ["noop", "zap", "push"]
+
+
+def test_every_kind_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of a kind that nothing reads would do nothing."""
+    read: set[type[Part]] = set()
+
+    def reading(method: Callable[..., Any]) -> Callable[..., Any]:
+        def read_by(self: Parts, kind: type[Part]) -> Any:
+            reader = sys._getframe(1).f_globals["__name__"]
+            if not reader.startswith("cogrid._core.author."):  # which only checks
+                read.add(kind)
+            return method(self, kind)
+
+        return read_by
+
+    for name in ("one", "every"):
+        monkeypatch.setattr(Parts, name, reading(getattr(Parts, name)))
+    compile_rules(spec_of(PARTS), "numpy")
+    assert read == {*KINDS}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [*KINDS, Counted, Planes, Looks, *get_args(AnyReward)],
+    ids=lambda kind: kind.__name__,
+)
+def test_every_function_is_asked(kind: Any) -> None:
+    """What is not in `_asks` would be neither checked nor remembered."""
+    functions = [field.name for field in fields(kind) if "Callable" in str(field.type)]
+    assert list(kind._asks) == [name for name in functions if (kind, name) != (Generated, "draw")]
 
 
 @dataclass(frozen=True)
@@ -127,8 +162,18 @@ def test_names_that_are_taken() -> None:
         spec_of((Act("push", thing=nothing), Joint("push", nothing)))
     with pytest.raises(ValueError, match=r"^Own\.parts has two slots named 'bell': rename one"):
         spec_of((Slot("bell"), Slot("bell", own=True)))
-    with pytest.raises(ValueError, match=r"^Own has the action 'up', which is taken"):
+    built_in = "'up', 'down', 'left', 'right', 'interact', 'toggle', 'noop' are built in"
+    with pytest.raises(ValueError, match=f"^Own has the action 'up', which is taken: {built_in}, so choose"):
         spec_of((Act("up", thing=nothing),))
+
+
+@pytest.mark.parametrize("name", ["Interact", "TOGGLE", "Noop", "Up"])
+def test_names_that_differ_from_a_built_in_by_case(name: str) -> None:
+    """They would be actions beside it."""
+    differs = f"^Own has the action '{name}', which differs from '{name.lower()}' in upper and lower case"
+    for part in (Act(name, thing=nothing), Joint(name, nothing)):
+        with pytest.raises(ValueError, match=differs):
+            spec_of((part,))
 
 
 @pytest.mark.parametrize(
@@ -187,6 +232,9 @@ FIELDS: list[tuple[Callable[[], Any], str]] = [
     (lambda: Placed(1, ["x"]), r"Placed\.thing is \['x'\], which cannot be hashed: use tuples"),
     (lambda: Placed(1, Chance((None, 1), ("x", 1))), r"Placed\.thing is Chance\(.*: give a thing, a Chance"),
     (lambda: Placed(1, Outcome(None, "x", "put")), r"Placed\.thing is Outcome\(.*: give a thing, a Chance"),
+    (lambda: Slot("bell", never), r"Slot\.start is <function never.*>: give a thing, a Chance or a Counted"),
+    (lambda: Slot("bell", Chance((never, 1))), r"Slot\.start is Chance\(.*: give a thing, a Chance or"),
+    (lambda: Slot("bell", Reply(0)), r"Slot\.start is Reply\(.*: give a thing, a Chance or a Counted"),
     (lambda: Slot("bell", [1]), r"Slot\.start is \[1\], which cannot be hashed: use tuples"),
     (lambda: Slot("bell", Chance(([1], 1))), r"Slot\.start is Chance\(.*, which cannot be hashed"),
     (lambda: Scattered(None, 0.1), r"Scattered\.thing is None: give a thing"),

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from cogrid._core.compile.checking import check_looks
+from cogrid._io.messages import brief
 from cogrid.author import (
     Act,
     Agents,
@@ -312,7 +313,7 @@ def test_replies_that_are_no_numbers(value: Any) -> None:
     for rewards in ({}, {"rewards": lambda self: (Replies("bells"),)}):
         for field, words in (
             ("tick", "for slot 'bell' and thing 0: return a thing or a Reply with a finite value"),
-            ("reply", "for slot 'bell', 0 and Event.*: return None or a Reply with a finite value"),
+            ("reply", "for slot 'bell', 0 and Event.*: return None or a Reply with a thing and a finite"),
         ):
             slot: Any = Slot("bell", 0, **{field: lambda *about: Reply(0, value)})
             with pytest.raises(TypeError, match=rf"^Slot\.{field} of Own returned Reply\(.* {words}"):
@@ -370,6 +371,46 @@ def test_ticks_that_answer_outcomes() -> None:
         TypeError, match=r"Near\.tick of Own returned Outcome\(.* for thing '\w+' and count 0"
     ):
         made.__wrapped__(broken("Near.tick", burn), "numpy")
+
+
+#: Functions that return things, items or other answers, and what they return with one of a wrong kind inside.
+WRONG_KINDS = {
+    **dict.fromkeys(
+        ("hand", "tick", "start", "Hands.tick", "Near.tick", "OneCell.becomes", "Placed.thing"),
+        lambda inner: inner,
+    ),
+    "Slot.tick": lambda inner: inner if type(inner) is not Reply else Reply(inner),
+    "Slot.reply": Reply,
+    "interact": lambda inner: Outcome(inner, "lamp", "light"),
+    "enter": lambda inner: Outcome(None, inner, "enter"),
+    "Act.agent": lambda inner: Meeting(None, inner, "hit"),
+}
+
+
+@dataclass(frozen=True)
+class Plain(Whole):
+    """Without what takes the place of `tick`."""
+
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(part for part in super().parts() if not isinstance(part, Near))
+
+
+@pytest.mark.parametrize("name", WRONG_KINDS)
+@pytest.mark.parametrize("inner", [Outcome(None, "x", "y"), Meeting(None, None, "y"), Reply("x")], ids=repr)
+def test_answers_of_a_wrong_kind(name: str, inner: Any) -> None:
+    """They would be taken for things and items, and go into each other without end."""
+    answer = WRONG_KINDS[name](inner)
+    with pytest.raises(
+        TypeError, match=rf"^{named(name)} returned {type(answer).__name__}\(.* for .*: return"
+    ):
+        made.__wrapped__(broken(name, lambda *about: answer, Plain if name == "tick" else Whole), "numpy")
+
+
+def test_an_endless_nest_is_named_without_its_contents() -> None:
+    nest: Any = None
+    for _ in range(100_000):
+        nest = ("coat", nest)
+    assert brief(nest) == "a tuple of many values inside each other"
 
 
 @pytest.mark.parametrize("value", ["5", None, float("inf")])

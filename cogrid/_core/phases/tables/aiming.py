@@ -54,7 +54,8 @@ class Aiming:
             return None
         kinds = tuple(dict.fromkeys(aims))
         rows, lanes = max(aim.reach for aim in kinds), max(aim.lanes for aim in kinds)
-        rules.check_table("aiming", len(kinds) * 4 * rules.n_spots * rows * lanes)
+        size, remedy = len(kinds) * 4 * rules.n_spots * rows * lanes, "use a smaller board or shorter aims"
+        rules.check_table("the table of targets", size, remedy)
         table = np.concatenate([_cells(rules, aim, rows, lanes) for aim in kinds])  # (kinds · 4 · places, C)
         first = [kinds.index(aim) * 4 * rules.n_spots for aim in aims]  # (actions,)
         start = np.add.outer(first, rules.facing.astype(np.int64) * rules.n_spots)
@@ -112,7 +113,8 @@ def answered(rules: Rules, state: EnvState, choice: Array) -> Array:
 def _answering(rules: Rules, things: bool) -> Table:
     """(choices, things + items + 1) possible targets: a thing, an agent by what it holds, never the void."""
     rows, n_symbols = rules.rows, rules.n_things + rules.n_items + 1
-    rules.check_table("what answers", len(rows.of_choice) * n_symbols)
+    size, remedy = len(rows.of_choice) * n_symbols, "use fewer things, items or actions"
+    rules.check_table("the table of targets", size, remedy)
     answering = np.zeros((len(rows.of_choice), n_symbols), bool)
     if things:
         answering[:, : rules.n_things] = rows.useful[rows.of_choice[:, None] + np.arange(rules.n_things)]
