@@ -13,7 +13,7 @@ import tokenize
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from PIL import Image
@@ -291,7 +291,7 @@ def _others(spec: Spec) -> Iterator[str]:
 def _values(spec: Spec, part: Part) -> str:
     """The fields of a part that differ from their defaults and are no functions."""
     shown = []
-    for field in dataclasses.fields(part):
+    for field in dataclasses.fields(cast(Any, part)):
         value = getattr(part, field.name)
         if callable(value) or value == field.default:
             continue
