@@ -172,8 +172,8 @@ def _checked(id: str) -> str:
 
 
 def warn_unpaid(spec: Spec, name: str, stacklevel: int) -> None:
-    """Warn about reward terms that can never be paid."""
-    own = writes(spec.game, "rewards")
+    """Warn about reward terms of an author's own game that can never be paid."""
+    own = writes(spec.game, "rewards") and not type(spec.game).__module__.startswith("cogrid.")
     for term in compile_rules(spec, "numpy").rewards.never_paid if own else ():
         warnings.warn(
             f"the reward term {term!r} of {name} can never be paid: nothing that can happen on its layouts "
