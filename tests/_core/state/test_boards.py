@@ -361,9 +361,17 @@ def test_whatever_codes_make_a_board(backend: str) -> None:
     assert_same(repaired("numpy", noise, 4), states)
 
 
-@each_backend
+#: Each is another program on JAX, where one stands for all by day.
+SEVERAL = ({}, {"observation": "lossless"}, {"random_start": True, "num_agents": 4})
+
+
 @pytest.mark.parametrize(
-    "options", [{}, {"observation": "lossless"}, {"random_start": True, "num_agents": 4}]
+    ("backend", "options"),
+    [
+        pytest.param(backend, options, marks=[pytest.mark.slow] * (backend != "numpy" and number > 0))
+        for backend in BACKENDS
+        for number, options in enumerate(SEVERAL)
+    ],
 )
 def test_a_pool_of_boards_is_a_spec_of_several_layouts(backend: str, options: Any) -> None:
     """The same draw chooses, so all that is seen and paid is the same: layouts are the oracle."""
