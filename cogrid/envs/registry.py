@@ -17,7 +17,6 @@ from types import ModuleType
 from typing import Any
 
 from cogrid._core.author.game import Game
-from cogrid._core.author.kinds import writes
 from cogrid._core.compile.spec import Spec, differences, override
 from cogrid._core.purity import check_pure
 from cogrid._core.rules import compile_rules
@@ -173,7 +172,7 @@ def _checked(id: str) -> str:
 
 def warn_unpaid(spec: Spec, name: str, stacklevel: int) -> None:
     """Warn about reward terms of an author's own game that can never be paid."""
-    own = writes(spec.game, "rewards") and not type(spec.game).__module__.startswith("cogrid.")
+    own = not type(spec.game).rewards.__module__.startswith("cogrid.")
     for term in compile_rules(spec, "numpy").rewards.never_paid if own else ():
         warnings.warn(
             f"the reward term {term!r} of {name} can never be paid: nothing that can happen on its layouts "
