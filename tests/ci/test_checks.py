@@ -46,5 +46,5 @@ def test_what_is_not(source: str) -> None:
 
 
 def test_all_of_ours_check_something(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main() == 0
+    assert main([]) == 0
     assert "checks something" in capsys.readouterr().out
