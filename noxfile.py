@@ -72,33 +72,18 @@ ELSEWHERE = (
 # What `quick` leaves out beside these: what plays long, starts processes or measures.
 LONG = (
     *("tests/parity", "tests/conformance", "tests/worlds", "tests/fuzz", "tests/benchmarks", "tests/render"),
-    *("tests/bench/experiments", "tests/bench/measure", "tests/bench/peers", "tests/bench/show/figures"),
-    *(
-        "tests/bench/commands",
-        "tests/bench/test_ab.py",
-        "tests/bench/test_accepted.py",
-        "tests/bench/test_main.py",
-    ),
-    *(
-        "tests/bench/test_additions.py",
-        "tests/bench/processes",
-        "tests/test_additions.py",
-        "tests/test_main.py",
-    ),
-    *(
-        "tests/test_golden.py",
-        "tests/test_golden_v2.py",
-        "tests/test_golden_replays.py",
-        "tests/policies/zoo",
-    ),
-    *("tests/_core/test_purity.py", "tests/_core/test_everything.py", "tests/_io/test_interrupt.py"),
-    *("tests/_apps", "tests/test_vmap_correctness.py", "tests/test_own_worlds.py"),
+    *(f"tests/bench/{name}" for name in ("commands", "experiments", "measure", "peers", "processes")),
+    *(f"tests/bench/test_{name}.py" for name in ("ab", "accepted", "additions", "main")),
+    *(f"tests/_core/test_{name}.py" for name in ("everything", "purity")),
+    *(f"tests/test_{name}.py" for name in ("additions", "golden", "golden_v2", "golden_replays", "main")),
+    *("tests/test_own_worlds.py", "tests/test_vmap_correctness.py", "tests/_io/test_interrupt.py"),
+    *("tests/_apps", "tests/policies/zoo", "tests/bench/show/figures"),
 )
-# Of `quick`, a case of each family in which NumPy and JAX are compared.
 PARITY = "tests/parity/test_parity.py::test_numpy_equals_jax"
+# Where `quick` compares NumPy with JAX: a case of each family.
 CASES = (
     *(f"{PARITY}[Arena-V0-none]", f"{PARITY}[Foraging-8x8-2p-3f-V0-none]", f"{PARITY}[Goals-V0-features]"),
-    *(f"{PARITY}[SearchRescue-Ruins-V0-none]", f"{PARITY}[Overcooked-CrampedRoom-V0-lossless]"),
+    *(f"{PARITY}[SearchRescue-Ruins-V0-none]", f"{PARITY}[Overcooked-CrampedRoom-V0-features]"),
     *(f"{PARITY}[OvercookedV2-CrampedRoomV2-V0-features]", "tests/envs/commons/test_commons.py::test_parity"),
 )
 # Other libraries by environment: those that conflict have separate ones. Each has a dependency group.

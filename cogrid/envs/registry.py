@@ -204,7 +204,8 @@ def _imported(place: str) -> ModuleType:
             raise
     except Exception as error:
         reason = str(error).rstrip(".")
-        raise ValueError(f"{place} cannot be imported: {type(error).__name__}: {reason}.") from error
+        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))  # what helps most
+        raise ValueError(f"{place} cannot be imported: {type(error).__name__}: {reason}{notes}.") from error
     return module
 
 

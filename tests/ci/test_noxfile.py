@@ -18,6 +18,7 @@ import pytest
 
 from cogrid.envs.registry import spec_of
 from tests.ci.support import REPORTS, ROOT, calls, driver, needs_driver, nox, start, stubs
+from tests.parity.test_parity import PLAYED
 from tests.support import EVERY_ID
 
 TOOLS = ("pytest", "ruff", "mypy", "zizmor", "check-jsonschema", "chromium")
@@ -426,6 +427,9 @@ def test_quick_compares_the_backends_in_every_family(noxfile: ModuleType) -> Non
     played = {package_of(id) for id in re.findall(r"\[([\w-]+-V\d+)-\w+\]", " ".join(noxfile.CASES))}
     played |= set(re.findall(r"tests/envs/(\w+)/", " ".join(noxfile.CASES)))
     assert played == {package_of(id) for id in EVERY_ID}
+    parity = {f"{noxfile.PARITY}[{id}-{kind}]" for id, kind in PLAYED}
+    elsewhere = {"tests/envs/commons/test_commons.py::test_parity"}
+    assert {*noxfile.CASES} - parity == elsewhere
     for path in noxfile.LONG:
         assert (ROOT / path).exists(), path
 

@@ -135,6 +135,7 @@ def test_files_of_one_name_in_two_folders(tmp_path: Path, monkeypatch) -> None:
         ("{folder}/none.py", "none.py cannot be imported: FileNotFoundError: there is no such file"),
         ("no_such_module:Id", "no_such_module cannot be imported: ModuleNotFoundError"),
         ("{folder}/broken.py", "broken.py cannot be imported: ZeroDivisionError"),
+        ("{folder}/keyword.py", r"'agnt' \(.*Act takes name, thing, agent, aim: did you mean 'agent'\?\)\.$"),
         ("{folder}/two.py", r"two.py has several worlds: choose one of A, B"),
         ("{folder}/two.py:C", r"two.py has no world 'C': choose one of A, B"),
         ("math:Id", "math has no world 'Id': make a cogrid.Spec in it"),
@@ -142,6 +143,9 @@ def test_files_of_one_name_in_two_folders(tmp_path: Path, monkeypatch) -> None:
 )
 def test_mistakes_raise_clear_errors(name, words, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("1 / 0", encoding="utf-8")
+    game = "class Zap(Game):\n    def parts(self):\n        return (Act('zap', agnt=None),)\n"
+    keyword = f"from cogrid.author import *\n{game}SPEC = Spec(Zap(), '####\\n#12#\\n####')\n"
+    (tmp_path / "keyword.py").write_text(keyword, encoding="utf-8")
     two = "import cogrid\nA = cogrid.make('Arena-V0', max_steps=3).spec\nB = A.override(max_steps=4)\n"
     (tmp_path / "two.py").write_text(two, encoding="utf-8")
     with pytest.raises(ValueError, match=words):

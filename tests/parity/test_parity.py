@@ -54,6 +54,12 @@ CASES += [
     (id, KINDS[n % len(KINDS)]) for n, id in enumerate(id for id in OTHERS if id.startswith("Overcooked"))
 ]
 
+#: Kitchens that are alike take the kinds in turn.
+REPEATED = {(id, kind) for n, id in enumerate(ALIKE) for kind in KINDS if kind != KINDS[n % len(KINDS)]}
+#: Cases in which JAX observes only: the step is compiled without their observation.
+OBSERVED = [(id, kind) for id, kind in CASES if (id, SEEN_IN.get(kind)) in CASES]
+PLAYED = [case for case in CASES if case not in OBSERVED or case in REPEATED]
+
 
 COMMONS = ("CommonsHarvest", "CleanUp")
 
@@ -180,13 +186,6 @@ def episode(id: str, kind: str) -> tuple[list[tuple[Any, ...]], Counter[str]]:
 
 if len(BACKENDS) > 1:
     import jax
-
-    #: Kitchens that are alike take the kinds in turn.
-    REPEATED = {(id, kind) for n, id in enumerate(ALIKE) for kind in KINDS if kind != KINDS[n % len(KINDS)]}
-
-    #: Cases in which JAX observes only: the step is compiled without their observation.
-    OBSERVED = [(id, kind) for id, kind in CASES if (id, SEEN_IN.get(kind)) in CASES]
-    PLAYED = [case for case in CASES if case not in OBSERVED or case in REPEATED]
 
     @pytest.mark.parametrize(("id", "kind"), groups(PLAYED, slow=REPEATED))
     def test_numpy_equals_jax(id: str, kind: str) -> None:
