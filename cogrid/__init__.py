@@ -1,9 +1,8 @@
 """cogrid: multi-agent grid worlds, one pure step function on NumPy and on JAX."""
 
 import sys
-from importlib.metadata import PackageNotFoundError, version
 
-from cogrid._io import interrupt
+from cogrid._io import installed, interrupt
 
 # Under `python -m cogrid`, Ctrl-C prints one line even during these imports.
 if sys.argv[:1] == ["-m"] and {"cogrid", "-mcogrid"} & set(sys.orig_argv):
@@ -15,10 +14,8 @@ from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.registry import make, make_vec, options, register, registered
 from cogrid.vector import VectorEnv
 
-try:
-    __version__ = version("cogrid")
-except PackageNotFoundError:  # a bare checkout on the path
-    __version__ = "0+unknown"
+installed.check_alone()
+__version__ = installed.version()
 
 __all__ = [
     "CoGridEnv",

@@ -26,7 +26,7 @@ from cogrid._core.author.game import Game
 from cogrid._core.author.layout import DIGITS, FLOOR
 from cogrid._core.author.options import checked_number
 from cogrid._core.compile.spec import Spec
-from cogrid._io import files, interrupt
+from cogrid._io import files, installed, interrupt
 from cogrid._io.messages import brief, several
 from cogrid._io.reading import add_settings, as_settings, whole_number
 from cogrid.envs import registry
@@ -190,8 +190,7 @@ def _add_train(train: argparse.ArgumentParser) -> None:
     try:
         from cogrid._apps.train import command  # optional: needs the extra `train`
     except ModuleNotFoundError as error:
-        remedy = "run pip install '.[train]' in the checkout"
-        train.error(f"training needs {error.name}, which is not installed: {remedy}.")
+        train.error(f"training needs {error.name}, which is not installed: {installed.remedy('train')}.")
     command.add_arguments(train)
 
 

@@ -17,10 +17,12 @@ import time
 import traceback
 import zlib
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+
+from cogrid._io import installed
 
 __all__ = ("agree", "gather", "start")
 
@@ -82,11 +84,7 @@ def start(
 
 def versions() -> dict[str, str]:
     """Versions that must be the same in all processes, or their results may differ."""
-    by_name = dict.fromkeys(("cogrid", "jax", "jaxlib", "numpy"), "unknown")
-    for name in by_name:
-        with contextlib.suppress(PackageNotFoundError):  # a bare checkout on the path
-            by_name[name] = version(name)
-    return by_name
+    return {"cogrid": installed.version()} | {name: version(name) for name in ("jax", "jaxlib", "numpy")}
 
 
 def agree(what: str, **facts: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from cogrid._io import installed
 from cogrid._io.messages import brief, is_choice
 from cogrid.backend.backends import BACKENDS
 
@@ -174,5 +175,5 @@ def _load(name: str) -> Backend:
             raise
         raise ValueError(
             f"backend {name!r} needs {entry.library}, which is not installed: "
-            f"run pip install '.[{entry.extra}]' in the checkout."
+            f"{installed.remedy(str(entry.extra))}."
         ) from None

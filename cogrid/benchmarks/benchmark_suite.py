@@ -14,6 +14,7 @@ from multiprocessing import get_context
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from cogrid._io import installed
 from cogrid._io.reading import whole_number
 from cogrid.benchmarks import agreement
 from cogrid.benchmarks.agreement import Verdict
@@ -224,7 +225,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=whole_number(1), default=1, metavar="N", help=text)
     times = parser.parse_args().repeat
     if importlib.util.find_spec("jax") is None:
-        sys.exit("the suite compares NumPy with JAX, which is not installed: run pip install '.[jax]' here.")
+        sys.exit(f"the suite compares NumPy with JAX, which is not installed: {installed.remedy('jax')}.")
     try:
         runs = repeated(times, in_a_fresh_process) if times > 1 else [run_benchmark_suite()]
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ import numpy as np
 
 from cogrid._core.author.options import checked_number
 from cogrid._core.rules import Rules
-from cogrid._io import files
+from cogrid._io import files, installed
 from cogrid.backend.env_state import EnvState
 from cogrid.render.picture import TILE, checked_tile, picture, sheet, strip_height
 from cogrid.render.raster import Pixels
@@ -110,6 +110,6 @@ def _images() -> Any:
         from PIL import Image
     except ModuleNotFoundError:
         raise ValueError(
-            "picture files need Pillow, which is not installed: run pip install '.[render]' in the checkout."
+            f"picture files need Pillow, which is not installed: {installed.remedy('render')}."
         ) from None
     return Image

@@ -243,7 +243,7 @@ def test_hook_refuses_without_an_event_and_explains_itself(tmp_path: Path) -> No
 REPORTED = {
     "dependencies": [
         {"name": "numpy", "version": "2.0", "vulns": []},
-        {"name": "cogrid", "skip_reason": "distribution marked as editable"},
+        {"name": "cogrid-worlds", "skip_reason": "distribution marked as editable"},
     ]
 }
 BAD = {"name": "pillow", "version": "11.0", "vulns": [{"id": "CVE-1", "fix_versions": ["11.1"]}]}

@@ -16,6 +16,7 @@ from typing import Any
 
 from cogrid._apps.play.session import Message, Session
 from cogrid._core.author.options import checked_integer
+from cogrid._io import installed
 
 HOST = "127.0.0.1"
 MAX_MESSAGE = 2**20  # bytes; a replay of an episode has about ten thousand
@@ -210,7 +211,6 @@ def _library() -> Any:
         import websockets.asyncio.server
     except ModuleNotFoundError:
         raise ValueError(
-            "playing in a browser needs websockets, which is not installed: "
-            "run pip install '.[play]' in the checkout."
+            f"playing in a browser needs websockets, which is not installed: {installed.remedy('play')}."
         ) from None
     return websockets

@@ -1,0 +1,81 @@
+"""What cogrid says of its installation: from a checkout, from a wheel, over another project."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cogrid._io import installed
+
+ROOT = Path(__file__).parents[2]
+SAID = """
+import cogrid
+from cogrid._io import installed
+print(cogrid.__version__, installed.remedy("jax"), sep="; ")
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder with the package and what a wheel's installation leaves beside it."""
+    shutil.copytree(ROOT / "cogrid", tmp_path / "cogrid", ignore=shutil.ignore_patterns("__pycache__"))
+    record(tmp_path, "cogrid-worlds", "7.8.9")
+    return tmp_path
+
+
+def record(site: Path, name: str, version: str) -> None:
+    folder = site / f"{name.replace('-', '_')}-{version}.dist-info"
+    folder.mkdir()
+    text = f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n"
+    (folder / "METADATA").write_text(text, encoding="utf-8")
+
+
+def said(*path: Path) -> tuple[int, str]:
+    """The exit code and the last line of a program that imports the package from these folders."""
+    done = subprocess.run(
+        [sys.executable, "-c", SAID],
+        cwd=path[0],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))},
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
+    )
+    return done.returncode, (done.stdout + done.stderr).splitlines()[-1]
+
+
+def test_a_wheel_has_its_version_and_names_the_distribution(site: Path) -> None:
+    assert said(site) == (0, "7.8.9; run pip install 'cogrid-worlds[jax]'")
+
+
+def test_a_checkout_names_itself() -> None:
+    assert installed.remedy("jax") == "run pip install '.[jax]' in the checkout"
+
+
+def test_installed_over_the_other_project_is_one_sentence(site: Path) -> None:
+    record(site, "cogrid", "0.3.2")
+    assert said(site) == (
+        1,
+        "ImportError: cogrid 0.3.2, another project, is installed in the same environment, and its files "
+        "and those of cogrid-worlds overwrite each other: run pip uninstall cogrid cogrid-worlds, "
+        "then install the one that you want.",
+    )
+
+
+def test_the_other_project_elsewhere_on_the_path_is_no_conflict(site: Path, tmp_path: Path) -> None:
+    """As where a checkout is used in an environment that has it."""
+    theirs = tmp_path / "theirs"
+    (theirs / "cogrid").mkdir(parents=True)
+    record(theirs, "cogrid", "0.3.2")
+    assert said(site, theirs)[0] == 0
+
+
+def test_the_name_is_that_of_the_project_file() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["name"] == installed.DISTRIBUTION
