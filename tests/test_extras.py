@@ -45,12 +45,6 @@ def test_nothing_else_installs_it_either() -> None:
     assert OTHER not in names(PYPROJECT["dependency-groups"])
 
 
-def test_all_has_what_the_other_extras_have_but_cuda() -> None:
-    extras = set(PROJECT["optional-dependencies"]) - {"all", "cuda12", "cuda13"}
-    wanted = set().union(*(resolved(PROJECT, extra) for extra in extras))
-    assert wanted - {PROJECT["name"]} <= resolved(PROJECT, "all")
-
-
 def test_it_is_found_behind_another_extra() -> None:
     extras = {"train": ["mine[jax]", "optax"], "jax": ["jax", "CoGrid[jax]>=0.1"]}
     assert resolved({"name": "mine", "optional-dependencies": extras}, "train") == {

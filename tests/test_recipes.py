@@ -65,7 +65,7 @@ def test_one_extra_has_everything_but_cuda() -> None:
     whole, waiting = set(), ["all"]
     while waiting:
         for requirement in extras[waiting.pop()]:
-            if inner := re.fullmatch(r"cogrid\[(.*)\]", requirement):
+            if inner := re.fullmatch(r"cogrid-worlds\[(.*)\]", requirement):
                 waiting += inner[1].split(",")
                 whole |= {*inner[1].split(",")}
     assert whole == {*extras} - {"all", "cuda12", "cuda13"}
