@@ -10,6 +10,7 @@ import cogrid
 from bench.measure.gpu import running
 from bench.measure.gpu.programs import PROGRAMS
 from bench.measure.measures import named
+from cogrid.benchmarks import chunk_for
 from cogrid.benchmarks.case import Case
 from cogrid.envs.foraging import specs as foraging
 from cogrid.envs.overcooked.specs import CLASSIC
@@ -45,12 +46,6 @@ Suite = Callable[[Options], list[Case]]
 def options(**overrides: Any) -> tuple[tuple[str, Any], ...]:
     """Overrides of a spec in the form that a case holds."""
     return tuple(sorted(overrides.items()))
-
-
-def chunk(batch: int) -> int:
-    """Steps of a scan: fewer for larger batches, so that passes take about the same time and tapes fit."""
-    limits = ((10_000, 256), (100_000, 64), (1_000_000, 16), (batch, 8))
-    return next(steps for limit, steps in limits if batch <= limit)
 
 
 def toy(overrides: Options) -> list[Case]:
@@ -129,8 +124,8 @@ def full(arena: Options = TOY) -> list[Case]:
         *(Case(CRAMPED, "jax-scan", 100_000, steps) for steps in (1, 4, 16)),  # 64 is in the sweep
         # The sweep, smallest first, so that running out of memory comes last. One environment for comparison.
         Case(CRAMPED, "numpy-single"),
-        *(Case(CRAMPED, "jax-scan", batch, chunk(batch)) for batch in SWEEP),
-        *(Case(CRAMPED, "numpy-batch", batch, min(chunk(batch), 16)) for batch in SWEEP[:-2]),
+        *(Case(CRAMPED, "jax-scan", batch, chunk_for(batch)) for batch in SWEEP),
+        *(Case(CRAMPED, "numpy-batch", batch, min(chunk_for(batch), 16)) for batch in SWEEP[:-2]),
     ]
 
 
@@ -262,6 +257,6 @@ def select(
 
 
 def _with_batch(case: Case, batch: int) -> Case:
-    most = chunk(batch) if case.mode == "jax-scan" else max(4, 1_600_000 // batch)  # a pass of seconds
+    most = chunk_for(batch) if case.mode == "jax-scan" else max(4, 1_600_000 // batch)  # a pass of seconds
     steps = min(case.steps, most)
     return dataclasses.replace(case, batch=batch, steps=steps)

@@ -19,7 +19,7 @@ except ModuleNotFoundError:
     )
 
 import cogrid
-from cogrid.benchmarks import peak_memory
+from cogrid.benchmarks import chunk_for, peak_memory
 
 
 def main() -> None:
@@ -42,7 +42,7 @@ def main() -> None:
     num_envs = min(options.num_envs or most, most)
     if options.num_envs and options.num_envs > num_envs:
         print(f"{options.num_envs:,} environments need more than half of the {gib(free)} that are free.")
-    chunk = max(4, min(256, 1_600_000 // num_envs))  # long scans for small batches, short ones for large
+    chunk = chunk_for(num_envs)  # long scans for small batches, short ones for large
     print(f"{num_envs:,} × {options.id} on {jax.devices()[0].device_kind}, {chunk} steps at a time")
     print(f"state and observation: {each} bytes per environment, {gib(each * num_envs)} in all")
 

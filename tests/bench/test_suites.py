@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bench import suites
 from bench.measure.measures import MEASURES
-from bench.suites import ALL_MODES, KITCHENS, SWEEP, chunk, full, quick, select
+from bench.suites import ALL_MODES, KITCHENS, SWEEP, full, quick, select
+from cogrid.benchmarks import chunk_for
 from cogrid.benchmarks.case import Case
 from tests.support import CLASSIC
 
@@ -28,7 +29,7 @@ def test_the_full_suite_has_every_kitchen_measure_and_size() -> None:
         assert modes[: len(ALL_MODES)] == list(ALL_MODES)
     assert {c.measure for c in cases} == {name for name in MEASURES if not name.startswith(("cuda", "run-"))}
     sweep = [c for c in cases if c.mode == "jax-scan" and c.workload == "random" and not c.options]
-    assert {(batch, chunk(batch)) for batch in SWEEP} <= {(c.batch, c.steps) for c in sweep}
+    assert {(batch, chunk_for(batch)) for batch in SWEEP} <= {(c.batch, c.steps) for c in sweep}
     assert {dict(c.options).get("observation") for c in cases} == {None, "lossless", "window", "none"}
     assert any(dict(c.options).get("num_agents") == 16 for c in cases)
 
@@ -36,10 +37,6 @@ def test_the_full_suite_has_every_kitchen_measure_and_size() -> None:
 def test_no_two_cases_share_a_name() -> None:
     names = [case.name for case in full()]
     assert len(set(names)) == len(names)
-
-
-def test_chunks_shrink_with_the_batch() -> None:
-    assert [chunk(batch) for batch in SWEEP] == [256, 256, 256, 256, 256, 64, 16, 8]
 
 
 def test_several_batches_and_chunks_make_a_sweep() -> None:
