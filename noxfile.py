@@ -9,6 +9,8 @@ import os
 import runpy
 import shutil
 import sys
+import tarfile
+import tempfile
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
@@ -407,6 +409,66 @@ def docs(session: nox.Session) -> None:
     """Build the site into build/docs/html, without the network; a warning is an error; -- --help."""
     install(session, "docs", extra="render")
     session.run("python", "docs/generate/docs.py", *session.posargs)
+
+
+DIST = Path("build/dist")
+BUILT = {"wheel": "*.whl", "sdist": "*.tar.gz"}
+
+
+@nox.session(name="release-build", tags=["nightly"])
+@reported
+def release_build(session: nox.Session) -> None:
+    """Build a wheel and an sdist into build/dist, check both and what extras install; -- --tag v1.2.3."""
+    tools = (*nox.project.dependency_groups(PYPROJECT, "release"), *PYPROJECT["build-system"]["requires"])
+    session.install(*pins(session, "release"), *tools)
+    shutil.rmtree(DIST, ignore_errors=True)
+    session.run("python", "-m", "build", "--no-isolation", "--outdir", str(DIST))
+    session.run("twine", "check", "--strict", *(str(built(kind)) for kind in BUILT))
+    run_through(session, "python", "ci/release.py", "--resolve", str(DIST), *session.posargs)
+
+
+@nox.session(name="release-install", reuse_venv=False)
+@nox.parametrize(
+    ("kind", "extra"),
+    [nox.param(kind, extra, id=f"{kind}{extra and '-'}{extra}") for kind in BUILT for extra in ("", "all")],
+)
+@reported
+def release_install(session: nox.Session, kind: str, extra: str) -> None:
+    """Install what release-build built into a new environment, all or no extras, and use it elsewhere."""
+    name = PYPROJECT["project"]["name"] + (f"[{extra}]" if extra else "")
+    session.install(f"{name} @ {built(kind).resolve().as_uri()}")
+    if not extra:
+        session.run("python", "-c", NO_JAX)
+    smoke = Path("ci/smoke.py").resolve()
+    with tempfile.TemporaryDirectory() as empty, session.chdir(empty):
+        session.run("python", "-P", str(smoke), env={"JAX_PLATFORMS": "cpu"})
+
+
+@nox.session(name="release-sdist")
+@reported
+def release_sdist(session: nox.Session) -> None:
+    """Unpack the sdist that release-build built, and run `nox -s quick` there."""
+    session.install(*nox.project.dependency_groups(PYPROJECT, "nox"), "uv")
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(built("sdist")) as sdist:
+            sdist.extractall(folder, filter="data")
+        (unpacked,) = Path(folder).iterdir()
+        with session.chdir(unpacked):
+            session.run("nox", "-s", "quick", env={"COGRID_REPORTS": str(REPORTS.resolve() / "sdist")})
+
+
+def built(kind: str) -> Path:
+    """The wheel or the sdist of release-build."""
+    files = list(DIST.glob(BUILT[kind]))
+    if len(files) != 1:
+        raise SystemExit(f"{DIST} has no {kind}, or several: run nox -s release-build first.")
+    return files[0]
+
+
+@nox.session(venv_backend="none", requires=["release-build", "release-install", "release-sdist"])
+def release(session: nox.Session) -> None:
+    """Do all that a release does up to the upload: the three sessions release-…; -- --tag v1.2.3."""
+    session.log(f"Nothing was uploaded: {', '.join(str(built(kind)) for kind in BUILT)}.")
 
 
 @nox.session(tags=["ci"])

@@ -1,8 +1,13 @@
 """Settings of the site; `nox -s docs` builds it, and docs/generate/docs.py gathers its pages."""
 
 import re
+import tomllib
+from pathlib import Path
 
 from cogrid import __version__ as release
+
+project_file = Path(__file__).parents[1] / "pyproject.toml"
+urls = tomllib.loads(project_file.read_text(encoding="utf-8"))["project"]["urls"]
 
 project = "cogrid"
 author = "The cogrid contributors"
@@ -20,6 +25,10 @@ python_maximum_signature_line_length = 100
 
 html_theme = "furo"
 html_title = f"cogrid {release}"
+html_baseurl = urls["Documentation"]
+html_theme_options = {
+    "footer_icons": [{"name": "Repository", "url": urls["Repository"], "html": "Repository", "class": ""}]
+}
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
 html_copy_source = False

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ ILLEGAL = re.compile(r'[":<>|*?\r\n\\/]')  # in the name of an artifact
 ME = ("-c", "user.name=me", "-c", "user.email=me@localhost", "-c", "commit.gpgsign=false")
 PLAIN_GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 MINE = ("matrix", "base", "summary")
+BUILT = ["cogrid_worlds-1.whl", "cogrid_worlds-1.tar.gz"][::-1]
+AFTER_BUILD = ("release-install", "release-sdist")
 
 # By a shell, since the path of the interpreter may have spaces.
 START = f"""#!/bin/sh
@@ -58,6 +61,15 @@ if session == "bench" and "--against" in given:
     known = ["git", "rev-parse", "--verify", "--quiet", "--end-of-options", base + "^{{commit}}"]
     if subprocess.run(known, stdout=subprocess.DEVNULL).returncode:
         sys.exit(2)
+if session == "release-build" and outcome == "passed":
+    os.makedirs("build/dist")
+    for name in {BUILT}:
+        open(f"build/dist/{{name}}", "w").close()
+if session in {AFTER_BUILD}:
+    assert sorted(os.listdir("build/dist")) == {BUILT}
+if session == "docs" and outcome == "passed":
+    os.makedirs("build/docs/html")
+    open("build/docs/html/index.html", "w").close()
 if outcome != "nothing":
     message = "Command x failed" if outcome == "failed" else "it was stopped"
     inner = "" if outcome == "passed" else f'<failure message="{{message}}"/>'
@@ -150,8 +162,10 @@ class Event:
         )
         if self.name not in triggers:
             return False
-        branches = (triggers[self.name] or {}).get("branches") if self.name == "push" else None
-        return branches is None or self.ref in {f"refs/heads/{branch}" for branch in branches}
+        wanted = (triggers[self.name] or {}) if self.name == "push" else {}
+        patterns = [f"refs/heads/{branch}" for branch in wanted.get("branches", ())]
+        patterns += [f"refs/tags/{tag}" for tag in wanted.get("tags", ())]
+        return not patterns or any(fnmatchcase(self.ref, pattern) for pattern in patterns)
 
     def context(self) -> dict[str, Any]:
         return {
@@ -179,6 +193,7 @@ class Run:
     jobs: list[str] = field(default_factory=list)
     commands: list[tuple[str, int, str]] = field(default_factory=list)
     uploads: list[str] = field(default_factory=list)
+    published: list[str] = field(default_factory=list)  # files on PyPI, and "site"
 
     def __post_init__(self) -> None:
         (self.folder / "bin").mkdir(parents=True)
@@ -270,7 +285,10 @@ class Job:
     def workspace(self) -> Path:
         return self.folder / "workspace"
 
+    granted: dict[str, str] = field(default_factory=dict)
+
     def run(self, job: dict[str, Any]) -> bool:
+        self.granted = job["permissions"]
         self.workspace.mkdir(parents=True)
         return self.run_steps(job["steps"], self.contexts, filled(job.get("env", {}), self.contexts))
 
@@ -300,6 +318,9 @@ class Job:
             "astral-sh/setup-uv": self.setup_uv,
             "actions/upload-artifact": self.upload,
             "actions/download-artifact": self.download,
+            "actions/upload-pages-artifact": self.upload_site,
+            "actions/deploy-pages": self.deploy_site,
+            "pypa/gh-action-pypi-publish": self.publish,
         }[action](**{name.replace("-", "_"): value for name, value in inputs.items()})
         return {}
 
@@ -371,17 +392,34 @@ class Job:
     def upload(self, name: str, path: str, if_no_files_found: str, overwrite: bool = False) -> None:
         """Keep files below what their paths have in common."""
         assert not ILLEGAL.search(name), name
-        assert if_no_files_found == "ignore"
+        assert if_no_files_found in ("ignore", "error")
         self.run_of.uploads.append(name)
         places = [self.workspace / line for line in path.splitlines()]
         top = places[0] if len(places) == 1 else self.workspace
         files = [file for place in places for file in place.rglob("*") if file.is_file()]
+        assert files or if_no_files_found == "ignore", f"{name} is empty"
         for file in files:
             target = self.run_of.folder / "artifacts" / name / file.relative_to(top)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, target)
 
-    def download(self, path: str) -> None:
-        artifacts = self.run_of.folder / "artifacts"
+    def download(self, path: str, name: str = "") -> None:
+        """One artifact, or without a name each into a folder of its own."""
+        artifacts = self.run_of.folder / "artifacts" / name
+        assert artifacts.exists() or not name, f"there is no artifact {name}"
         if artifacts.exists():
             shutil.copytree(artifacts, self.workspace / path, dirs_exist_ok=True)
+
+    def upload_site(self, path: str) -> None:
+        self.upload("github-pages", path, "error")
+
+    def deploy_site(self) -> None:
+        assert self.granted == {"id-token": "write", "pages": "write"}
+        assert (self.run_of.folder / "artifacts/github-pages/index.html").is_file()
+        self.run_of.published.append("site")
+
+    def publish(self, attestations: bool) -> None:
+        """By a token of this job alone; the files are those in `dist`, the action's default."""
+        assert self.granted == {"id-token": "write"}
+        assert attestations
+        self.run_of.published += sorted(file.name for file in (self.workspace / "dist").iterdir())

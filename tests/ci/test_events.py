@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.ci.expressions import evaluate, filled
-from tests.ci.github import Event, Repository, Run, git
+from tests.ci.github import BUILT, Event, Repository, Run, git
 from tests.ci.support import ROOT, nox
 
 pytestmark = pytest.mark.xdist_group("events")  # the repository is made once
@@ -30,9 +30,10 @@ STARTED = {
     "force-push": {"ci.yml"},
     "pull request from a fork": {"ci.yml"},
     "merge queue": {"ci.yml"},
-    "tag": set(),
+    "tag": {"release.yml"},
+    "tag of something else": set(),
     "schedule": {"nightly.yml", "gpu.yml"},
-    "workflow_dispatch": {"ci.yml", "nightly.yml", "gpu.yml"},
+    "workflow_dispatch": {"ci.yml", "nightly.yml", "gpu.yml", "release.yml"},
 }
 CASES = [
     pytest.param(event, name, id=f"{event}-{name}") for event in STARTED for name in sorted(STARTED[event])
@@ -55,6 +56,7 @@ def events(repository: Repository) -> dict[str, Event]:
         "pull request from a fork": Event("pull_request", "refs/pull/7/merge", repository.merge),
         "merge queue": Event("merge_group", QUEUE, repository.merge, queue, GPU),
         "tag": Event("push", "refs/tags/v1", three, {"before": NO_COMMIT}, GPU),
+        "tag of something else": Event("push", "refs/tags/paper", three, {"before": NO_COMMIT}, GPU),
         "schedule": Event("schedule", MAIN, three, {}, GPU),
         "workflow_dispatch": Event("workflow_dispatch", MAIN, three, {}, GPU),
     }
@@ -85,8 +87,9 @@ def github() -> Iterator[tuple[str, list[dict[str, Any]], list[str]]]:
 
 @functools.cache
 def sessions() -> frozenset[str]:
-    """Every name of a session."""
-    return frozenset(re.findall(r"(?m)^[*-] (\S+)", nox("--list").stdout))
+    """Every name of a session, and those that stand for all of its rows."""
+    listed = re.findall(r"(?m)^[*-] (\S+)", nox("--list").stdout)
+    return frozenset({*listed, *(name.partition("(")[0] for name in listed)})
 
 
 def run_of(commit: str, event: str = "push") -> dict[str, Any]:
@@ -117,7 +120,8 @@ def test_every_command_of_an_event_passes(
     """In a clean clone as deep as the workflow asks for, with GitHub's variables, and without a network."""
     run = Run(repository, events[name], repository.workflows()[file], tmp_path)
     assert [(job, code, text) for job, code, text in run.commands if code] == []
-    assert set(run.results().values()) == {"success"}
+    by_tag = {"publish", "deploy"} if name != "tag" else set()
+    assert {id for id, result in run.results().items() if result != "success"} <= by_tag, run.results()
     assert {call["session"] for call in run.calls} <= sessions()
     assert len(set(run.uploads)) == len(run.uploads), "GitHub takes a name once"
     listed = json.loads(run.needs["list"]["outputs"]["matrix"])["include"] if "list" in run.needs else []
@@ -264,6 +268,44 @@ def test_a_variant_that_fails_does_not_stop_the_other(
     assert {call["python"] for call in run.calls} == {"3.11"}
     old = Event("schedule", MAIN, repository.main[2], {}, {**GPU, "GPU_VARIANTS": '["cuda12"]'})
     assert Run(repository, old, repository.workflows()["gpu.yml"], tmp_path / "one").jobs == ["cuda12"]
+
+
+# Releases.
+
+
+def release(repository: Repository, event: Event, folder: Path, **outcomes: str) -> Run:
+    return Run(repository, event, repository.workflows()["release.yml"], folder, outcomes)
+
+
+def test_a_tag_publishes_what_was_built_once_and_the_site(
+    repository: Repository, events: dict[str, Event], tmp_path: Path
+) -> None:
+    run = release(repository, events["tag"], tmp_path)
+    assert set(run.results().values()) == {"success"}, words_of(run)
+    assert run.published == [*BUILT, "site"]
+    called = [call["session"] for call in run.calls]
+    assert called.count("release-build") == 1
+    assert called.count("release-install") == 3
+    assert "release-sdist" in called
+
+
+def test_started_by_hand_a_release_publishes_nothing(
+    repository: Repository, events: dict[str, Event], tmp_path: Path
+) -> None:
+    run = release(repository, events["workflow_dispatch"], tmp_path)
+    skipped = {id for id, result in run.results().items() if result != "success"}
+    assert skipped == {"publish", "deploy"}
+    assert run.published == []
+
+
+@pytest.mark.parametrize("session", ["release-build", "release-install", "release-sdist", "docs"])
+def test_nothing_is_published_if_a_session_fails(
+    session: str, repository: Repository, events: dict[str, Event], tmp_path: Path
+) -> None:
+    run = release(repository, events["tag"], tmp_path, **{session: "failed"})
+    assert run.published == []
+    assert run.results()["check"] == "failure"
+    assert session in run.summary
 
 
 # Which runs wait for others.

@@ -14,11 +14,12 @@ from tests.ci.support import ROOT, nox, script
 CHANGES = ("pull_request", "merge_group", "push", "workflow_dispatch")
 TAGS = {**{event: ["ci"] for event in CHANGES}, "nightly": ["ci", "nightly"]}
 EXPERIMENTAL = ("3.14", "3.14.0")
-# Sessions that are not in the matrix: those of the GPU; the benchmarks and the validation, two of which have
-# a job of their own behind it; training, which a person starts; and the workflows' own tools.
+# Sessions that are not in the matrix: those of the GPU and of releases, which have workflows; the benchmarks
+# and the validation, two of which have a job of their own behind it; training, which a person starts; and the
+# workflows' own tools.
 NOT_HOSTED = {
     *("tests-gpu", "bench-gpu", "bench", "bench-counters", "bench-peers", "validate", "train"),
-    *("matrix", "base", "summary", "quick"),
+    *("matrix", "base", "summary", "quick", "release", "release-install", "release-sdist"),
 }
 
 

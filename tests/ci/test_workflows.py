@@ -214,10 +214,35 @@ def reports_are_always_kept(found: Workflows) -> list[str]:
 
 
 def permissions_are_granted_by_job(found: Workflows) -> list[str]:
-    """To read: nothing that runs a change can write."""
+    """To read: nothing that runs a change can write. Publishing may: it runs nothing of the repository."""
     allowed = ({"contents": "read"}, {"contents": "read", "actions": "read"})
-    top = [name for name, workflow in found.items() if workflow.get("permissions") != {}]
-    return top + [name for name, job in jobs(found) if job.get("permissions") not in allowed]
+    broken = [name for name, workflow in found.items() if workflow.get("permissions") != {}]
+    for name, job in jobs(found):
+        grants = job.get("permissions")
+        used = {step.get("uses", "its own command").partition("@")[0] for step in job.get("steps", ())}
+        publishes = grants in PUBLISHING and used <= FOREIGN and "environment" in job and job.get("needs")
+        if grants not in allowed and not publishes:
+            broken.append(name)
+    return broken
+
+
+# What a job may write that publishes, and the actions that it may use.
+PUBLISHING = ({"id-token": "write"}, {"id-token": "write", "pages": "write"})
+FOREIGN = {"actions/download-artifact", "actions/deploy-pages", "pypa/gh-action-pypi-publish"}
+
+
+def publishing_waits_for_the_check(found: Workflows) -> list[str]:
+    """And for a tag, which only a person with write access can push."""
+    broken = []
+    for name, workflow in found.items():
+        for id, job in workflow["jobs"].items():
+            if job.get("permissions") in PUBLISHING:
+                first = job["needs"] == "check" and job.get("if") == "${{ github.event_name == 'push' }}"
+                after = workflow["jobs"].get(job["needs"], {}).get("permissions") in PUBLISHING
+                tagged = {*(workflow[True]["push"] or {})} == {"tags"}
+                if not ((first or after) and tagged):
+                    broken.append(f"{name}: {id}")
+    return broken
 
 
 def credentials_are_not_kept(found: Workflows) -> list[str]:
@@ -240,7 +265,8 @@ def final_check_waits_for_every_job(found: Workflows) -> list[str]:
     broken = []
     for name, workflow in found.items():
         check = workflow["jobs"].get("check")
-        if check and {*check["needs"]} != set(workflow["jobs"]) - {"check"}:
+        others = {id for id, job in workflow["jobs"].items() if job.get("permissions") not in PUBLISHING}
+        if check and {*check["needs"]} != others - {"check"}:
             broken.append(f"{name}: check does not need every job")
         if check and check.get("if") != "${{ always() }}":
             broken.append(f"{name}: check can be skipped, which GitHub takes for a success")
@@ -283,6 +309,7 @@ def plant_caller(found: Workflows) -> None:
 
 
 CI = ("ci.yml", "jobs")
+PUBLISH = ("release.yml", "jobs", "publish")
 GPU_STEPS = ("gpu.yml", "jobs", "gpu", "steps")
 CHECKOUT = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
 
@@ -341,6 +368,14 @@ PLANTED: list[tuple[Rule, str, Callable[[Workflows], None]]] = [
     (permissions_are_granted_by_job, "top removed", plant(("ci.yml", "permissions"), None)),
     (permissions_are_granted_by_job, "top wide", plant(("ci.yml", "permissions"), "write-all")),
     (permissions_are_granted_by_job, "job", plant((*CI, "list", "permissions"), {"contents": "write"})),
+    (permissions_are_granted_by_job, "token", plant((*CI, "list", "permissions"), {"id-token": "write"})),
+    (permissions_are_granted_by_job, "more", plant((*PUBLISH, "permissions", "contents"), "write")),
+    (permissions_are_granted_by_job, "code", plant((*PUBLISH, "steps", 0), {"run": "uvx nox -s lint"})),
+    (permissions_are_granted_by_job, "open", plant((*PUBLISH, "environment"), None)),
+    (publishing_waits_for_the_check, "not", plant((*PUBLISH, "needs"), "build")),
+    (publishing_waits_for_the_check, "by hand", plant((*PUBLISH, "if"), None)),
+    (publishing_waits_for_the_check, "branch", plant(("release.yml", True, "push", "branches"), ["main"])),
+    (publishing_waits_for_the_check, "site", plant(("release.yml", "jobs", "deploy", "needs"), "site")),
     (credentials_are_not_kept, "removed", plant((*GPU_STEPS, 0, "with"), {})),
     (matrices_run_to_the_end, "true", plant((*CI, "sessions", "strategy", "fail-fast"), True)),
     (values_come_through_env, "title", plant((*GPU_STEPS, 2, "run"), "uvx nox -s ${{ github.head_ref }}")),
@@ -400,6 +435,7 @@ def test_workflows_are_those_that_are_meant() -> None:
         "ci.yml": {"pull_request", "merge_group", "push", "workflow_dispatch"},
         "gpu.yml": TRUSTED,
         "nightly.yml": TRUSTED,
+        "release.yml": {"push", "workflow_dispatch"},
     }
     assert found["gpu.yml"]["jobs"]["gpu"]["runs-on"] == ["self-hosted", "linux", "x64", "gpu"]
     assert found["gpu.yml"]["concurrency"]["cancel-in-progress"] is False
