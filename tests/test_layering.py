@@ -28,6 +28,7 @@ ROOMS = {
     "cogrid._core.digest": ("numpy",),
     "cogrid._core.state": ("numpy",),
     "cogrid._core": ("numpy",),
+    "cogrid._native": ("numpy",),
     "cogrid.author": (),
     "cogrid.envs": ("numpy",),
     "cogrid._env": ("numpy",),

@@ -1,0 +1,1 @@
+"""The native backend: the step as C, compiled at first use and called on NumPy's arrays."""
