@@ -16,8 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=RESULTS, help="default: bench/results")
     parser.add_argument("--batch-size", type=at_least(1), metavar="N", help="only rows of this batch")
     text = (
-        "only the sweeps of the latest run that has any, with their efficiency: steps/s per environment, "
-        "relative to the smallest batch"
+        "only the sweeps of the latest run that has any, with their efficiency: steps/s of a batch, relative "
+        "to the best batch"
     )
     parser.add_argument("--scaling-only", action="store_true", help=text)
 

@@ -74,6 +74,6 @@ def per_environment(row: Row) -> float:
 
 
 def efficiency(sweep: list[Row]) -> dict[int, float]:
-    """Throughput per environment by batch size, relative to the smallest one measured."""
-    measured = [row for row in sweep if row.is_ok]
-    return {row.case.batch: per_environment(row) / per_environment(measured[0]) for row in measured}
+    """Throughput by batch size, relative to the best batch of the sweep."""
+    speeds = {row.case.batch: row.numbers.median for row in sweep if row.is_ok}
+    return {batch: speed / max(speeds.values()) for batch, speed in speeds.items()}

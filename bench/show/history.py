@@ -15,8 +15,8 @@ from bench.storage.results import all_in
 from bench.units import engineering, pace, percent
 
 SCALING = (
-    "The latest run with a batch sweep. Efficiency: steps/s per environment, relative to the smallest batch "
-    "of the sweep."
+    "The latest run with a batch sweep. Efficiency: steps/s of the batch, relative to the best batch of the "
+    "sweep."
 )
 Cells = dict[str, str]  # by the row's name
 

@@ -23,7 +23,8 @@ from bench.units import engineering, size, with_unit
 EVIDENCE = ROOT / "bench" / "evidence"
 IMAGES = ROOT / "docs" / "images"
 #: The published figures, by the run from which each is drawn.
-FIGURES = {"throughput": ("throughput", "memory"), "peers": ("ratios",)}
+FIGURES = {"throughput": ("throughput", "memory"), "peers": ("ratios", "libraries")}
+DIFFERENT = "different work"  # the verdict of a target without a limit, of another game
 LARGE = 100_000  # environments, for the speed in the README
 PLANES, STEP_ENV = "JAX scan@1024, lossless, CrampedRoom", "JaxMARL V1 step_env, actions given"
 BLOCK = re.compile(r"(<!-- bench publish: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -126,7 +127,18 @@ def peers(runs: RecordedRuns) -> str:
         if one.enough is not None or one.stretch is not None
     ]
     headline = f"{met} of {len(aimed)} targets are met; the 95 % interval is in brackets."
-    return f"{_origin(runs.peers)}\n{headline}\n\n{_table(lines)}\n\n{_not_met(runs.peers.targets)}"
+    parts = [f"{_origin(runs.peers)}\n{headline}", _table(lines), _not_met(runs.peers.targets)]
+    return "\n\n".join([*parts, *_other_work(runs.peers)])
+
+
+def _other_work(result: Result) -> list[str]:
+    """What peers without the same games do, for an idea of the scale."""
+    lines = [
+        {"for comparison, different work": one.what, "beside": one.against, "measured": _measured(one)}
+        for one in result.targets
+        if one.verdict == DIFFERENT
+    ]
+    return [_table(lines)] if lines else []
 
 
 def _not_met(targets: Sequence[TargetResult]) -> str:

@@ -1,4 +1,4 @@
-"""Bar charts: the phases of a step, cogrid and other libraries, and the targets."""
+"""Bar charts: the phases of a step, the speeds of all modes, and the targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
 from bench.compare.intervals import Interval
-from bench.compare.sweeps import grouped, speed_rows
+from bench.compare.sweeps import speed_rows
 from bench.records import Parameters, Result, Row
 from bench.show.figures.style import (
     COLOURS,
@@ -27,7 +27,6 @@ from bench.show.figures.style import (
     name_bars,
     panel_of,
     panels,
-    spread,
     with_heading,
 )
 from bench.show.together import run_of, without_run
@@ -126,59 +125,6 @@ def mode_of(row: Row) -> str:
 def _mode(case: Parameters) -> str:
     steps = f" ×{case.steps}" if case.mode == "jax-scan" else ""
     return f"{case.mode}{f'@{case.batch}' if case.batch > 1 else ''}{steps}, {case.workload}"
-
-
-def libraries(results: Iterable[Result]) -> Figure | None:
-    drawn = panels(results, same_work)
-    if not drawn:
-        return None
-    groups = [(panel, group) for panel, groups in drawn for group in groups]
-    sizes = [len(group) + 1.0 for _, group in groups]
-    figure = Figure(figsize=(9, 1.2 + 0.36 * sum(sizes)), layout="constrained")
-    axes = figure.subplots(len(groups), sharex=True, squeeze=False, height_ratios=sizes)[:, 0]
-    for axis, (panel, group) in zip(axes, groups, strict=True):
-        case = group[0].case
-        title = f"{case.environment}, {case.mode}@{case.batch}, {case.workload}, {panel.title}"
-        axis.set_title(title, loc="left", fontsize=9)
-        library_bars(axis, group)
-    speeds = [value for _, group in groups for row in group if row.is_ok for value in spread(row)] or [1.0]
-    for axis in axes:
-        axis.set(xscale="log", xlim=(min(speeds) / 5, 100 * max(speeds)))  # room for the text
-        engineering_axis(axis, "x", "", log=True)
-    axes[-1].set_xlabel("throughput of the whole batch (steps/s)")
-    return with_heading(figure, drawn, "Libraries on the same machine")
-
-
-def same_work(rows: Sequence[Row]) -> list[list[Row]]:
-    """The same work done by several libraries: cogrid first, then the fastest."""
-    groups = grouped(speed_rows(rows, None), "library", "steps")
-    return [
-        sorted(group, key=lambda row: (is_peer(row), -row.numbers.median if row.is_ok else 0))
-        for group in groups
-        if any(map(is_peer, group))
-    ]
-
-
-def is_peer(row: Row) -> bool:
-    return row.library != "cogrid"
-
-
-def library_bars(axis: Axes, group: Sequence[Row]) -> None:
-    cogrid = next((row.numbers.median for row in group if not is_peer(row) and row.is_ok), None)
-    for y, row in enumerate(group):
-        if not row.is_ok:
-            failed_bar(axis, y, row)
-            continue
-        middle, least, greatest = spread(row)
-        axis.barh(y, middle, height=0.7, color=COLOURS[is_peer(row)])
-        axis.errorbar(middle, y, xerr=[[middle - least], [greatest - middle]], ecolor="black", capsize=2.5)
-        text = engineering(middle, row.unit)
-        if is_peer(row):
-            text += (
-                f", cogrid is {cogrid / middle:.3g} × as fast" if cogrid else ", no matching row of cogrid"
-            )
-        beside(axis, text, (greatest, y))
-    name_bars(axis, [row.library for row in group])
 
 
 class Bar(NamedTuple):

@@ -15,8 +15,9 @@ import matplotlib.style
 from matplotlib.figure import Figure
 
 from bench.records import Result
-from bench.show.figures.bars import libraries, phases, speeds, targets
+from bench.show.figures.bars import phases, speeds, targets
 from bench.show.figures.intervals import intervals
+from bench.show.figures.libraries import libraries
 from bench.show.figures.sweeps import chunks, efficiency, memory, throughput
 from bench.storage.results import write_bytes
 

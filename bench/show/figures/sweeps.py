@@ -26,6 +26,7 @@ from bench.show.figures.style import (
     spread,
 )
 from bench.units import engineering
+from cogrid.backend.backends import BACKENDS
 
 Sweeps = list[list[Row]]
 Draw = Callable[[Axes, Sweeps, Styles], None]
@@ -44,7 +45,7 @@ def throughput(results: Iterable[Result]) -> Figure | None:
     """Steps per second against the batch size, with a line of ideal scaling."""
 
     def draw(axis: Axes, sweeps: Sweeps, styles: Styles) -> None:
-        lines(axis, sweeps, styles, batch_of, lambda row, first: spread(row))
+        lines(axis, sweeps, styles, batch_of, lambda row, best: spread(row))
         ideal(axis, sweeps)
 
     label = "throughput of the whole batch (steps/s)"
@@ -63,16 +64,17 @@ def ideal(axis: Axes, sweeps: Sweeps) -> None:
 
 
 def efficiency(results: Iterable[Result]) -> Figure | None:
-    def share(row: Row, first: Row) -> Spread:
-        whole = row.case.batch * per_environment(first) / 100
-        middle, least, greatest = spread(row)
-        return middle / whole, least / whole, greatest / whole
+    """Throughput of each batch, as a share of the best batch of its line."""
+
+    def share(row: Row, best: Row) -> Spread:
+        middle, least, greatest = (100 * value / best.numbers.median for value in spread(row))
+        return middle, least, greatest
 
     def draw(axis: Axes, sweeps: Sweeps, styles: Styles) -> None:
         lines(axis, sweeps, styles, batch_of, share)
-        axis.axhline(100, label="ideal: as in the smallest batch", **GUIDE)
+        axis.axhline(100, label="the best batch", **GUIDE)
 
-    label = "throughput per environment\n(% of that in the smallest batch)"
+    label = "throughput of the whole batch\n(% of that of the best batch)"
     return against_batch(results, "Scaling efficiency", label, "%", draw)
 
 
@@ -81,15 +83,20 @@ def memory(results: Iterable[Result]) -> Figure | None:
 
     def draw(axis: Axes, sweeps: Sweeps, styles: Styles) -> None:
         peaks(axis, sweeps, styles, batch_of)
-        rows = [(replace(row.case, options={}).environment, row) for sweep in sweeps for row in sweep]
+        rows = [(state_of(row), row) for sweep in sweeps for row in sweep]
         floors = dict.fromkeys((name, size) for name, row in rows if (size := row.memory.get("state_bytes")))
         for turn, (name, size) in enumerate(floors):
             batches = sorted({row.case.batch for other, row in rows if other == name})
-            label = f"floor: state of {name}, {engineering(size, 'B')} × batch"
+            label = f"floor: {name}, {engineering(size, 'B')} × batch"
             style = {**GUIDE, "linestyle": (0, (4, 3, *turn % 4 * (1, 3))), "label": label}
             axis.plot(batches, [size * batch for batch in batches], **style)
 
     return against_batch(results, "Memory against batch", "peak RSS of the process (bytes)", "B", draw)
+
+
+def state_of(row: Row) -> str:
+    """What a floor is of; the backends store the same state in numbers of different widths."""
+    return f"state of {replace(row.case, options={}).environment} on {BACKENDS[row.case.backend].library}"
 
 
 def against_batch(results: Iterable[Result], title: str, label: str, unit: str, draw: Draw) -> Figure | None:
@@ -118,7 +125,7 @@ def chunks(results: Iterable[Result]) -> Figure | None:
     figure, axes = columns(drawn, "Sensitivity to the chunk of a scan", 5.5, rows=2, sharex="col")
     styles = Styles(drawn, with_batch=True)
     for (speed, used), (_, sweeps) in zip(axes.T, drawn, strict=True):
-        lines(speed, sweeps, styles, chunk_of, lambda row, first: spread(row))
+        lines(speed, sweeps, styles, chunk_of, lambda row, best: spread(row))
         peaks(used, sweeps, styles, chunk_of)
         for axis, label, unit in ((speed, "throughput (steps/s)", ""), (used, "peak RSS (bytes)", "B")):
             axis.set_xscale("log", base=2)
@@ -133,11 +140,12 @@ def chunks(results: Iterable[Result]) -> Figure | None:
 def lines(
     axis: Axes, sweeps: Sweeps, styles: Styles, x: PlaceOnAxis, y: Callable[[Row, Row], Spread]
 ) -> None:
-    """A curve of y(row, first row of its sweep) for each sweep, and crosses for what failed."""
+    """A curve of y(row, fastest row of its sweep) for each sweep, and crosses for what failed."""
     for sweep in sweeps:
         measured = [row for row in sweep if row.is_ok]
         if measured:
-            curve(axis, styles(sweep[0]), [(x(row), y(row, measured[0])) for row in measured])
+            best = max(measured, key=lambda row: row.numbers.median)
+            curve(axis, styles(sweep[0]), [(x(row), y(row, best)) for row in measured])
     failures(axis, sweeps, styles, x)
 
 

@@ -38,6 +38,7 @@ def beside(ratio: float = 4.26, **facts: object) -> Result:
         target("memory", 2.0**31, unit="B", at_most=True, low=2.0**31, high=2.0**31, stretch=2.0**30),
         target("absent", None, verdict="not installed"),
         target("free", 1.0, enough=None),
+        target("CartPole", 2e5, against="", unit="steps/s", enough=None, verdict="different work"),
     ]
     return replace(found, targets=targets, configuration=replace(found.configuration, suite="peers"))
 
@@ -72,17 +73,28 @@ def test_a_line_for_each_batch() -> None:
 def test_a_line_for_each_target_and_how_many_are_met() -> None:
     lines = published.peers(RecordedRuns(full(), beside())).splitlines()
     assert lines[1] == "2 of 4 targets are met; the 95 % interval is in brackets."
-    assert lines[-8:-4] == [
+    assert lines[-12:-8] == [
         f"| {PLANES} | {STEP_ENV} | 4.26× (3.83× … 4.69×) | ≥ 4× |  |",
         "| slow | them | 3× (2.7× … 3.3×) | ≥ 4× |  |",
         "| memory | them | 2 GiB | ≤ 4 B | ≤ 1 GiB |",
         "| absent | them | not installed | ≥ 4× |  |",
     ]
-    assert lines[-3:] == [
+    assert lines[-7:] == [
         "0 of 1 stretch goals are reached. Missed targets:",
         "",
         "- slow, beside them: 3× (2.7× … 3.3×), wanted ≥ 4×",
+        "",
+        "| for comparison, different work | beside | measured |",
+        "| --- | --- | --- |",
+        "| CartPole |  | 200 K steps/s (180 K steps/s … 220 K steps/s) |",
     ]
+
+
+def test_gymnasium_and_gymnax_are_published() -> None:
+    text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    different = [one for one in TARGETS if one.verdict(1.0) == published.DIFFERENT]
+    assert {"Gymnasium", "gymnax"} <= {one.what.split()[0] for one in different}
+    assert all(f"| {one.what} | {one.against} |" in text for one in different)
 
 
 def test_no_target_is_missed() -> None:

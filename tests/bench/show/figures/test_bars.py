@@ -1,4 +1,4 @@
-"""The bars: shares of a step, libraries with their ratios, and the targets."""
+"""The bars: shares of a step, and the targets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from bench.records import TargetResult
-from bench.show.figures.bars import libraries, phases, targets
+from bench.show.figures.bars import phases, targets
 from tests.bench.show.figures.support import drawn, marks, names, texts
 from tests.bench.support import result, row
 
@@ -38,36 +38,6 @@ def test_a_failed_profile_is_a_cross() -> None:
     figure = drawn(phases([result([row(measure="profile", error="TypeError: no")])]))
     assert texts(figure) == ["TypeError: no"]
     assert len(marks(figure)) == 1
-
-
-def test_libraries_beside_cogrid_with_ratios() -> None:
-    rows = [
-        row(library="slow 1.0", speed=1e5, steps=7),
-        row(library="broken 1.0", error="ImportError: no"),
-        row(library="quick 1.0", speed=4e6),
-        row(speed=2e6),
-        row(speed=1, batch=7),
-        row(library="other 1.0", id="CartPole-v1", options={}, speed=3e6),
-    ]
-    figure = drawn(libraries([result(rows)]))
-    same, other = figure.axes
-    assert same.get_xscale() == "log"
-    assert same.get_title(loc="left") == "CrampedRoom features, jax-scan@1024, cooperative, CPU"
-    assert [tick.get_text() for tick in same.get_yticklabels()] == [
-        "cogrid",
-        "quick 1.0",
-        "slow 1.0",
-        "broken 1.0",
-    ]
-    assert [patch.get_width() for patch in same.patches] == [2e6, 4e6, 1e5]
-    assert texts(figure) == [
-        "2 M steps/s",
-        "4 M steps/s, cogrid is 0.5 × as fast",
-        "100 K steps/s, cogrid is 20 × as fast",
-        "ImportError: no",
-    ]
-    assert [text.get_text() for text in other.texts] == ["3 M steps/s, no matching row of cogrid"]
-    assert same.get_xlim() == other.get_xlim()
 
 
 def target(what: str, median: float | None, **facts: Any) -> TargetResult:

@@ -138,31 +138,41 @@ def test_text_beside_crosses_stay_in_the_picture() -> None:
         assert axis.x0 < text.get_window_extent().x0 < text.get_window_extent().x1 < axis.x1
 
 
-def test_efficiency_is_the_speed_per_environment() -> None:
-    figure = drawn(efficiency([result(sweep())]))
-    assert line(figure, NAME) == [[1, 100], [10, 100], [100, 20], [1000, 2]]
-    assert "smallest batch" in figure.axes[0].get_ylabel()
+def test_efficiency_is_relative_to_the_best_batch() -> None:
+    rows = [*sweep(), *sweep(10, 500, mode="numpy-batch")]
+    figure = drawn(efficiency([result([*rows, row(batch=10_000, speed=10_000)])]))
+    assert line(figure, NAME) == [[1, 5], [10, 50], [100, 100], [1000, 100], [10_000, 50]]
+    assert line(figure, "CrampedRoom features numpy-batch") == [[1, 2], [10, 20], [100, 100], [1000, 100]]
+    assert "best batch" in figure.axes[0].get_ylabel()
     assert "100 %" in {tick.get_text() for tick in figure.axes[0].get_yticklabels()}
 
 
 def test_memory_stands_above_the_bytes_of_the_states() -> None:
     figure = drawn(memory([result(sweep())]))
     assert line(figure, NAME)[-1] == [1000, 400_900_000]
-    assert line(figure, "floor: state of CrampedRoom, 43 B × batch") == [[n, 43 * n] for n in BATCHES]
+    assert line(figure, "floor: state of CrampedRoom on JAX, 43 B × batch") == [[n, 43 * n] for n in BATCHES]
     assert not any("device" in name for name in names(figure))
 
 
 def test_the_floor_reaches_to_what_ran_out_of_memory() -> None:
     figure = drawn(memory([result([*sweep(), row(batch=10_000, memory={}, **OUT_OF_MEMORY)])]))
-    assert line(figure, "floor: state of CrampedRoom, 43 B × batch")[-1] == [10_000, 430_000]
+    assert line(figure, "floor: state of CrampedRoom on JAX, 43 B × batch")[-1] == [10_000, 430_000]
 
 
 def test_floors_differ_in_style() -> None:
     arena = sweep(id="Arena-V0", memory={"state_bytes": 2100, "peak_rss_bytes": 9_000_000})
     figure = drawn(memory([result([*sweep(), *arena])]))
-    assert line(figure, "floor: state of Arena, 2.1 KB × batch")[0] == [1, 2100]
+    assert line(figure, "floor: state of Arena on JAX, 2.1 KB × batch")[0] == [1, 2100]
     floors = [found for found in figure.axes[0].get_lines() if str(found.get_label()).startswith("floor")]
     assert len({str(found._unscaled_dash_pattern) for found in floors}) == 2  # type: ignore[attr-defined]  # matplotlib shows no other way
+
+
+def test_floors_name_the_backend() -> None:
+    """A state of NumPy has wider numbers."""
+    wide = sweep(mode="numpy-batch", memory={"state_bytes": 196, "peak_rss_bytes": 9_000_000})
+    figure = drawn(memory([result([*sweep(), *wide])]))
+    assert line(figure, "floor: state of CrampedRoom on JAX, 43 B × batch")[0] == [1, 43]
+    assert line(figure, "floor: state of CrampedRoom on NumPy, 196 B × batch")[-1] == [1000, 196_000]
 
 
 def test_memory_of_the_device() -> None:
