@@ -387,6 +387,8 @@ def _info(options: argparse.Namespace) -> None:
         "events": ", ".join(filter(None, env.verbs)) or "none",
         "options": ", ".join(f"{name}={value!r}" for name, value in choices.items()),
     }
+    if text := spec.how_to_play:
+        rows = {"how to play": text} | rows
     if unused := _unused(game):
         rows["never called"] = ", ".join(unused)
     print()

@@ -64,7 +64,8 @@ def test_info_tells_what_it_is_like(id, capsys) -> None:
     assert main(["info", id]) == 0
     told = capsys.readouterr().out
     assert told.startswith(f"{id}: ")
-    for words in ("actions      0 up, 1 down", "observation  ", "max_steps"):
+    how = registry.spec_of(id, {}).how_to_play
+    for words in (f"how to play  {how}", "actions      0 up, 1 down", "observation  ", "max_steps"):
         assert words in told
     if id.startswith("Overcooked-CrampedRoom"):
         assert "    XXPXX\n    O  2O\n" in told

@@ -22,6 +22,12 @@ def several(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def listed(words: Iterable[str], last: str = "and") -> str:
+    """Words in a sentence: "a", "a and b", "a, b and c"."""
+    *first, end = words
+    return f"{', '.join(first)} {last} {end}" if first else end
+
+
 def is_choice(value: Any, choices: Iterable[str]) -> bool:
     """Whether the value is one of the strings; False for an array or a list."""
     return isinstance(value, str) and value in choices

@@ -63,6 +63,7 @@ def check_env(
     if not is_named:  # or it was warned of when it was found
         warn_unpaid(spec, type(spec.game).__name__, stacklevel=3)
     check_looks(spec)
+    _check_how_to_play(spec)
     _check_that_something_happens(spec)
     tapes = {}
     for backend in backends:
@@ -79,6 +80,16 @@ def check_env(
     codes = np.concatenate([np.ravel(entry[-1]["verb"]) for entry in first if len(entry) > 2])
     verbs = {verb: int((codes == code).sum()) for code, verb in enumerate(env.verbs) if verb}
     return Checked(verbs, exercise(spec, steps, seed))
+
+
+def _check_how_to_play(spec: Spec) -> None:
+    known = [action.name for action in spec.actions]
+    for name in spec.how_to_play.split("`")[1::2]:
+        if name not in known:
+            raise AssertionError(
+                f"{type(spec.game).__name__}.how_to_play has {brief(name)} in backticks, which is no action: "
+                f"choose one of {', '.join(known)}, or leave the backticks out"
+            )
 
 
 def _check_that_something_happens(spec: Spec) -> None:

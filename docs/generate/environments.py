@@ -88,6 +88,8 @@ def page(id: str, spec: Spec) -> str:
         f'`cogrid.make("{id}")`; the [options](#options) are keyword arguments.',
         family(id),
         picture(spec),
+        "## How to play",
+        spec.how_to_play,
         "## Layout",
         *(f"```text\n{layout.text}\n```" for layout in spec.layout),
         letters(spec),
@@ -181,6 +183,7 @@ def lineage_part(id: str, spec: Spec) -> Iterator[str]:
     yield f"### {id}"
     yield f"The file `{layout.name}`, {spec.num_agents} agent{'s' * (spec.num_agents > 1)}."
     yield picture(spec)
+    yield spec.how_to_play
     yield f"```text\n{layout.text}\n```"
     soups = [item.items for item in spec.symbols.items if isinstance(item, Soup)]
     rows = [
@@ -229,6 +232,7 @@ def v2_part(id: str, spec: Spec) -> Iterator[str]:
     recipes = "; ".join(", ".join(recipe) for recipe in game.possible)
     yield f"{agents}, {len(game.planes().names)} planes. Recipes: {recipes}."
     yield picture(spec)
+    yield spec.how_to_play
     yield f"```text\n{layout.text}\n```"
 
 

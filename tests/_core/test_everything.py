@@ -274,8 +274,8 @@ VERBS = (
     *("eat", "clean", "splash", "hit", "miss", "send off", "warm", "push", "strain"),
     *("leave", "ring", "retire"),
 )
-#: Hooks of names and layouts, and the one whose place `Near` takes.
-OTHERS = {"kind", "lying", "layouts", "default_layouts", "state_type", "tick"}
+#: Hooks of names, layouts and texts, and the one whose place `Near` takes.
+OTHERS = {"kind", "lying", "layouts", "default_layouts", "how_to_play", "state_type", "tick"}
 
 
 def test_it_writes_every_hook() -> None:

@@ -163,10 +163,27 @@ def test_the_menus(opened: Opened) -> None:
     opened.shows("time", "0")
 
 
+def test_it_tells_how_to_play(opened: Opened) -> None:
+    page, told = opened.page, opened.session.env.spec.how_to_play
+    assert page.locator("#how p").inner_text() == told.replace("`interact`", "Space")
+    assert page.locator("#how kbd").all_inner_texts() == ["Space"]
+    page.locator("#how summary").click()
+    assert page.locator("#how p").is_hidden()
+
+
+@pytest.mark.parametrize("opened", [("phone", "light")], indirect=True)
+def test_a_phone_tells_it_when_asked(opened: Opened) -> None:
+    words = opened.page.locator("#how p")
+    assert words.is_hidden()
+    opened.page.locator("#how summary").tap()
+    assert words.is_visible()
+
+
 def test_a_family_with_actions_of_its_own(opened: Opened) -> None:
     page = opened.page
     page.locator("#world").select_option("CleanUp-V0")
     page.wait_for_function("() => document.querySelectorAll('#events section').length === 7")
+    assert page.locator("#how kbd").all_inner_texts() == ["1", "Space"]
     assert page.locator("#hint").inner_text() == "← ↑ ↓ → or W A S D move, Space: zap, 1: clean"
     names = page.locator("#legend li").all_inner_texts()
     assert {"apple", "dirt", "water"} <= set(names)

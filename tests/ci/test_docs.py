@@ -31,6 +31,7 @@ def test_every_environment_has_a_page(source: Path) -> None:
         (name,) = re.findall(rf"\[{id}\]\(([\w-]+)\.md\)", index)
         page = (source / f"environments/{name}.md").read_text(encoding="utf-8")
         assert env.spec.layout[0].text in page
+        assert env.spec.how_to_play in page
         if name != id:  # a page of many
             assert f"### {id}\n" in page
             continue

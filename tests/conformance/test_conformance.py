@@ -89,6 +89,30 @@ def test_a_world_that_is_over_at_once() -> None:
             check_env(Spec(Over(ends), (BOARD,), observation="none"), ("numpy",))
 
 
+@dataclasses.dataclass(frozen=True)
+class Told(Flawed):
+    """A world that tells how to play it."""
+
+    text: Any
+
+    def how_to_play(self, things: Any, items: Any) -> Any:
+        assert "wall" in things
+        assert items == (None,)
+        return self.text
+
+    def interact(self, held: Any, thing: Any) -> Any:
+        return Outcome(held, thing, "knock") if thing == "wall" else None
+
+
+def test_only_actions_stand_in_backticks() -> None:
+    check_env(Spec(Told("Knock with `interact`."), (BOARD,), observation="none"), ("numpy",))
+    why = r"Told\.how_to_play has 'knock' in backticks, which is no action: choose one of up, .*, noop, or"
+    with pytest.raises(AssertionError, match=why):
+        check_env(Spec(Told("Just `knock`."), (BOARD,), observation="none"), ("numpy",))
+    with pytest.raises(TypeError, match=r"Told\.how_to_play returned None: return a text\."):
+        check_env(Spec(Told(None), (BOARD,), observation="none"), ("numpy",))
+
+
 def test_a_check_of_nothing_is_an_error() -> None:
     spec = Spec(Over(Ends(verbs=("knock",))), (BOARD,), observation="none")
     with pytest.raises(ValueError, match="steps=0 is out of range"):

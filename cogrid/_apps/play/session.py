@@ -290,6 +290,7 @@ def _board(rules: Rules) -> Message:
         "width": rules.width,
         "max": rules.spec.max_steps,
         "colours": colours,
+        "how_to_play": rules.spec.how_to_play,
         "legend": _legend(rules),
     }
 

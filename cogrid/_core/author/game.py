@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
@@ -86,6 +86,14 @@ class Game:
     def default_layouts(self) -> tuple[Layout, ...]:
         """The boards to use when the spec names none."""
         return ()
+
+    def how_to_play(self, things: Collection[Thing], items: Collection[Item]) -> str:
+        """What a person has to know to score, in a few sentences; "" for nothing.
+
+        It is given what can occur on the spec's boards. Write actions in backticks, as in "`interact` with a
+        chest": a page shows the key instead.
+        """
+        return ""
 
     # Names, observations and looks
 

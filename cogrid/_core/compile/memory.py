@@ -20,7 +20,7 @@ from cogrid._core.compile.answers import Answers
 from cogrid._io.messages import brief
 
 #: Hooks that only a spec asks for.
-NOT_ASKED = frozenset({"default_layouts"})
+NOT_ASKED = frozenset({"default_layouts", "how_to_play"})
 #: Hooks whose answers hold functions, which are asked questions in turn.
 PARTS = frozenset({"parts", "planes", "looks", "rewards", "features"})
 HOOKS = frozenset(

@@ -234,6 +234,14 @@ class Spec:
         """All things and items that can occur."""
         return close(self.game, self.letters, self.num_agents)
 
+    @property
+    def how_to_play(self) -> str:
+        """What a person has to know to score; actions stand in backticks."""
+        text: Any = self.game.how_to_play(self.symbols.things, self.symbols.items)
+        if not isinstance(text, str):
+            raise TypeError(f"{type(self.game).__name__}.how_to_play returned {brief(text)}: return a text.")
+        return text
+
     @functools.cached_property
     def boards(self) -> tuple[tuple[str, ...], ...]:
         """The letters of every layout, padded to one size."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from cogrid.author import (
@@ -9,11 +10,13 @@ from cogrid.author import (
     WALL,
     AnyReward,
     Game,
+    Item,
     Layout,
     Part,
     Planes,
     Reward,
     Scattered,
+    Thing,
     checked_integer,
     checked_number,
 )
@@ -43,6 +46,10 @@ class Arena(Game):
     def rewards(self) -> tuple[AnyReward, ...]:
         """Nothing is paid."""
         return (Reward("score", lambda event: 0.0, team=True),)
+
+    def how_to_play(self, things: Collection[Thing], items: Collection[Item]) -> str:
+        """There is nothing to win."""
+        return "Walk wherever you like: there are no points here, and the walls differ in every episode."
 
     def planes(self) -> Planes:
         """Walls and agents; facing is 1 right, 2 down, 3 left, 4 up."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar
 
+from cogrid._io.messages import several
 from cogrid.author import (
     GREEN,
     INK,
@@ -50,6 +51,7 @@ FLOOR, WALL, APPLE, GRASS, PAD, WATER, DIRT = "floor", "wall", "apple", "grass",
 EAT, ZAP, CLEAN = "eat", "zap", "clean"
 #: Beams are three cells long, with one more cell to either side.
 BEAM = Aim(reach=3, width=1)
+RADIUS = 2  # within which apples help others to grow
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,23 @@ class Commons(Game):
             Hands(tick=_one_step_less),
             Away(when=lambda held: held is not None, back=lambda thing: thing == PAD),
         )
+
+    def how_to_play(self, things: Collection[Thing], items: Collection[Item]) -> str:
+        """Apples, how they grow, and beams."""
+        who = "everybody" if self.common else "you"
+        return " ".join(
+            (
+                f"Walk onto apples to eat them: each pays {who} 1 point.",
+                self._growing,
+                f"`{ZAP}` sends the first player within {several(BEAM.reach, 'cell')} ahead of you off the "
+                f"board for {several(self.timeout, 'step')}.",
+            )
+        )
+
+    @property
+    def _growing(self) -> str:
+        """What a new player is told about how apples grow."""
+        raise NotImplementedError
 
     def rewards(self) -> tuple[AnyReward, ...]:
         """An apple pays 1 to the player that eats it, or to all."""
@@ -174,8 +193,13 @@ class Harvest(Commons):
         {" ": FLOOR, "#": WALL, "a": APPLE, ".": GRASS, "P": PAD}
     )
     layouts: ClassVar[Mapping[str, Layout]] = layouts.HARVESTS
-    #: Chances out of 1000, by the number of apples within distance 2: none, one, two, three or more.
+    #: Chances out of 1000, by the number of apples within the radius: none, one, two, three or more.
     growth: ClassVar[tuple[int, ...]] = (0, 1, 5, 25)
+
+    @property
+    def _growing(self) -> str:
+        lost = "; a patch that has been emptied is lost" * (not self.growth[0])
+        return f"The more apples are within {several(RADIUS, 'cell')}, the faster one grows back{lost}."
 
     def grow(self, thing: Thing, apples: int) -> Thing | Chance:
         """Grass grows an apple by chance."""
@@ -184,8 +208,8 @@ class Harvest(Commons):
         return Chance((APPLE, weight), (GRASS, 1000 - weight))
 
     def parts(self) -> tuple[Part, ...]:
-        """Growth by the apples in a circle of radius 2."""
-        near = Near(lambda thing: int(thing == APPLE), self.grow, most=3, radius=2)
+        """Growth by the apples in a circle."""
+        near = Near(lambda thing: int(thing == APPLE), self.grow, most=3, radius=RADIUS)
         return (*super().parts(), near)
 
 
@@ -204,6 +228,19 @@ class CleanUp(Commons):
         super().__post_init__()
         checked_integer("river", self.river, 1, 2**12)
 
+    @property
+    def most_dirt(self) -> int:
+        """The number of dirty cells from which on nothing grows."""
+        return -(-2 * self.river // 5)
+
+    @property
+    def _growing(self) -> str:
+        return (
+            "They grow faster the cleaner the river is, and not at all while "
+            f"{several(self.most_dirt, 'cell')} or more of it are dirty. "
+            f"`{CLEAN}` cleans the first dirty cell within {several(BEAM.reach, 'cell')} ahead of you."
+        )
+
     def clean(self, held: Item, thing: Thing) -> Outcome | None:
         """The first dirt in the beam becomes water."""
         return Outcome(held, WATER, CLEAN) if held is None and thing == DIRT else None
@@ -220,7 +257,7 @@ class CleanUp(Commons):
         return (
             *super().parts(),
             Act(CLEAN, thing=self.clean, aim=BEAM),
-            Near(lambda thing: int(thing == DIRT), self.grow, most=-(-2 * self.river // 5), radius=None),
+            Near(lambda thing: int(thing == DIRT), self.grow, most=self.most_dirt, radius=None),
             OneCell(lambda thing: thing == WATER, lambda thing: DIRT, weight=1, out_of=2, since=50),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -128,6 +129,23 @@ class Foraging(Game):
     def item_name(self, item: Item) -> str:
         """The level, as text."""
         return f"level {level_of(item)}"
+
+    def how_to_play(self, things: Collection[Thing], items: Collection[Item]) -> str:
+        """Levels, and how food is loaded."""
+        whole = "; all food of an episode is worth 1 point" * self.normalize_reward
+        weakest = "the level of the three weakest players together, of both if there are two"
+        level = f"level {self.max_food_level}" if self.max_food_level else weakest
+        return " ".join(
+            [
+                "The numbers on players and food are levels.",
+                f"Stand beside food, not diagonally, and `{LOAD}`: all who do so in the same step take it if "
+                "their levels add up to its own or more.",
+                *[f"If they do not, each of them loses {self.penalty:g}."] * bool(self.penalty),
+                *[f"All food has {level}."] * self.force_coop,
+                f"The points for it are shared by level{whole}.",
+                "The episode ends when no food is left.",
+            ]
+        )
 
     def looks(self) -> Looks:
         """Apples with their levels, and levels on badges."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
@@ -130,6 +130,18 @@ class Goals(Game):
             return Reward(verb, points, team=verb == "share")
 
         return paid_for("reach"), paid_for("share"), Price("step", lambda action, held: -self.step_price)
+
+    def how_to_play(self, things: Collection[Thing], items: Collection[Item]) -> str:
+        """Which goals pay whom."""
+        goals = {thing.colour for thing in things if isinstance(thing, Goal)}
+        return " ".join(
+            [
+                *["Walk onto a goal of your own colour to get 1 point."] * bool(goals - {SHARED}),
+                *["A black goal pays everybody 1 point, whoever reaches it."] * (SHARED in goals),
+                "A goal vanishes when it is reached, and the episode ends when none is left.",
+                *[f"Every step costs everybody {self.step_price:g}."] * bool(self.step_price),
+            ]
+        )
 
     def kind(self, thing: Thing) -> str:
         """Goals by their colour."""

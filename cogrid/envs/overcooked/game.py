@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ from cogrid.author import (
     checked_integer,
     checked_number,
 )
-from cogrid.envs.overcooked import features, layouts, lineage_layouts, looks, rewards
+from cogrid.envs.overcooked import features, instructions, layouts, lineage_layouts, looks, rewards
 from cogrid.envs.overcooked.objects import (
     DISH,
     INGREDIENTS,
@@ -90,6 +90,16 @@ class AnyKitchen(Game):
     def value_of(self, items: tuple[str, ...]) -> float:
         """What a delivered soup scores."""
         raise NotImplementedError
+
+    def how_to_play(self, things: Collection[Thing], items: Collection[Item]) -> str:
+        """How a soup is made, and which soups score."""
+        if not (soups := instructions.scoring_soups(self, items)):
+            return "No soup can score here."
+        return " ".join((*instructions.cooking(self, things, soups), *self._told(things, soups)))
+
+    def _told(self, things: Collection[Thing], soups: instructions.Soups) -> Iterator[str]:
+        """What a new cook is told about scores."""
+        yield instructions.scoring(self, soups)
 
     def kind(self, thing: Thing) -> str:
         """floor, wall, counter, pot, serving, onion_pile …"""

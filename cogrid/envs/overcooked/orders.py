@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from cogrid._core.compile.symbols import MAX_SYMBOLS
+from cogrid._io.messages import several
 from cogrid.author import (
     AnyReward,
     Chance,
@@ -25,7 +26,7 @@ from cogrid.author import (
     checked_integer,
     checked_number,
 )
-from cogrid.envs.overcooked import features, looks
+from cogrid.envs.overcooked import features, instructions, looks
 from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.overcooked.objects import ONION, TOMATO, Serving, Soup
 from cogrid.envs.overcooked.rewards import REWARDS
@@ -87,6 +88,15 @@ class OrderKitchen(Kitchen):
     def _rank(self, thing: Thing) -> int:
         """The oldest order first, and nobody's last."""
         return thing.left if isinstance(thing, Order) else self.order_time + 1
+
+    def _told(self, things: Collection[Thing], soups: instructions.Soups) -> Iterator[str]:
+        """Orders, and what they cost."""
+        yield "A soup scores only if it was ordered: cards at the serving show the open orders."
+        yield from super()._told(things, soups)
+        late = f"costs everybody {instructions.points(self.expiry_cost)}" if self.expiry_cost else "is lost"
+        yield f"An order that is not served within {several(self.order_time, 'step')} {late}."
+        if self.wrong_cost:
+            yield f"A soup that nobody ordered costs everybody {instructions.points(self.wrong_cost)}."
 
     def _next(self, thing: Thing) -> Thing | Chance:
         """Clocks run; a free place, even one whose order has just expired, gets a new order at random."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from cogrid._io.messages import brief, is_choice
+from cogrid._io.messages import brief, is_choice, several
 from cogrid.author import (
     FLOOR,
     WALL,
@@ -32,7 +32,7 @@ from cogrid.author import (
     checked_integer,
     checked_number,
 )
-from cogrid.envs.overcooked import looks
+from cogrid.envs.overcooked import instructions, looks
 from cogrid.envs.overcooked.game import AnyKitchen
 from cogrid.envs.overcooked.objects import (
     CARROT,
@@ -208,6 +208,31 @@ class KitchenV2(AnyKitchen):
     @property
     def _wrong_value(self) -> float:
         return -self.soup_value if self.negative_rewards else 0.0
+
+    def _told(self, things: Collection[Thing], soups: instructions.Soups) -> Iterator[str]:
+        """The recipe, where it can be seen, and what other soups cost."""
+        score, recipes = instructions.points(self.soup_value), [*map(instructions.described, self.possible)]
+        if len(recipes) == 1:
+            yield f"A soup of {recipes[0]} scores {score} for everybody."
+        else:
+            yield f"Only a soup of the recipe scores, {score} for everybody."
+            yield f"The recipe is drawn from these: {'; '.join(recipes)}."
+            if self.sample_recipe_on_delivery:
+                yield "Another one is drawn each time that it has been served."
+            yield from self._shown(things)
+        if self.negative_rewards:
+            yield f"Any other soup costs everybody {score}."
+
+    def _shown(self, things: Collection[Thing]) -> Iterator[str]:
+        """Where the recipe can be seen."""
+        indicator, button = (any(isinstance(thing, one) for thing in things) for one in (Indicator, Button))
+        if indicator:
+            yield "An indicator shows it."
+        if button:
+            time, cost = several(BUTTON_TIME - 1, "step"), instructions.points(rewards.BUTTON_COST)
+            yield f"A button that you press with empty hands shows it for {time} and costs everybody {cost}."
+        if not indicator and not button:
+            yield "Nothing here shows it."
 
     def looks(self) -> Looks:
         """As in the classic kitchen; indicators and buttons are boards that show the recipe."""

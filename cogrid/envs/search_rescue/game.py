@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar
 
-from cogrid._io.messages import brief
+from cogrid._io.messages import brief, several
 from cogrid.author import (
     FLOOR,
     WALL,
@@ -39,6 +39,7 @@ from cogrid.envs.search_rescue.objects import (
     DEBRIS,
     DOOR,
     DOORWAY,
+    GREEN,
     KEY,
     MEDKIT,
     PICKAXE,
@@ -163,6 +164,27 @@ class SearchRescue(Game):
     def rewards(self) -> tuple[AnyReward, ...]:
         """One, two and three points for green, yellow and red victims, to all."""
         return REWARDS
+
+    def how_to_play(self, things: Collection[Thing], items: Collection[Item]) -> str:
+        """Victims, what is in the way, and tools."""
+        return " ".join(self._told({self.kind(thing) for thing in things}))
+
+    def _told(self, kinds: Collection[str]) -> Iterator[str]:
+        how = {
+            GREEN: "has to be freed with `interact`",
+            YELLOW: "needs the same from somebody who holds a medkit",
+            RED: "has to be treated with a medkit first, and then freed by another player within "
+            f"{several(self.wait, 'step')}",
+        }
+        for colour, task in how.items():
+            if f"{colour} victim" in kinds:
+                yield f"A {colour} victim {task}: {several(int(POINTS[colour]), 'point')} for everybody."
+        if RUBBLE in kinds:
+            yield "A pickaxe clears rubble, with `interact`."
+        if DOOR in kinds:
+            yield "A key opens doors, with `interact`."
+        yield "With a free hand you pick up a tool by walking onto it; `toggle` puts it down ahead of you."
+        yield "The episode ends when all victims are saved."
 
     def kind(self, thing: Thing) -> str:
         """Victims by their colour, tools by their name."""

@@ -46,6 +46,7 @@ def test_a_page_is_greeted_with_all_that_it_shows() -> None:
     assert (game["people"], game["partner"], game["paused"]) == ([0], "scripted", True)
     assert (game["partners"], game["colours"]) == (["scripted", "random", *zoo.names(ROOM)], list(AGENTS[:2]))
     assert game["actions"] == ["up", "down", "left", "right", "interact", "noop"]  # toggle is of no use here
+    assert game["how_to_play"] == session.env.spec.how_to_play != ""
     assert (frame["kind"], frame["time"], frame["score"], frame["over"]) == ("frame", 0, "0", False)
     assert len(frame["views"]) == 20
     assert set(frame["sprites"]) == set(map(str, frame["views"]))
