@@ -33,8 +33,8 @@ LIMIT = 500 * 2**20  # bytes in the folder
 PATIENCE, ABANDONED = 2.0, 3600.0  # seconds until a message; until what a killed process left is removed
 
 # Not for this very processor: homes are shared between machines, and -march=native made nothing faster.
-# Results equal NumPy's bit for bit, so a·b+c is two operations.
-FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-shared")
+# Results equal NumPy's bit for bit: a·b+c is two operations, and integers wrap.
+FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fwrapv", "-fvisibility=hidden", "-shared")
 POSITION = () if WINDOWS else ("-fPIC",)
 # zig compiles for this very processor unless told otherwise, and keeps paths unless stripped. Its runtime
 # takes seconds to make, and nothing needs it but memcpy on Windows.
