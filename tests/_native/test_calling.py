@@ -1,0 +1,215 @@
+"""Compiled functions are pure: with arrays of any memory, in any thread, on several cores, after a fork."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import multiprocessing
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from cogrid._native import calling, compiling
+from cogrid._native.calling import caller, usable_cores
+from cogrid._native.signature import Leaf, Signature
+from tests.support import posix
+
+#: out = in · table[0] + table[1] for three numbers, whether the sum is above 10, and nothing.
+SOURCE = """
+#include <stdint.h>
+#ifdef _WIN32
+__declspec(dllexport)
+#else
+__attribute__((visibility("default")))
+#endif
+void cogrid_scale(int64_t first, int64_t end, void *const *p)
+{
+    const int32_t *table = p[1];
+    for (int64_t k = first; k < end; k++) {
+        int32_t sum = 0;
+        for (int j = 0; j < 3; j++) {
+            const int32_t value = ((const int32_t *)p[0])[3 * k + j] * table[0] + table[1];
+            ((int32_t *)p[3])[3 * k + j] = value;
+            sum += value;
+        }
+        ((uint8_t *)p[4])[k] = sum > 10;
+    }
+}
+"""
+INT, BOOL = np.dtype(np.int32), np.dtype(bool)
+SCALE = Signature(
+    "scale",
+    (Leaf((3,), INT, True), Leaf((2,), INT, False), Leaf((0, 2), INT, True)),
+    (Leaf((3,), INT, True), Leaf((), BOOL, True), Leaf((0,), INT, True)),
+)
+TABLE = np.array([2, 1], np.int32)
+SMALL, LARGE = 2, 40_000  # batches that are copied, and that are passed as they are
+pytestmark = pytest.mark.skipif(
+    not (compiling._system() or compiling._zig()), reason="there is no C compiler"
+)
+each_size = pytest.mark.parametrize("size", [SMALL, LARGE])
+
+
+@pytest.fixture(scope="module")
+def library() -> ctypes.CDLL:
+    return compiling.load(SOURCE, "scale")
+
+
+def numbers(*batch: int) -> np.ndarray:
+    return np.arange(3 * math.prod(batch), dtype=np.int32).reshape(*batch, 3) % 1000
+
+
+def check(call, values: np.ndarray) -> list[np.ndarray]:
+    """Call with these values, compare with NumPy, and return the results."""
+    batch = values.shape[:-1]
+    found = call(batch, [values, TABLE, np.zeros((*batch, 0, 2), np.int32)])
+    scaled = values * 2 + 1
+    wanted = [scaled, scaled.sum(-1) > 10, np.zeros((*batch, 0), np.int32)]
+    for one, other in zip(found, wanted, strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        assert np.array_equal(one, other)
+    return found
+
+
+@pytest.mark.parametrize("batch", [(), (1,), (0,), (2, 3), (LARGE,), (4, 3, 5000)])
+def test_any_batch(library, batch) -> None:
+    check(caller(library, SCALE), numbers(*batch))
+
+
+@each_size
+def test_what_was_returned_is_never_written_to_again(library, size) -> None:
+    call = caller(library, SCALE)
+    first = check(call, numbers(size))
+    before = [one.copy() for one in first]
+    second = check(call, numbers(size)[::-1])
+    assert all(np.array_equal(one, other) for one, other in zip(first, before, strict=True))
+    assert not any(np.shares_memory(one, other) for one in first for other in second)
+    assert all(one.flags.writeable and one.flags.owndata for one in first)  # and none keeps others alive
+
+
+@each_size
+@pytest.mark.parametrize("change", ["read-only", "every second", "Fortran", "unaligned"])
+def test_any_memory_is_read_and_none_is_written(library, size, change) -> None:
+    values = numbers(size)
+    if change == "every second":
+        values = numbers(2 * size)[::2]
+    elif change == "Fortran":
+        values = np.asfortranarray(values)
+    elif change == "unaligned":
+        memory = np.zeros(values.nbytes + 1, np.uint8)
+        values = memory[1:].view(np.int32).reshape(values.shape)
+        values[...] = numbers(size)
+    values.flags.writeable = change != "read-only"
+    before = values.copy()
+    check(caller(library, SCALE), values)
+    assert np.array_equal(values, before)
+
+
+@each_size
+def test_threads_at_the_same_time(library, size) -> None:
+    call, start = caller(library, SCALE, threads=2), threading.Barrier(8)
+
+    def many(shift: int) -> None:
+        start.wait()
+        for _ in range(50):
+            check(call, numbers(size) + shift)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(many, range(8)))
+
+
+def used(monkeypatch) -> list[str]:
+    """The names of the threads that will run parts of a batch."""
+    names: list[str] = []
+    run = calling._run
+
+    def noted(*values) -> None:
+        names.append(threading.current_thread().name)
+        run(*values)
+
+    monkeypatch.setattr(calling, "_run", noted)
+    monkeypatch.setattr(calling, "WORTH", 1)
+    return names
+
+
+@pytest.mark.parametrize(("threads", "others"), [(1, 0), (2, 1), (5, 4)])
+def test_a_large_batch_is_shared_out(library, monkeypatch, threads, others) -> None:
+    names = used(monkeypatch)
+    call = caller(library, SCALE, threads)
+    for _ in range(calling.TRIALS):
+        check(call, numbers(LARGE))
+    assert names == []  # it was timed
+    check(call, numbers(LARGE))
+    assert len(names) == others
+    assert all(name.startswith("cogrid") for name in names)
+
+
+def test_a_batch_with_little_work_is_not_shared_out(library, monkeypatch) -> None:
+    names = used(monkeypatch)
+    monkeypatch.setattr(calling, "WORTH", 10**12)
+    call = caller(library, SCALE, 2)
+    for _ in range(calling.TRIALS + 2):
+        check(call, numbers(LARGE))
+    assert names == []
+
+
+def test_by_default_all_usable_cores_run(library, monkeypatch) -> None:
+    names = used(monkeypatch)
+    monkeypatch.setattr(calling, "usable_cores", lambda: 3)
+    call = caller(library, SCALE)
+    for _ in range(calling.TRIALS + 1):
+        check(call, numbers(LARGE))
+    assert len(names) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system pins no process to a core")
+def test_usable_cores_are_those_of_the_process() -> None:
+    before = os.sched_getaffinity(0)
+    assert usable_cores() == len(before)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert usable_cores() == 1
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _in_worker(connection) -> None:
+    connection.send(usable_cores())
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_worker_uses_one_core(method) -> None:
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system has no fork")
+    context = multiprocessing.get_context(method)
+    here, there = context.Pipe()
+    worker = context.Process(target=_in_worker, args=(there,))
+    worker.start()
+    assert here.recv() == 1
+    worker.join()
+    assert worker.exitcode == 0
+
+
+@posix
+@pytest.mark.parametrize("threads", [None, 2])
+def test_a_fork_of_a_process_with_threads_goes_on(library, monkeypatch, threads) -> None:
+    names = used(monkeypatch)
+    call = caller(library, SCALE, threads)
+    for size in (SMALL, LARGE):
+        for _ in range(calling.TRIALS + 1):
+            check(call, numbers(size))
+    names.clear()
+    child = os.fork()
+    if not child:  # with the threads of its own if it asked for them
+        code = 1
+        try:
+            for size in (SMALL, LARGE):
+                check(call, numbers(size))
+            code = 0 if len(names) == (0 if threads is None else threads - 1) else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    check(call, numbers(LARGE))
