@@ -9,7 +9,6 @@ import os
 import runpy
 import shutil
 import sys
-import tarfile
 import tempfile
 import time
 import xml.etree.ElementTree as ET
@@ -450,8 +449,7 @@ def release_sdist(session: nox.Session) -> None:
     """Unpack the sdist that release-build built, and run `nox -s quick` there."""
     session.install(*nox.project.dependency_groups(PYPROJECT, "nox"), "uv")
     with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(built("sdist")) as sdist:
-            sdist.extractall(folder, filter="data")
+        session.run("python", "-m", "tarfile", "-e", str(built("sdist")), folder)
         (unpacked,) = Path(folder).iterdir()
         with session.chdir(unpacked):
             session.run("nox", "-s", "quick", env={"COGRID_REPORTS": str(REPORTS.resolve() / "sdist")})
