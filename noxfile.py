@@ -74,7 +74,8 @@ ELSEWHERE = (
 LONG = (
     *("tests/parity", "tests/conformance", "tests/worlds", "tests/fuzz", "tests/benchmarks", "tests/render"),
     *(f"tests/bench/{name}" for name in ("commands", "experiments", "measure", "peers", "processes")),
-    *(f"tests/bench/test_{name}.py" for name in ("ab", "accepted", "additions", "main", "other_benchmarks")),
+    *(f"tests/bench/test_{name}.py" for name in ("ab", "accepted", "additions", "bisect", "main")),
+    "tests/bench/test_other_benchmarks.py",
     *(f"tests/_core/test_{name}.py" for name in ("everything", "purity")),
     *(f"tests/test_{name}.py" for name in ("additions", "golden", "golden_v2", "golden_replays", "main")),
     *("tests/test_own_worlds.py", "tests/test_vmap_correctness.py", "tests/_io/test_interrupt.py"),

@@ -63,15 +63,15 @@ def compare(
     ]
     with tempfile.TemporaryDirectory(prefix="cogrid-ab-") as folder:
         named = (("base", base, NO_SETTING), ("head", ROOT, setting))
-        checkouts = [
-            Checkout(name, place, {**_environment(Path(folder) / name), **own.env})
+        before, after = (
+            Checkout(name, place, {**environment(Path(folder) / name), **own.env})
             for name, place, own in named
-        ]
+        )
 
         def look(chosen: Sequence[CaseSamples], number: int, total: int, name: str) -> None:
             looked_at = several(len(chosen), "case")
             progress.start(f"{name} look, pair {number + 1} of {total}, {looked_at}", number, total)
-            with Pair(*checkouts) as pair:
+            with Pair(before, after) as pair:
                 for samples in chosen:
                     if samples.failure is None:
                         pairs = samples.first if name == "first" else samples.second
@@ -89,7 +89,7 @@ def judged(samples: CaseSamples, cases: int) -> Judged | None:
     return ab_statistics.judge(samples.first, samples.second, cases) if samples.is_compared else None
 
 
-def _environment(cache: Path) -> dict[str, str]:
+def environment(cache: Path) -> dict[str, str]:
     """The environment variables of a checkout: it compiles once, and later processes read that cache.
 
     What would vary between two processes of the same code is fixed: XLA has one thread, and glibc returns no

@@ -25,6 +25,7 @@ from cogrid._env import shadow
 from cogrid.benchmarks.case import Case
 
 COMMAND = (sys.executable, "-m", "bench.processes.case_worker")
+COUNTING = (sys.executable, "-m", "bench.processes.count_worker")
 
 MeasureCase = Callable[[Case, Plan], Measurement]
 

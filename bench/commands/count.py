@@ -22,7 +22,6 @@ from bench.storage import baselines, results
 from bench.storage.results import short
 
 EXAMPLE = "python -m bench count --full --only jax-scan"
-WORKER = (sys.executable, "-m", "bench.processes.count_worker")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("none of these cases has counters: only cases of speed and of training do.")
     options.output = options.output or results.path_of("counters")
     path, result = new_result("counters", chosen, Plan(), options)
-    with Progress() as progress, runner.OneProcess({}, WORKER) as worker:
+    with Progress() as progress, runner.OneProcess({}, runner.COUNTING) as worker:
         runner.run(result, path, progress, worker.measure)
     print(f"bench: results are in {short(path)}", file=sys.stderr)
     print(tables.machine(result))

@@ -15,15 +15,29 @@ from bench.storage.identity import MEASURING
 from bench.storage.machine import git, git_state
 
 
-def sha_of(revision: str) -> str:
+def sha_of(revision: str, what: str = "--against") -> str:
     try:
         return git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
     except subprocess.CalledProcessError:
         raise UsageError(
-            f"--against {revision!r} is not a revision of this checkout: name a branch, a tag or a commit."
+            f"{what} {revision!r} is not a revision of this checkout: name a branch, a tag or a commit."
         ) from None
     except OSError:
-        raise UsageError("--against needs git, which is not installed.") from None
+        raise UsageError(f"{what} needs git, which is not installed.") from None
+
+
+def commits_between(good: str, bad: str) -> list[str]:
+    """The commits after `good` up to `bad`, oldest first; of a merge, the first parent's line."""
+    try:
+        git("merge-base", "--is-ancestor", good, bad)
+    except subprocess.CalledProcessError:
+        raise UsageError(f"{good[:10]} is not an ancestor of {bad[:10]}: GOOD comes before BAD.") from None
+    return git("rev-list", "--first-parent", "--reverse", f"{good}..{bad}").split()
+
+
+def described(sha: str) -> str:
+    """Date, abbreviated hash and subject of a commit."""
+    return git("show", "--no-patch", "--date=short", "--format=%h (%ad, %s)", sha).strip()
 
 
 def clean_sha() -> str:

@@ -98,8 +98,9 @@ class CaseSamples:
 class Pair:
     """The two processes; one that was killed by a case is restarted for the next."""
 
-    def __init__(self, base: Checkout, head: Checkout) -> None:
+    def __init__(self, base: Checkout, head: Checkout, on_cpu: bool = False) -> None:
         self._checkouts = (base, head)
+        self._on_cpu = on_cpu  # whether turns are timed by the CPU time of their process
         self._pool = ThreadPoolExecutor(2)
         self._workers: list[Worker | None] = [None, None]
 
@@ -114,7 +115,7 @@ class Pair:
 
     def measure(self, samples: CaseSamples, pairs: Pairs, slow: float, rounds: int) -> None:
         """Rounds of one case, after its first check; failures are recorded in the samples."""
-        request = {"checked": not samples.head}
+        request = {"checked": not samples.head, "on_cpu": self._on_cpu}
         # A case that base could not run stays new: it is not requested again.
         asked = [(1, {**request, "parameters": samples.head_case.parameters(), "slow": slow})]
         if not samples.new:

@@ -22,6 +22,7 @@ ORDER = (
     ("show",),
     ("runner",),
     ("ab",),
+    ("bisect",),
     ("peers", "experiments"),
     ("commands",),
     ("__main__",),
