@@ -515,6 +515,15 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session(tags=["nightly"])
 @reported
+def gates(session: nox.Session) -> None:
+    """Plant faults that a gate of every change must find, one kind after the other; -- --only, --help."""
+    install_gpu_compiler(session, "cuda12")
+    env = {"JAX_PLATFORMS": "cpu"}
+    session.run("python", "-m", "tests.mutants.gates", *session.posargs, env=env)
+
+
+@nox.session(tags=["nightly"])
+@reported
 def fuzz(session: nox.Session) -> None:
     """Try hostile inputs, kills, full disks and random worlds, and count what broke; -- --seed, --only."""
     row = MATRIX["jax-cpu"]
@@ -636,8 +645,8 @@ def install_compiler(session: nox.Session, variant: str, constraints: Sequence[s
     session.install(*constraints, f"{plugin}=={jaxlib}", assembler)
 
 
-def compile_for_gpus(session: nox.Session, variant: str, *arguments: str) -> None:
-    """Install CPU JAX with the compiler of a variant, compile and compare; exits with 69 if unavailable."""
+def install_gpu_compiler(session: nox.Session, variant: str) -> None:
+    """Install CPU JAX and the tests with the compiler of a variant; exits with 69 if unavailable."""
     constraints = pins(session, variant) or COUNTED
     try:
         install(session, "tests", extra="jax", constraints=constraints)
@@ -650,6 +659,11 @@ def compile_for_gpus(session: nox.Session, variant: str, *arguments: str) -> Non
             file=sys.stderr,
         )
         raise SystemExit(69) from None
+
+
+def compile_for_gpus(session: nox.Session, variant: str, *arguments: str) -> None:
+    """Compile with the compiler of a variant and compare; exits with 69 if it is unavailable."""
+    install_gpu_compiler(session, variant)
     env = {"JAX_PLATFORMS": "cpu"}
     run_through(session, "python", "-m", "bench", "gpu", *arguments, *session.posargs, env=env)
 

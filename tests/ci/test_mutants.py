@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
 import sys
 from collections.abc import Callable
 
 import pytest
 
-from tests.ci.support import start
+from tests.ci.support import ROOT, script, start
 from tests.mutants import __main__ as campaign
-from tests.mutants import kitchens
+from tests.mutants import gates, kitchens
 from tests.mutants.planting import Mutant, run_tests, wrong_text
 
 COOKING = kitchens.COOKING._replace(tests=("tests/envs/overcooked/test_cooking.py",))
@@ -63,3 +66,31 @@ def test_a_campaign_is_green_only_if_every_fault_is_caught(
     survives: Callable[[Mutant | None], bool], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run(monkeypatch, survives) == code
+
+
+def test_every_fault_has_a_gate_of_every_change_which_the_docs_name() -> None:
+    listed = json.loads(script("matrix.py", "--event", "pull_request", "--json").stdout)["include"]
+    steps = re.findall(r"session: (bench.*)", (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    assert {gate.session for gate in gates.GATES} <= {job["session"] for job in listed} | {*steps}
+    rows = [f"| {gate.fault} | `{gate.session}` |" for gate in gates.GATES]
+    text = (ROOT / "docs/developing/guarantees.md").read_text(encoding="utf-8")
+    assert text.splitlines()[-len(rows) :] == rows
+
+
+def test_every_fault_of_a_gate_can_be_planted() -> None:
+    for gate in gates.GATES:
+        with gates.clone() as folder:
+            gate.plant(folder)
+            changed = subprocess.check_output(("git", "status", "--porcelain"), cwd=folder, encoding="utf-8")
+        assert len(changed.splitlines()) == 1, gate.fault
+
+
+@pytest.mark.parametrize(("code", "verdict"), [(0, "cannot tell: "), (1, "found: "), (3, "NOT FOUND: ")])
+def test_a_gate_must_pass_without_the_fault_and_fail_with_it(
+    code: int, verdict: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gate = next(gate for gate in gates.GATES if gate.fault == "a test without a check")
+    if verdict == "cannot tell: ":
+        gate = gate._replace(command=("no_such_module",))
+    assert gates.found(gate._replace(code=code)) == (verdict == "found: ")
+    assert capsys.readouterr().out.startswith(verdict)

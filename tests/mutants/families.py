@@ -22,7 +22,7 @@ COMMONS = Topic(
         Mutant("players come back anywhere", GAME, "thing: thing == PAD", "thing: thing in (PAD, FLOOR)"),
         Mutant("a lost patch grows again", GAME, "(0, 1, 5, 25)", "(1, 1, 5, 25)"),
         Mutant("three apples are like two", GAME, "(0, 1, 5, 25)", "(0, 1, 5, 5)"),
-        Mutant("apples count from nearer by", GAME, "most=3, radius=2", "most=3, radius=1"),
+        Mutant("apples count from nearer by", GAME, "most=3, radius=RADIUS", "most=3, radius=1"),
         Mutant("dirt matters less", GAME, "2 * self.river - 5 * dirt", "2 * self.river - 4 * dirt"),
         Mutant("the river is dirty too soon", GAME, "out_of=2, since=50", "out_of=2, since=49"),
         Mutant("the river is dirty too fast", GAME, "out_of=2, since=50", "out_of=1, since=50"),
