@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page
 
 from cogrid._apps.play.session import Session
+from cogrid.author import Act, Game, Outcome, Spec
+from cogrid.envs import registry
 from cogrid.envs.overcooked.policies import ScriptedCooks
 from cogrid.render.picture import picture
 from cogrid.replay.recording import Replay
@@ -38,6 +42,21 @@ class Opened:
     def shows(self, id: str, words: str) -> None:
         """Wait until an element has this text."""
         self.page.wait_for_function(HAS_TEXT, arg=[id, words])
+
+    def until(self, condition: str) -> None:
+        """Wait until this is true of the newest `game` and `frame`."""
+        read = "const { state: { game, frame } } = await import('./state.js')"
+        asked = f"async () => {{ {read}; return {condition}; }}"
+        for _ in range(1000):
+            if self.page.evaluate(asked):
+                return
+            self.page.wait_for_timeout(20)
+        raise AssertionError(f"it did not happen that {condition}")
+
+    def receive(self, changes: str) -> None:
+        """Let the page receive its frame once more, changed."""
+        modules = "{ receive } = await import('./page.js'), { state } = await import('./state.js')"
+        self.page.evaluate(f"async () => {{ const {modules}; receive({{ ...state.frame, {changes} }}); }}")
 
     def deliver(self, press: Callable[[str], None]) -> int:
         """Act as a scripted cook would until there is a score, and see every step on the page; how many."""
@@ -133,7 +152,9 @@ def test_a_replay_is_looked_at(opened: Opened, tmp_path: Path) -> None:
         {"name": "b.json", "mimeType": "application/json", "buffer": quotes}
     )
     page.wait_for_function("() => document.getElementById('error').textContent.includes('too large')")
-    assert page.evaluate("socket.readyState === WebSocket.OPEN")
+    assert page.locator("#headline").inner_text() != "Connection lost"
+    page.keyboard.press("x")
+    opened.shows("time", str(steps + 1))  # it is still connected
 
 
 def test_the_menus(opened: Opened) -> None:
@@ -144,18 +165,18 @@ def test_the_menus(opened: Opened) -> None:
     page.locator("#world").select_option("Overcooked-CounterCircuit-V0")
     page.wait_for_function("() => document.querySelectorAll('#cells use').length === 40")
     page.locator("#people").select_option("0,1")
-    page.wait_for_function("() => game.people.length === 2")
+    opened.until("game.people.length === 2")
     assert page.locator("#partner").is_disabled()
     page.keyboard.press("d")
     assert page.locator("#time").inner_text() == "0"  # both have to choose
     page.keyboard.press("ArrowLeft")
     opened.shows("time", "1")
     page.locator("#people").select_option("")
-    page.wait_for_function("() => game.people.length === 0")
+    opened.until("game.people.length === 0")
     page.locator("#speed").select_option("12")
     opened.shows("pause", "Start")
     page.get_by_role("button", name="Begin").click()
-    page.wait_for_function("() => frame.time >= 3")  # by itself
+    opened.until("frame.time >= 3")  # by itself
     page.locator("#pause").click()
     opened.shows("pause", "Resume")
     assert opened.session.paused
@@ -194,7 +215,7 @@ def test_a_family_with_actions_of_its_own(opened: Opened) -> None:
     taken = opened.session.replay().actions[:2, 0].tolist()
     assert taken == [opened.session.env.action_names.index(name) for name in ("zap", "clean")]
     page.locator("#people").select_option("6")
-    page.wait_for_function("() => game.people[0] === 6")
+    opened.until("game.people[0] === 6")
     assert not page.evaluate(TOO_WIDE)
 
 
@@ -221,9 +242,9 @@ def test_two_people_have_all_keys(
 ) -> None:
     page = opened.page
     page.locator("#world").select_option(world)
-    page.wait_for_function("(id) => game.id === id", arg=world)
+    opened.until(f"game.id === '{world}'")
     page.locator("#people").select_option("0,1")
-    page.wait_for_function("() => game.people.length === 2 && frame.time === 0")
+    opened.until("game.people.length === 2 && frame.time === 0")
     assert page.locator("#hint").inner_text() == hint
     for time, pair in enumerate(keys, 1):
         for one in pair:
@@ -235,19 +256,18 @@ def test_two_people_have_all_keys(
 
 
 def test_the_end_tells_whose_score_it_is(opened: Opened) -> None:
-    page = opened.page
-    page.evaluate("receive({...frame, over: true, score: '96.9 104.93', events: []})")
+    opened.receive("over: true, score: '96.9 104.93', events: []")
     opened.shows("headline", "Finished: player 1 96.9, player 2 104.93")
-    page.evaluate("receive({...frame, score: '20'})")
+    opened.receive("over: true, score: '20', events: []")
     opened.shows("headline", "Finished with 20")
 
 
 def test_a_held_key_walks_on(opened: Opened) -> None:
     page = opened.page
     page.locator("#speed").select_option("12")
-    page.wait_for_function("() => game.speed === 12")
+    opened.until("game.speed === 12")
     page.keyboard.down("ArrowRight")
-    page.wait_for_function("() => frame.time >= 5")
+    opened.until("frame.time >= 5")
     page.keyboard.up("ArrowRight")
     page.keyboard.press("p")
     opened.shows("pause", "Resume")
@@ -260,6 +280,111 @@ def test_a_soup_by_touch(opened: Opened) -> None:
     assert pad.is_visible()
     opened.deliver(lambda action: pad.locator(f".{action}").tap())
     assert opened.page.locator("#score").inner_text() == "20"
+
+
+def test_a_screen_reader_hears_what_happens(opened: Opened) -> None:
+    page, said = opened.page, opened.page.get_by_role("status")
+    assert said.inner_text() == "Press a key to begin"
+    heard = []
+    opened.deliver(lambda action: (heard.append(said.inner_text()), page.keyboard.press(KEYS[action])))
+    assert "Player 1: pot onion" in ". ".join(heard)
+    assert "deliver" in said.inner_text()
+    assert said.inner_text().endswith("Score 20")
+    assert page.get_by_role("img", name=f"the board of {ROOM}, 4 rows and 5 columns").is_visible()
+    opened.receive("over: true, score: '20', events: []")
+    opened.shows("said", "Finished with 20")
+    unnamed = (
+        "all => all.filter(one => !(one.textContent.trim() || one.ariaLabel || one.labels?.length)).length"
+    )
+    assert page.locator("button, input, select, a, summary").evaluate_all(unnamed) == 0
+
+
+def test_the_keyboard_alone(opened: Opened) -> None:
+    page = opened.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "world"
+    before = page.locator("#world").input_value()
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp"):
+        page.keyboard.press(key)
+    assert opened.session.id == before  # arrows look through the choices
+    chosen = page.locator("#world").input_value()
+    page.keyboard.press("Enter")
+    opened.until(f"game.id === '{chosen}'")
+    assert chosen != before
+    page.keyboard.press("x")  # the keys play again
+    opened.shows("time", "1")
+    page.locator("#speed").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    assert page.locator("#speed").input_value() == "0"
+    page.keyboard.press("x")
+    opened.shows("time", "2")
+    page.locator("#restart").focus()
+    page.keyboard.press("Enter")
+    opened.shows("time", "0")
+    page.keyboard.press("x")
+    opened.shows("time", "1")
+    opened.session.show(opened.session.replay())
+    page.reload()
+    page.locator("#on").focus()
+    page.keyboard.press("Enter")
+    opened.shows("time", "1")
+    assert page.evaluate("document.activeElement.id") == "on"
+
+
+@pytest.mark.parametrize("opened", [("phone", "dark")], indirect=True)
+def test_the_pad_without_a_pointer(opened: Opened) -> None:
+    opened.page.get_by_role("button", name="player 1: left").focus()
+    opened.page.keyboard.press("Enter")
+    opened.shows("time", "1")
+    assert opened.session.replay().actions[0, 0] == opened.session.env.action_names.index("left")
+
+
+def test_nothing_moves_by_itself(opened: Opened) -> None:
+    opened.page.emulate_media(reduced_motion="reduce")
+    opened.page.keyboard.press("ArrowLeft")
+    opened.shows("time", "1")
+    assert opened.page.evaluate("document.getAnimations().length") == 0
+    moving = "all => all.filter(one => getComputedStyle(one).transitionDuration !== '0s').length"
+    assert opened.page.locator("*").evaluate_all(moving) == 0
+
+
+HOSTILE = '<img src="x" onerror="document.title=1"><script>document.title = 2</script>'
+
+
+@dataclasses.dataclass(frozen=True)
+class Hostile(Game):
+    """A world whose names are markup."""
+
+    legend: ClassVar = {" ": "floor", "#": "wall", "h": HOSTILE}
+
+    def interact(self, held: Any, thing: Any) -> Any:
+        return Outcome(held, thing, f"poke {HOSTILE}", 1.0) if thing == HOSTILE else None
+
+    def parts(self) -> Any:
+        return (Act(HOSTILE, thing=self.interact),)
+
+    def how_to_play(self, things: Any, items: Any) -> str:
+        return f"Poke {HOSTILE} with `interact`."
+
+
+def test_names_that_are_markup_are_text(
+    browser: Browser, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    registry.register(HOSTILE, Spec(Hostile(), "####\n#1h#\n# 2#\n####"))
+    opened = request.getfixturevalue("opened")
+    page = opened.page
+    page.locator("#world").select_option(HOSTILE)
+    opened.until(f"game.id === {json.dumps(HOSTILE)}")
+    assert HOSTILE in page.locator("#hint").inner_text()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    opened.shows("score", "1")
+    for id in ("legend", "how", "events", "said", "world"):
+        assert HOSTILE in (page.locator(f"#{id}").text_content() or ""), id
+    assert page.locator("img, script:not([src])").count() == 0
+    assert page.title() == "cogrid"
 
 
 WAYS = [(size, scheme) for size in SIZES for scheme in ("light", "dark")]

@@ -21,11 +21,13 @@ from cogrid._io import installed
 HOST = "127.0.0.1"
 MAX_MESSAGE = 2**20  # bytes; a replay of an episode has about ten thousand
 MAX_ERROR = 500  # characters of an error, which may quote what the page sent
-#: The page needs no outside resources, and may load none.
+#: The page loads its own files and nothing else; nothing inside a file's markup runs.
 POLICY = (
-    "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; "
-    "connect-src 'self' ws://{host}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'self'; connect-src 'self' ws://{host}; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 )
+INDEX = "index.html"
+KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 REPLACED = 4001  # the page was opened again
 CLOSING = 0.5  # seconds that a page has to close its connection; a frozen page never does
 
@@ -39,8 +41,7 @@ class Server:
         self._websockets = _library()
         self.session = session
         self._token = secrets.token_urlsafe(16)
-        page = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
-        self._page = page.replace("MAX_MESSAGE", str(MAX_MESSAGE))
+        self._files = _page()
         self._socket = _listening(checked_integer("port", port, 0, 65535))
         self._hosts = hosts(self._socket.getsockname()[1])
         self._connection: Any = None
@@ -92,7 +93,7 @@ class Server:
             return self._response(403, b"This page is only available on this machine.\n")
         token, slash, rest = request.path.removeprefix("/").partition("/")
         known = secrets.compare_digest(token.encode(), self._token.encode())
-        if not known or not slash or rest not in ("", "ws", "replay.json"):
+        if not known or not slash or rest not in ("", "ws", "replay.json", *self._files):
             return self._response(404, b"Not found: use the full address that `play` printed.\n")
         if rest == "ws":
             return None
@@ -100,10 +101,9 @@ class Server:
             name = f'attachment; filename="{self.session.file_name}"'
             data = self.session.replay().text().encode()
             return self._response(200, data, "application/json", {"Content-Disposition": name})
-        nonce = secrets.token_urlsafe(16)
-        policy = POLICY.format(nonce=nonce, host=names[0])
-        page = self._page.replace("NONCE", nonce).encode()
-        return self._response(200, page, "text/html", {"Content-Security-Policy": policy})
+        name = rest or INDEX
+        policy = {"Content-Security-Policy": POLICY.format(host=names[0])}
+        return self._response(200, self._files[name], KINDS[Path(name).suffix], policy)
 
     def _response(
         self, status: int, body: bytes, kind: str = "text/plain", more: dict[str, str] | None = None
@@ -187,6 +187,13 @@ class Server:
     async def _send(self, connection: Any, messages: list[Message]) -> None:
         for message in messages:
             await connection.send(json.dumps(message))
+
+
+def _page() -> dict[str, bytes]:
+    """The page's files by their names; what it must know of the server is written into them."""
+    files = {path.name: path for path in Path(__file__).with_name("page").iterdir() if path.suffix in KINDS}
+    texts = {name: path.read_text(encoding="utf-8") for name, path in files.items()}
+    return {name: text.replace("MAX_MESSAGE", str(MAX_MESSAGE)).encode() for name, text in texts.items()}
 
 
 def _error(text: str) -> Message:
