@@ -21,7 +21,7 @@ export function build() {
   }));
   at("events").replaceChildren(...colours.map((colour, agent) => {
     const section = make("section"), title = make("h3");
-    const dot = picture(`<circle cx="1" cy="1" r="1" fill="${colour}"/>`, 2);
+    const dot = picture(`<circle cx="1" cy="1" r=".9" fill="${colour}" stroke="currentColor" stroke-width=".2"/>`, 2);
     title.append(dot, make("span", `Player ${agent + 1}`), make("small", "", "away"));
     section.append(title, make("ol"));
     return section;
