@@ -10,8 +10,9 @@ import os
 import secrets
 import socket
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from cogrid._apps.play.session import Message, Session
@@ -27,7 +28,9 @@ POLICY = (
     "frame-ancestors 'none'"
 )
 INDEX = "index.html"
-KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+KINDS: Mapping[str, str] = MappingProxyType(
+    {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+)
 REPLACED = 4001  # the page was opened again
 CLOSING = 0.5  # seconds that a page has to close its connection; a frozen page never does
 
