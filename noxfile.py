@@ -58,6 +58,12 @@ KEEP_ALL = {
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
 }
+# Tests run most programs a few times, and XLA's effort would be most of their time. Parity has all of it
+# (tests/support.py), as the sessions of the night have in every test.
+LITTLE_EFFORT = (
+    "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+    " --xla_cpu_parallel_codegen_split_count=1"
+)
 MATRIX = {
     "numpy": Row("numpy", {}),
     # NPROC=1 gives each pytest worker one XLA thread; without it the workers fight over the cores.
@@ -70,6 +76,8 @@ ELSEWHERE = (
     *("tests/oracles", "tests/ci", "tests/browser", "tests/distributed", "tests/examples", "tests/clients"),
     *("tests/_apps/train", "tests/test_examples.py"),
 )
+# What names JAX, and is the same without it: `tests(numpy)` runs it.
+SAME = tuple(f"tests/bench/{name}" for name in ("test_ab.py", "test_runner.py", "show"))
 # What `quick` leaves out beside these: what plays long, starts processes or measures.
 LONG = (
     *("tests/parity", "tests/conformance", "tests/worlds", "tests/fuzz", "tests/benchmarks", "tests/render"),
@@ -291,14 +299,15 @@ def tests(session: nox.Session, backend: str) -> None:
     """Run the tests on one backend (numpy: without JAX); what follows -- goes to pytest."""
     row = MATRIX[backend]
     install(session, "tests", extra=row.extra)
-    left_out = list(ELSEWHERE)
-    if not row.uses_jax:
+    arguments = [f"--ignore={path}" for path in ELSEWHERE]
+    if row.uses_jax:
+        row = row._replace(env=row.env | {"XLA_FLAGS": LITTLE_EFFORT})
+        if not session.posargs:
+            session.log("What is the same without JAX is left to tests(numpy).")
+            arguments += ["-p", "tests.only_jax", *(f"--ignore={path}" for path in SAME)]
+    else:
         session.run("python", "-c", NO_JAX)
-        # These are the same with and without JAX.
-        same = ("test_ab.py", "test_runner.py", "show/figures", "show/test_report.py", "peers")
-        left_out += [f"tests/bench/{name}" for name in same]
-        left_out += ["tests/render", "tests/_apps/play", "tests/test_main.py", "tests/test_encodings.py"]
-    pytest(session, row, *(f"--ignore={path}" for path in left_out))
+    pytest(session, row, *arguments)
 
 
 @nox.session(name="tests-gpu", tags=["gpu"])

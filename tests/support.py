@@ -24,6 +24,8 @@ from cogrid.envs.overcooked.game import Kitchen
 from cogrid.envs.registry import spec_of
 
 HAS_JAX = importlib.util.find_spec("jax") is not None
+if HAS_JAX:
+    import jax
 #: For tests of signals that end a process, and of modes, links and pipes in the file system.
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals, modes, links or pipes")
 with_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
@@ -70,6 +72,21 @@ UP, DOWN, LEFT, RIGHT, INTERACT, TOGGLE, NOOP = range(7)
 def marks(id: str, *others: pytest.MarkDecorator) -> tuple[pytest.MarkDecorator, ...]:
     """Those of a test of this id: what the samples stand for is slow."""
     return others if id in IDS else (*others, pytest.mark.slow)
+
+
+#: XLA's own effort, by the flags that `nox -s tests` lowers for programs that run a few times only.
+EFFORT = {
+    "xla_backend_optimization_level": 3,
+    "xla_cpu_use_fusion_emitters": True,
+    "xla_cpu_parallel_codegen_split_count": 32,
+}
+
+
+def as_users_compile(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, compiled by JAX with the whole effort that users get, also where tests get less."""
+    lowered = os.environ.get("XLA_FLAGS", "")
+    options = {flag: effort for flag, effort in EFFORT.items() if flag in lowered}
+    return jax.jit(function, compiler_options=options)
 
 
 def assert_same(left: Any, right: Any, what: str = "") -> None:

@@ -133,6 +133,21 @@ def test_compiled_programs_are_kept_in_one_place_wherever_a_test_goes(tmp_path: 
     assert Path(cache).is_absolute()
 
 
+def test_only_the_tests_of_every_change_save_what_the_night_spends(tmp_path: Path) -> None:
+    """XLA's effort, and the tests that are the same without JAX."""
+    path = stubs(tmp_path, dict.fromkeys(TOOLS, 0))
+    (tmp_path / "pytest").write_text(
+        f'#!/bin/sh\necho "$XLA_FLAGS" "$@" >> "{tmp_path}/calls"\n', encoding="utf-8"
+    )
+    sessions = ("tests(jax-cpu)", "tests-minimums", "tests-prereleases", "oracles")
+    for session in sessions:
+        (tmp_path / "calls").unlink(missing_ok=True)
+        assert nox("-s", session, *HERE, PATH=path).returncode == 0
+        saves = session == "tests(jax-cpu)"
+        assert ("optimization_level=0" in calls(tmp_path)[-1]) == saves
+        assert ("tests.only_jax" in calls(tmp_path)[-1]) == saves
+
+
 def test_nox_must_be_as_new_as_pyproject_says() -> None:
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
     wanted = re.findall(

@@ -15,6 +15,7 @@ from tests.support import (
     BACKENDS,
     EVERY_ID,
     IDS,
+    as_users_compile,
     assert_same,
     busy_actions,
     has_features,
@@ -165,7 +166,9 @@ def tally(before: Any, infos: Any, after: Any, verbs: tuple[str, ...]) -> Counte
 def played(id: str, kind: str, backend: str) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """One busy episode of a batch: of each step the infos, and both states with all that was seen of it."""
     env, batch = make(id, kind, backend), WIDE.get(id, BATCH)
-    reset, step = (env.rules.backend.compiled(f) for f in (env.reset_fn, env.step_fn))
+    reset, step = env.reset_fn, env.step_fn
+    if backend == "jax":
+        reset, step = as_users_compile(reset), as_users_compile(step)
     state, _ = reset(keys(5, batch))
     for number, actions in enumerate(scripted(env, STEPS, batch)):
         state = seeded(env, state) if number % 10 == 0 else state
@@ -224,7 +227,7 @@ if len(BACKENDS) > 1:
     def test_both_see_the_same(id: str, kind: str) -> None:
         """Another kind of observation of the same play, for every state of it."""
         ours, theirs = (make(id, kind, backend) for backend in BACKENDS)
-        see, differ = theirs.rules.backend.compiled(theirs.observe), set()
+        see, differ = as_users_compile(theirs.observe), set()
         for number, (_, after, *_) in enumerate(episode(id, SEEN_IN[kind])[0]):
             mine = ours.observe(after.evolve(rules=ours.rules))
             yours = np.asarray(see(after.evolve(rules=theirs.rules)))
@@ -280,8 +283,8 @@ if len(BACKENDS) > 1:
     )
     def test_direct_batch_equals_vmap_equals_single(id: str) -> None:
         env = make(id, "lossless", "jax")
-        step, single = jax.jit(env.step_fn), jax.jit(env.jax_step)
-        mapped = jax.jit(jax.vmap(env.jax_step))
+        step, single = as_users_compile(env.step_fn), as_users_compile(env.jax_step)
+        mapped = as_users_compile(jax.vmap(env.jax_step))
         state, _ = jax.jit(env.reset_fn)(keys(11, 8))
         again, _ = jax.jit(jax.vmap(env.jax_reset))(keys(11, 8))
         assert_same(state, again, "reset")
