@@ -595,6 +595,19 @@ def bench_counters(session: nox.Session) -> None:
     run_through(session, "python", "-m", "bench", "baseline", "check")
 
 
+# What the A/B runs of the nights compare with. Another reference begins new series in `bench history`.
+REFERENCE = "2770d6072d66ff5322d0f4e6dc93058f9eb76b14"
+
+
+@nox.session(name="bench-history")
+@reported
+def bench_history(session: nox.Session) -> None:
+    """Compare with a fixed revision, for `python -m bench history`; a slowdown is no failure; -- --help."""
+    install(session, "bench", extra="train", constraints=COUNTED)
+    command = ("python", "-m", "bench", "run", "--against", REFERENCE, "--tag", "history", *session.posargs)
+    run_through(session, *command, env={"JAX_PLATFORMS": "cpu"}, success_codes=[0, 20])
+
+
 @nox.session(name="bench-peers")
 @reported
 def bench_peers(session: nox.Session) -> None:

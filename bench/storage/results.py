@@ -122,14 +122,14 @@ def decoded(data: bytes, kind: type[Kind], name: str) -> Kind:
         raise UsageError(f"{name} is damaged: {str(error)[:200]}.") from None
 
 
-def all_in(folder: Path) -> dict[str, Result]:
-    """The results with rows, by file name in chronological order; damaged files are reported on stderr."""
+def all_in(folder: Path, pattern: str = "*.json") -> dict[str, Result]:
+    """The results with rows, by their path in the folder, oldest first; damaged ones are named on stderr."""
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder: give the one that holds the result files.")
     found = {}
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted(folder.glob(pattern)):
         try:
-            found[path.name] = load(path)
+            found[str(path.relative_to(folder))] = load(path)
         except UsageError as error:
             print(f"bench: skipped: {error}", file=sys.stderr)
     if not (found := {name: result for name, result in found.items() if result.rows}):

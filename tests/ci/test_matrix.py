@@ -19,7 +19,7 @@ EXPERIMENTAL = ("3.14", "3.14.0")
 # workflows' own tools.
 NOT_HOSTED = {
     *("tests-gpu", "bench-gpu", "bench", "bench-counters", "bench-peers", "validate", "train"),
-    *("matrix", "base", "summary", "quick", "release", "release-install", "release-sdist"),
+    *("bench-history", "matrix", "base", "summary", "quick", "release", "release-install", "release-sdist"),
 }
 
 

@@ -59,11 +59,16 @@ def draw(
     """The files of those figures that the results have data for."""
     written: list[Path] = []
     for name, figure in drawn(results, names).items():
-        with matplotlib.style.context("default"):
-            for ending in endings:
-                written.append(folder / f"{name}.{ending}")
-                write_bytes(written[-1], svg(figure, name).encode() if ending == "svg" else _png(figure))
+        for ending in endings:
+            written.append(folder / f"{name}.{ending}")
+            save(figure, written[-1])
     return written
+
+
+def save(figure: Figure, path: Path) -> None:
+    """As PNG or SVG, by the ending of the file."""
+    with matplotlib.style.context("default"):
+        write_bytes(path, svg(figure, path.stem).encode() if path.suffix == ".svg" else _png(figure))
 
 
 def _png(figure: Figure) -> bytes:
