@@ -18,12 +18,11 @@ from cogrid._core.compile.spec import Spec
 from cogrid._core.rules import compile_rules
 from cogrid._core.see.report import counters
 from cogrid._core.state import snapshot
-from cogrid._core.state.autoreset import renew
 from cogrid._core.state.boards import check_board, encode, fitting
 from cogrid._core.state.pool import starts
 from cogrid._core.state.replace import replace
 from cogrid._core.state.validity import check_own
-from cogrid._core.step import Functions, StepResult, functions
+from cogrid._core.step import Functions, StepResult, functions, renewing
 from cogrid._env.guard import Guard, alone
 from cogrid._env.shadow import Shadow, ShadowReport, is_asked_for
 from cogrid._io.messages import brief, is_choice
@@ -169,7 +168,7 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         others go on. Shaping weights stay.
         """
         check_own(self.rules, state)
-        return renew(self.rules, state, obs, done, pool)
+        return renewing(self.rules)(state, obs, done, pool)
 
     def encode_board(self, board: str | Layout | list[str | Layout]) -> np.ndarray[Any, Any]:
         """Codes that `reset_fn` takes: (H, W) of one ASCII board, (k, H, W) of several; padded with walls."""

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
-from cogrid._core.rules import Rules
+from cogrid._core.rules import Parts, Rules
 from cogrid._core.see.observation import observe
-from cogrid._core.step import StepResult, Watched, step
+from cogrid._core.step import StepResult, step
 
 VARIABLE = "COGRID_PROFILING"
 #: The phases that `env.step_timing` lists for every game, in this order; those that only some have follow.
@@ -40,9 +40,9 @@ def read(asked: bool, timing: dict[str, int] | None) -> dict[str, int] | None:
     return None if timing is None else dict(timing)
 
 
-def watched(rules: Rules, wrap: Callable[[str, Function], Function]) -> Watched:
+def watched(rules: Rules, wrap: Callable[[str, Function], Function]) -> Parts:
     """The parts of a step, each as `wrap(name, part)`: the phases of the rules, and the observation."""
-    return Watched(tuple(wrap(phase.name, phase) for phase in rules.phases), wrap("observe", observe))
+    return Parts(tuple(wrap(phase.name, phase) for phase in rules.phases), wrap("observe", observe))
 
 
 def timed_step(rules: Rules) -> tuple[Step, dict[str, int]]:

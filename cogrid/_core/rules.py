@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,17 +21,25 @@ from cogrid._core.compile.slots import slots_of
 from cogrid._core.compile.spec import Spec
 from cogrid._core.compile.starting import starting_of
 from cogrid._core.phases.clock import Clock
-from cogrid._core.phases.phase import Phase
+from cogrid._core.phases.phase import Events, Phase
 from cogrid._core.phases.phases import phases_of
 from cogrid._core.phases.rewards import Rewards
 from cogrid._core.phases.tables.aiming import Aiming
 from cogrid._core.phases.tables.rows import rows_of
-from cogrid._core.see.observation import observer_of
+from cogrid._core.see.observation import observe, observer_of
 from cogrid._io.messages import brief
 from cogrid.backend.array import Array, Backend, get_backend
+from cogrid.backend.env_state import EnvState
 
 P = TypeVar("P", bound=Phase)
 MAX_TABLE = 2**25  # numbers
+
+
+class Parts(NamedTuple):
+    """The parts of a step."""
+
+    phases: tuple[Callable[[Rules, EnvState, Events], tuple[EnvState, Events]], ...]
+    observe: Callable[[Rules, EnvState], Array]
 
 
 class Rules:
@@ -83,6 +91,9 @@ class Rules:
         self.chance = bool(self.draws.numbers.size)
         self.start = starting_of(self)
         self.observer = observer_of(self)
+        phases = tuple(backend.part(phase.name, phase) for phase in self.phases)
+        #: What a step calls, in order.
+        self.parts = Parts(phases, backend.part("observe", observe))
         self.answers = memory.sealed  # from here on, a question that was not asked before is an error
         self.game = self.answers.game
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cogrid._core.phases.clock import awake
 from cogrid._core.phases.phase import NOTHING, Events
-from cogrid._core.rules import Rules
-from cogrid._core.see.observation import observe
+from cogrid._core.rules import Parts, Rules
 from cogrid._core.see.report import first_report, report
+from cogrid._core.state.autoreset import renew
 from cogrid._core.state.pool import checked_board, checked_pool
 from cogrid._core.state.reset import reset
 from cogrid._core.state.validity import check_own
@@ -22,22 +22,13 @@ from cogrid.backend.array import Array, as_array
 from cogrid.backend.env_state import EnvState
 
 StepResult = tuple[EnvState, Array, Array, Array, dict[str, Any]]
-#: A phase of the rules, or a function around one.
-PhaseFunction = Callable[[Rules, EnvState, Events], tuple[EnvState, Events]]
-
-
-class Watched(NamedTuple):
-    """The parts of a step with something around each, for example a timer."""
-
-    phases: Iterable[PhaseFunction]
-    observe: Callable[[Rules, EnvState], Array]
 
 
 def step(
-    rules: Rules, state: EnvState, actions: Array, infos: bool = False, watched: Watched | None = None
+    rules: Rules, state: EnvState, actions: Array, infos: bool = False, watched: Parts | None = None
 ) -> StepResult:
     """One step of the world: new state, observations, rewards, whether the episode is over, infos."""
-    phases, see = (rules.phases, observe) if watched is None else watched
+    phases, see = rules.parts if watched is None else watched
     events = begin(rules, state, actions)
     for phase in phases:  # in the order of phases/phases.py
         state, events = phase(rules, state, events)
@@ -85,6 +76,7 @@ class Functions(NamedTuple):
 @functools.lru_cache(maxsize=256)
 def functions(rules: Rules, infos: bool = False) -> Functions:
     """`reset_fn` and `step_fn`; the same objects for the same rules, so that compiled code is shared."""
+    begin = _first(rules)
 
     def reset_fn(key: Array, board: Array = None, pool: Any = None) -> tuple[EnvState, Array]:
         """The first state and observation of an episode, from a key or a batch of keys.
@@ -92,8 +84,7 @@ def functions(rules: Rules, infos: bool = False) -> Functions:
         `board` is codes of letters, one board for each key or one for all. From a `pool` of boards (k, H, W),
         or a batch of k states, every key draws one.
         """
-        state = reset(rules, key, checked_board(rules, key, board), checked_pool(rules, pool))
-        return state, observe(rules, state)
+        return begin(key, checked_board(rules, key, board), checked_pool(rules, pool))
 
     def step_fn(state: EnvState, actions: Array) -> StepResult:
         """State, observations, rewards, done and infos after one step."""
@@ -101,10 +92,32 @@ def functions(rules: Rules, infos: bool = False) -> Functions:
 
     def observe_fn(state: EnvState) -> Array:
         """The observations of all agents in a state."""
-        return observe(rules, state)
+        return rules.parts.observe(rules, state)
 
     def report_fn(state: EnvState) -> dict[str, Array]:
         """The infos of a state that is not the result of a step."""
         return first_report(rules, state) if infos else {}
 
-    return Functions(reset_fn, step_fn, observe_fn, report_fn)
+    offered = rules.backend.offered
+    return Functions(reset_fn, offered(step_fn), offered(observe_fn), offered(report_fn))
+
+
+@functools.lru_cache(maxsize=256)
+def _first(rules: Rules) -> Callable[..., tuple[EnvState, Array]]:
+    """The first state and observation, of a board or a pool that has been checked."""
+
+    def reset_fn(key: Array, board: Array, pool: Any) -> tuple[EnvState, Array]:
+        state = rules.backend.part("reset", reset)(rules, key, board, pool)
+        return state, rules.parts.observe(rules, state)
+
+    return rules.backend.offered(reset_fn)
+
+
+@functools.lru_cache(maxsize=256)
+def renewing(rules: Rules) -> Callable[..., tuple[EnvState, Array]]:
+    """`renew_fn`, without its checks."""
+
+    def renew_fn(state: EnvState, obs: Array, done: Array, pool: Any) -> tuple[EnvState, Array]:
+        return renew(rules, state, obs, done, pool)
+
+    return rules.backend.offered(renew_fn)

@@ -1,1 +1,1 @@
-"""The native backend: the step as C, compiled at first use and called on NumPy's arrays."""
+"""The native backend: records what the step does to arrays, writes it as C, compiles and calls that."""

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from cogrid.backend.array import as_array, lift
+from cogrid.backend.array import as_array, lift, narrow_index
 
 _IN_BOUNDS = lax.GatherScatterMode.PROMISE_IN_BOUNDS
 #: Up to this many agents, a GPU uses one `where` per agent: to join columns, and to write cells.
@@ -37,9 +37,7 @@ class JaxBackend:
 
     def index_dtype(self, size: int, negatives: bool = True) -> np.dtype[Any]:
         """The narrowest type: the cost of a compiled step is the bytes that it moves."""
-        types = (np.int8, np.int16, np.int32) if negatives else (np.uint8, np.uint16, np.uint32)
-        narrow = (t for t in types if size - 1 <= np.iinfo(t).max)
-        return np.dtype(next(narrow))
+        return narrow_index(size, negatives)
 
     def lookup(self, table: Any, index: Any) -> Any:
         """One gather."""
@@ -263,6 +261,14 @@ class JaxBackend:
             return result, jax.tree.map(lambda _: True, result)
 
         return alone(*values)
+
+    def part(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """XLA fuses across parts."""
+        return function
+
+    def offered(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Users compile it themselves, with `jax.jit`, together with what they add."""
+        return function
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The same compiled object each time for the same function."""

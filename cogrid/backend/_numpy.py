@@ -179,6 +179,14 @@ class NumpyBackend:
         """NumPy has no `vmap`."""
         return function(*values)
 
+    def part(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as it is, so parts cost nothing."""
+        return function
+
+    def offered(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as it is."""
+        return function
+
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """NumPy has nothing to compile."""
         return function

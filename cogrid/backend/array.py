@@ -1,4 +1,4 @@
-"""The backend interface: an array namespace and the few helpers that differ between NumPy and JAX."""
+"""The backend interface: an array namespace and the few helpers in which backends differ."""
 
 from __future__ import annotations
 
@@ -120,14 +120,32 @@ class Backend(Protocol):
     def at_once(self, function: Callable[..., Any], *values: Any) -> Any:
         """`function(*values)` for trees with leading axes; under `vmap`, one call for the whole batch."""
 
+    def part(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of trees that is a part of a larger one, such as a phase of the step.
+
+        A backend may compile it apart, under this name; all arrays that it reads are among its arguments.
+        """
+
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, compiled once per shape if the backend compiles."""
+        """The function, compiled once per shape if the backend compiles.
+
+        Its arrays have the leading axes of its states or its key, except `pool` and a `board` for all keys.
+        """
+
+    def offered(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as users get it: compiled if they have no way to compile it themselves."""
 
     def register(self, state_type: type) -> None:
         """Register a state class with the backend."""
 
     def check_process(self) -> None:
         """Raise a RuntimeError in a forked process where the backend would hang."""
+
+
+def narrow_index(size: int, negatives: bool) -> np.dtype[Any]:
+    """The narrowest integer type for `index_dtype`."""
+    types = (np.int8, np.int16, np.int32) if negatives else (np.uint8, np.uint16, np.uint32)
+    return np.dtype(next(one for one in types if size - 1 <= np.iinfo(one).max))
 
 
 def lift(constant: np.ndarray[Any, Any], ndim: int) -> np.ndarray[Any, Any]:

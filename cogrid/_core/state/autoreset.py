@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from cogrid._core.rules import Rules
-from cogrid._core.see.observation import observe
 from cogrid._core.state.reset import is_random, reset
 from cogrid.backend.array import Array
 from cogrid.backend.env_state import EnvState
@@ -22,7 +21,7 @@ def renew(rules: Rules, state: EnvState, obs: Array, over: Array, pool: Any = No
     if rules.backend.is_concrete(over) and not over.any():
         return state, obs
     state = renewed(rules, state, over, pool)
-    return state, observe(rules, state)
+    return state, rules.parts.observe(rules, state)
 
 
 def renewed(rules: Rules, state: EnvState, over: Array, pool: Any = None) -> EnvState:
@@ -30,7 +29,8 @@ def renewed(rules: Rules, state: EnvState, over: Array, pool: Any = None) -> Env
 
     def begin(state: EnvState) -> EnvState:
         # an annealed weight persists across resets
-        return reset(rules, state.words, pool=pool).evolve(weight=state.weight)
+        again: EnvState = rules.backend.part("reset", reset)(rules, state.words, None, pool)
+        return again.evolve(weight=state.weight)
 
     if pool is None:
         return restarted(rules, state, over, begin)
