@@ -72,7 +72,7 @@ def test_a_strict_compiler_has_no_complaints(id, options, files, tmp_path) -> No
     source.write_text(files[-1], encoding="utf-8")
     strict = ("-Wall", "-Wextra", "-Wshadow", "-Wvla", "-Werror", "-std=c99", "-pedantic", "-O1", "-c")
     command = [*compiling._system(), *strict, str(source), "-o", str(tmp_path / "step.o")]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8")
     assert not done.stderr, done.stderr[:3000]
     names = set(re.findall(r"^static void (\w+)\(", files[-1], re.M))
     phases = {f"env_{identifier(phase.name)}" for phase in rules.phases}
