@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import dataclasses
+import functools
 import inspect
 import io
 import re
@@ -32,6 +33,7 @@ from cogrid._core.compile.intents import joint_intent
 from cogrid._core.compile.spec import OBSERVATIONS, Spec
 from cogrid._core.rules import compile_rules
 from cogrid._core.state.reset import reset
+from cogrid._io.messages import several
 from cogrid.backend import rng
 from cogrid.envs.overcooked.floor_plan import soup_steps
 from cogrid.envs.overcooked.game import Kitchen
@@ -43,6 +45,7 @@ from cogrid.envs.registry import family_of, spec_of
 
 ROOT = Path(__file__).parents[2]
 LINEAGE, V2 = "OvercookedAI", "OvercookedV2"
+SMALL = 240  # pixels of a thumbnail's longer side, twice what the site shows
 #: Kinds of parts that a page has words for; of others it has the first sentence of their docstring.
 TOLD = (Act, Joint, Away, Near, OneCell)
 
@@ -62,23 +65,36 @@ def group(id: str) -> str | None:
 
 
 def overview(specs: dict[str, Spec]) -> str:
-    rows = [
-        (
-            f"[{id}]({group(id) or id}.md)",
-            f"{spec.height} × {spec.width}",
-            spec.num_agents,
-            spec.observation,
-            spec.max_steps,
-        )
-        for id, spec in specs.items()
-    ]
+    """A grid of small pictures for each family, which lead to the pages."""
+    families: dict[str, list[str]] = {}
+    for id in specs:
+        families.setdefault(group(id) or family_of(id), []).append(id)
     body = [
         "These pages are generated from the specs when the site is built.",
-        table(("id", "board", "agents", "observation", "steps"), rows),
-        *(f"## {id}\n\n{picture(spec)}" for id, spec in specs.items() if group(id) is None),
+        *(part for name, ids in families.items() for part in grid(name, {id: specs[id] for id in ids})),
         "```{toctree}\n:hidden:\n\n" + "\n".join(dict.fromkeys(group(id) or id for id in specs)) + "\n```",
     ]
     return paragraphs("# Environments", *body)
+
+
+def grid(name: str, specs: dict[str, Spec]) -> Iterator[str]:
+    """The section of a family: a card for each of its ids."""
+    title = name if name in (LINEAGE, V2) else words(name).capitalize()
+    yield f"## {title}"
+    yield family(next(iter(specs)))
+    cards = (
+        f"- {thumbnail(spec)}\n  [{id}]({link(id)})\n"
+        f"  {spec.height} × {spec.width}, {several(spec.num_agents, 'agent')}, {spec.max_steps:,} steps"
+        for id, spec in specs.items()
+    )
+    yield '<div class="gallery">'
+    yield "\n".join(cards)
+    yield "</div>"
+
+
+def link(id: str) -> str:
+    """The page of an id, or its section in the page that it shares with others."""
+    return f"{id}.md" if group(id) is None else f"{group(id)}.md#{id.lower()}"
 
 
 def page(id: str, spec: Spec) -> str:
@@ -238,11 +254,29 @@ def v2_part(id: str, spec: Spec) -> Iterator[str]:
 
 def picture(spec: Spec) -> str:
     """A picture of the start of an episode, embedded in the page."""
-    env, file = cogrid.CoGridEnv(spec, render_mode="rgb_array"), io.BytesIO()
+    return embedded(image(spec), "the start of an episode")
+
+
+def thumbnail(spec: Spec) -> str:
+    """The same, small and in few colours; the words beside it say what it is."""
+    small = image(spec).copy()
+    small.thumbnail((SMALL, SMALL))
+    return embedded(small.quantize(48), "")
+
+
+@functools.cache
+def image(spec: Spec) -> Image.Image:
+    """The board at the start of an episode."""
+    env = cogrid.CoGridEnv(spec, render_mode="rgb_array")
     env.reset(seed=0)
-    Image.fromarray(np.asarray(env.render())).save(file, "PNG", optimize=True)
+    return Image.fromarray(np.asarray(env.render()))
+
+
+def embedded(shown: Image.Image, words: str) -> str:
+    file = io.BytesIO()
+    shown.save(file, "PNG", optimize=True)
     data = b64encode(file.getvalue()).decode()
-    return f'<img alt="the start of an episode" src="data:image/png;base64,{data}">'
+    return f'<img alt="{words}" src="data:image/png;base64,{data}">'
 
 
 def letters(spec: Spec) -> str:

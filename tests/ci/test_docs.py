@@ -28,12 +28,13 @@ def test_every_environment_has_a_page(source: Path) -> None:
     index = (source / "environments/index.md").read_text(encoding="utf-8")
     for id in EVERY_ID:
         env = cogrid.make(id)
-        (name,) = re.findall(rf"\[{id}\]\(([\w-]+)\.md\)", index)
+        ((name, part),) = re.findall(rf"\[{id}\]\(([\w-]+)\.md(#[\w-]+)?\)", index)
         page = (source / f"environments/{name}.md").read_text(encoding="utf-8")
         assert env.spec.layout[0].text in page
         assert env.spec.how_to_play in page
         if name != id:  # a page of many
             assert f"### {id}\n" in page
+            assert part == f"#{id.lower()}"
             continue
         for number, name in enumerate(env.feature_names):
             assert f"| {number} | {name} |" in page
