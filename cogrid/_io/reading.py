@@ -16,7 +16,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from cogrid._io import files
+
 MAX_BYTES = 2**26  # of a file when it is unpacked
+MAX_BOARD = 2**20  # of a file with a board
 MAX_DEPTH = 40  # of lists and objects inside each other
 MAX_VALUES = 2**21  # of a JSON text: each takes many times the memory of its characters
 
@@ -34,6 +37,25 @@ def limited_bytes(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
     if len(data) > most:
         raise ValueError(f"{path} has more than the limit of {most:,} bytes when it is unpacked.")
     return data
+
+
+def board_of(path: str | os.PathLike[str]) -> str:
+    """The board in a text file, one line for each row."""
+    try:
+        text = limited_bytes(path, MAX_BOARD).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not a text in UTF-8, which a board must be.") from None
+    rows = text.replace("\r\n", "\n").strip("\n")
+    if "\n" not in rows:
+        raise ValueError(f"{path} is not a board: write a line for each row, with a letter for each cell.")
+    return rows
+
+
+def boards_read(layout: Any) -> Any:
+    """A layout option with the boards of the files that it names as paths."""
+    if isinstance(layout, Path):
+        return board_of(layout)
+    return tuple(map(boards_read, layout)) if isinstance(layout, (list, tuple)) else layout
 
 
 def strict_json(text: str | bytes) -> Any:
@@ -63,7 +85,10 @@ def check_depth(value: Any) -> None:
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """NAME=VALUE from a command line; the value is parsed as JSON, or else kept as text."""
+    """NAME=VALUE from a command line; the value is parsed as JSON, or else kept as text.
+
+    `layout=@FILE` is the board in the file: only here do texts name files, so nothing that is saved does.
+    """
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
@@ -71,12 +96,26 @@ def setting(text: str) -> tuple[str, Any]:
         found = json.loads(_PYTHON.get(value, value))
     except (ValueError, RecursionError):
         found = value
-    return name, tuple(found) if isinstance(found, list) else found
+    found = tuple(found) if isinstance(found, list) else found
+    if name != "layout":
+        return name, found
+    try:
+        return name, boards_read(tuple(map(_path, found)) if isinstance(found, tuple) else _path(found))
+    except OSError as error:
+        raise argparse.ArgumentTypeError(files.sentence(error)) from None
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _path(value: Any) -> Any:
+    """The path that @FILE means."""
+    is_file = isinstance(value, str) and value.startswith("@") and "\n" not in value
+    return Path(value[1:]) if is_file else value
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Add the argument for an environment's options to a parser."""
-    text = "an option of the environment, such as cook_time=5; repeatable"
+    text = "an option of the environment, such as cook_time=5; layout=@FILE reads a board; repeatable"
     parser.add_argument("--set", type=setting, action="append", default=[], metavar="NAME=VALUE", help=text)
 
 

@@ -21,6 +21,7 @@ from cogrid._core.compile.spec import Spec, differences, override
 from cogrid._core.purity import check_pure
 from cogrid._core.rules import compile_rules
 from cogrid._io.messages import brief
+from cogrid._io.reading import boards_read
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs import arena, commons, foraging, goals, overcooked, overcooked_v2, search_rescue
 from cogrid.envs.family import Script
@@ -250,10 +251,10 @@ def make(
     """One environment with PettingZoo's parallel API.
 
     `id` is a registered one, or a world of your own as `module:Name` or `file.py:Name`. Overrides change the
-    spec. All environments take `max_steps`, `num_agents`, `layout`, `observation` ("features", "lossless",
-    "window" or "none"), `window`, `shaping`, `random_start` and `action_set`; each game has more, such as
-    `cook_time` and `orders` in kitchens. `cogrid.options(id)` and `python -m cogrid info ID` list them with
-    their values.
+    spec. All environments take `max_steps`, `num_agents`, `layout` (names, texts, or a `pathlib.Path` of a
+    board), `observation` ("features", "lossless", "window" or "none"), `window`, `shaping`, `random_start`
+    and `action_set`; each game has more, such as `cook_time` and `orders` in kitchens. `cogrid.options(id)`
+    and `python -m cogrid info ID` list them with their values.
 
     `backend` is "numpy" or "jax". `render_mode` is "ansi", "rgb_array" or "human", with `tile_size` pixels
     per cell. `infos` reports and counts what each agent did. `shadow` runs the other backend too and compares
@@ -305,6 +306,8 @@ def make_vec(
 
 def _asked(id: str, overrides: dict[str, Any], function: Callable[..., Any]) -> Spec:
     """The spec of an id with overrides; raises an error for a window that would have no effect."""
+    if "layout" in overrides:
+        overrides = overrides | {"layout": boards_read(overrides["layout"])}
     spec = spec_of(id, overrides, _keywords(function))
     if "window" in overrides and "observation" not in overrides and spec.observation != "window":
         raise ValueError(

@@ -14,6 +14,7 @@ import pytest
 
 import cogrid
 from cogrid._io.reading import (
+    MAX_BOARD,
     MAX_BYTES,
     MAX_DEPTH,
     MAX_VALUES,
@@ -214,3 +215,65 @@ def test_what_is_not_a_whole_number(text: str, limits: tuple[int, ...], words: s
     with pytest.raises(argparse.ArgumentTypeError) as caught:
         whole_number(*limits)(text)
     assert str(caught.value) == words
+
+
+BOARD = "XXPXX\nO1 2O\nX   X\nXDXSX"
+
+
+@pytest.mark.parametrize("data", [BOARD.encode(), f"\ufeff{BOARD}\n\n".replace("\n", "\r\n").encode()])
+def test_a_board_from_a_file(data: bytes, tmp_path: Path) -> None:
+    """A path, or @FILE on a command line; whatever is saved has the text."""
+    file = tmp_path / "kitchen 1.txt"
+    file.write_bytes(data)
+    assert setting(f"layout=@{file}") == ("layout", BOARD)
+    assert setting(json.dumps(f"layout=@{file}")[1:-1]) == ("layout", BOARD)
+    assert setting(f'layout=["@{file}", "CrampedRoom"]') == ("layout", (BOARD, "CrampedRoom"))
+    assert setting("cook_start=@x") == ("cook_start", "@x")
+    env = cogrid.make(ROOM, layout=file)
+    assert env.spec == cogrid.make(ROOM, layout=BOARD).spec == cogrid.make(ROOM, layout=[file]).spec
+    assert cogrid.make_vec(ROOM, 2, layout=[file, "CrampedRoom"]).spec.layout[0].text == BOARD
+    saved = replay.record(env, np.zeros((2, 2), int), 0)
+    file.unlink()
+    assert str(tmp_path) not in saved.text()
+    again = Replay.parse(saved.text(), "it")
+    again.verify()
+    assert cogrid.make(again.id, **again.overrides).spec == env.spec
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", r"b\.txt is not a board: write a line for each row"),
+        (b"CrampedRoom\n", r"b\.txt is not a board"),
+        (b"XX\xff\nXX", r"b\.txt is not a text in UTF-8, which a board must be\."),
+        (b"X" * (MAX_BOARD + 1), rf"b\.txt has more than the limit of {MAX_BOARD:,} bytes"),
+        (None, r"b\.txt: No such file or directory\.$"),
+    ],
+)
+def test_a_file_that_is_no_board(data: bytes | None, why: str, tmp_path: Path) -> None:
+    file = tmp_path / "b.txt"
+    if data is not None:
+        file.write_bytes(data)
+    with pytest.raises(argparse.ArgumentTypeError, match=why):
+        setting(f"layout=@{file}")
+    with pytest.raises((ValueError, OSError)):
+        cogrid.make(ROOM, layout=file)
+
+
+def test_nothing_that_is_saved_names_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "kitchen.txt"
+    file.write_text(BOARD, encoding="utf-8")
+    why = "names a file, but a spec, and what is saved of it, has the board itself: give `make` a"
+    spec = cogrid.make(ROOM).spec
+    for layout in (file, [file], f"@{file}", [f"@{file}"]):
+        with pytest.raises((TypeError, ValueError), match=why):
+            spec.override(layout=layout)
+    with pytest.raises(ValueError, match=why):
+        cogrid.make(ROOM, layout=f"@{file}")  # nor does a text from elsewhere make it read a file
+    text = replay.record(cogrid.make(ROOM, layout=BOARD), np.zeros((2, 2), int), 0).text()
+    options = json.loads(text)
+    (named,) = [name for name in options if isinstance(options[name], dict) and "layout" in options[name]]
+    for layout, why_not in ((f"@{file}", why), (str(file), "unknown layout")):
+        options[named]["layout"] = [layout]
+        with pytest.raises(ValueError, match=why_not):
+            Replay.parse(json.dumps(options), "it").verify()

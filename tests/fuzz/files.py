@@ -1,4 +1,4 @@
-"""Targets that read files: replays, snapshots, results and baselines, policies, checkpoints of rollouts."""
+"""Targets that read files: replays, snapshots, results and baselines, policies, boards, checkpoints."""
 
 from __future__ import annotations
 
@@ -308,6 +308,34 @@ def _archive(random: Random, arrays: dict[str, Any]) -> bytes:
     return file.getvalue()
 
 
+# Boards
+
+
+def boards(folder: Path, games: Games) -> tuple[Source, Attempt]:
+    """Damaged files with boards: the same as their text, or a sentence."""
+    base = cogrid.make(ROOM).spec.layout[0].text
+
+    def source(random: Random) -> Iterator[bytes]:
+        while True:
+            rows = [[*row] for row in base.split("\n")]
+            for _ in range(random.choice((0, 0, 1, 2))):
+                row = random.choice(rows)
+                row[random.randrange(len(row))] = random.choice("XOPDS 12@\0é\n\r\t")
+            whole = random.choice(("\n", "\n", "\r\n")).join(map("".join, rows)).encode()
+            yield damaged(random, whole) if random.random() < 0.4 else whole
+
+    def attempt(data: bytes) -> None:
+        file = folder / "board.txt"
+        file.write_bytes(data)
+        env = cogrid.make(ROOM, layout=file, max_steps=3)
+        (layout,) = env.spec.layout
+        if cogrid.make(ROOM, layout=layout.text, max_steps=3).spec != env.spec:
+            raise Wrong("the board's text makes another environment")
+        env.reset(seed=0)
+
+    return source, attempt
+
+
 # Checkpoints of rollouts
 
 
@@ -360,5 +388,6 @@ TARGETS = (
     Target("snapshots", 250, snapshots),
     Target("results and baselines", 130, results),
     Target("policies (.npz)", 90, policies),
+    Target("boards", 40, boards),
     *([Target("checkpoints of rollouts", 8, checkpoints, ("jax", "orbax"))] if HAS_JAX else []),
 )

@@ -8,6 +8,7 @@ import difflib
 import functools
 import inspect
 from collections.abc import Iterable, Mapping
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -352,7 +353,7 @@ def agents_on(layouts: tuple[Layout, ...]) -> int:
 
 def layouts_of(game: Game, layouts: str | Layout | Iterable[str | Layout]) -> tuple[Layout, ...]:
     """Layouts by name, as ASCII text or as they are."""
-    if isinstance(layouts, (str, Layout)):
+    if isinstance(layouts, (str, Layout, PurePath)):
         layouts = (layouts,)
     if not isinstance(layouts, Iterable):
         raise TypeError(f"layout={brief(layouts)} is neither a name, nor ASCII text, nor a list of these.")
@@ -362,14 +363,18 @@ def layouts_of(game: Game, layouts: str | Layout | Iterable[str | Layout]) -> tu
     return tuple(_layout(game, layout, number) for number, layout in enumerate(layouts))
 
 
-def _layout(game: Game, layout: str | Layout, number: int) -> Layout:
+def _layout(game: Game, layout: Any, number: int) -> Layout:
     if isinstance(layout, Layout):
         return layout
+    if isinstance(layout, PurePath):
+        raise TypeError(_no_file(layout))
     if not isinstance(layout, str):
         raise TypeError(f"layout {brief(layout)} is neither a name nor ASCII text.")
     if "\n" in layout:
         return Layout(f"own-{number}", layout)
     if layout not in game.layouts:
+        if layout.startswith("@"):
+            raise ValueError(_no_file(layout))
         close = difflib.get_close_matches(layout[:80], game.layouts, 3, 0.5)
         known = sorted(game.layouts)
         hint = f"choose one of {_some(known)}; " if known else ""
@@ -378,6 +383,14 @@ def _layout(game: Game, layout: str | Layout, number: int) -> Layout:
             f"unknown layout {brief(layout)}: {hint}a board of your own is one text with line breaks."
         )
     return game.layouts[layout]
+
+
+def _no_file(layout: str | PurePath) -> str:
+    """What saved files say would change with the other file, or be gone."""
+    return (
+        f"layout {brief(str(layout))} names a file, but a spec, and what is saved of it, has the board "
+        "itself: give `make` a pathlib.Path, or a command --set layout=@FILE."
+    )
 
 
 def _some(names: list[str]) -> str:
