@@ -83,7 +83,7 @@ def grid(name: str, specs: dict[str, Spec]) -> Iterator[str]:
     yield f"## {title}"
     yield family(next(iter(specs)))
     cards = (
-        f"- {thumbnail(spec)}\n  [{id}]({link(id)})\n"
+        f"- {thumbnail(spec)}\n\n  [{id}]({link(id)})\n"  # what follows a tag without a gap would be HTML
         f"  {spec.height} × {spec.width}, {several(spec.num_agents, 'agent')}, {spec.max_steps:,} steps"
         for id, spec in specs.items()
     )

@@ -28,6 +28,7 @@ def test_every_environment_has_a_page(source: Path) -> None:
     index = (source / "environments/index.md").read_text(encoding="utf-8")
     for id in EVERY_ID:
         env = cogrid.make(id)
+        assert f'">\n\n  [{id}](' in index, "a picture, and a link that is no HTML"
         ((name, part),) = re.findall(rf"\[{id}\]\(([\w-]+)\.md(#[\w-]+)?\)", index)
         page = (source / f"environments/{name}.md").read_text(encoding="utf-8")
         assert env.spec.layout[0].text in page
