@@ -168,6 +168,8 @@ class CoGridEnv(ParallelEnv[AgentID, Any, int]):
         others go on. Shaping weights stay.
         """
         check_own(self.rules, state)
+        if isinstance(done, np.ndarray) and not done.any():
+            return state, obs  # so that compiled code need not copy them
         return renewing(self.rules)(state, obs, done, pool)
 
     def encode_board(self, board: str | Layout | list[str | Layout]) -> np.ndarray[Any, Any]:

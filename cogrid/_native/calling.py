@@ -8,6 +8,8 @@ import itertools
 import math
 import multiprocessing
 import os
+import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,29 +30,28 @@ SMALL = 2**14
 # Nanoseconds of work for which a thread is worth waking, which takes 20 µs of CPU time.
 WORTH = 100_000
 TRIALS = 3  # calls on one core, of which the fastest says how much work there is
+KEPT = 3  # arrays of an output: of the last step, of this one, and one that a learner looks at
 IMPORTED_IN = os.getpid()
 
 
 def caller(
     library: ctypes.CDLL, signature: Signature, threads: int | None = None
-) -> Callable[[tuple[int, ...], Sequence[Array]], list[Array]]:
-    """A function of a batch shape and the inputs, which returns the outputs.
+) -> Callable[[tuple[int, ...]], Call]:
+    """For a batch shape, the function of the inputs that returns the outputs.
 
     Large batches run on `threads` cores: by default on those that the process may use, or on one in a worker.
     """
+    leaves = (*signature.inputs, *signature.outputs)
+    name = f"cogrid_{signature.name}"
 
-    @functools.lru_cache(maxsize=64)
-    def prepared(batch: tuple[int, ...]) -> Call:
-        shapes = [((*batch, *leaf.shape) if leaf.has_batch else leaf.shape, leaf.dtype) for leaf in leaves]
-        bytes_moved = sum(math.prod(shape) * dtype.itemsize for shape, dtype in shapes)
-        given, made = shapes[: len(signature.inputs)], shapes[len(signature.inputs) :]
-        if bytes_moved <= SMALL:
+    def prepare(batch: tuple[int, ...]) -> Call:
+        arrays = [((*batch, *leaf.shape) if leaf.has_batch else leaf.shape, leaf.dtype) for leaf in leaves]
+        given, made = arrays[: len(signature.inputs)], arrays[len(signature.inputs) :]
+        if sum(math.prod(shape) * dtype.itemsize for shape, dtype in arrays) <= SMALL:
             return _small(library, name, math.prod(batch), given, made)
         return _large(library, name, math.prod(batch), made, threads)
 
-    leaves = (*signature.inputs, *signature.outputs)
-    name = f"cogrid_{signature.name}"
-    return lambda batch, inputs: prepared(batch)(inputs)
+    return prepare
 
 
 def _small(library: ctypes.CDLL, name: str, size: int, given: Arrays, made: Arrays) -> Call:
@@ -86,10 +87,11 @@ def _large(library: ctypes.CDLL, name: str, size: int, made: Arrays, threads: in
     """Passes the arrays themselves; other Python threads run meanwhile."""
     function = library[name]
     function.argtypes, function.restype = (ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p), None
+    memories = [OutputMemory(shape, dtype) for shape, dtype in made]
     trials: list[int] = []
 
     def call(inputs: Sequence[Array]) -> list[Array]:
-        outputs = [np.empty(shape, dtype) for shape, dtype in made]
+        outputs = [memory.take() for memory in memories]
         arrays = [*map(_behaved, inputs), *outputs]
         pointers = _pointers(arrays)
         parts = min(min(trials) // WORTH, size) if len(trials) >= TRIALS else 1
@@ -101,15 +103,44 @@ def _large(library: ctypes.CDLL, name: str, size: int, made: Arrays, threads: in
             _pool(os.getpid()).submit(_run, function, first, end, pointers, arrays)
             for first, end in itertools.pairwise(ends[1:])
         ]
-        began = time.perf_counter_ns()
+        began = time.thread_time_ns()
         function(0, ends[1], pointers)
         if len(trials) < TRIALS:
-            trials.append(time.perf_counter_ns() - began)
+            trials.append(time.thread_time_ns() - began)
         for part in parallel:
             part.result()
         return outputs
 
     return call
+
+
+def _references(arrays: list[Array], k: int) -> int:
+    return sys.getrefcount(arrays[k])
+
+
+# Of an array that only a list has. Where Python has no global lock, counts say nothing.
+UNUSED = _references([np.empty(0)], 0) if getattr(sys, "_is_gil_enabled", lambda: True)() else 0
+
+
+class OutputMemory:
+    """Arrays of one shape, given out again when nobody has them any more: new memory is slow to write to."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._shape, self._dtype = shape, dtype
+        self._lock = threading.Lock()
+        self._kept: list[Array] = []
+
+    def take(self) -> Array:
+        """An array that nobody else has."""
+        kept = self._kept
+        with self._lock:
+            for k in range(len(kept)):
+                if _references(kept, k) == UNUSED:
+                    return kept[k][...]  # a view, which holds what it views, as do views of it
+            new = np.empty(self._shape, self._dtype)
+            if len(kept) < KEPT:
+                kept.append(new)
+            return new[...]
 
 
 def _run(function: Callable[..., None], first: int, end: int, pointers: Any, arrays: list[Array]) -> None:

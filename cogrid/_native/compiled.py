@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from cogrid._native import calling, compiling
+from cogrid._native.calling import Call
 from cogrid._native.control import RecordedPart, record
 from cogrid._native.emit import Source
 from cogrid._native.expressions import identifier
+from cogrid._native.glue import glued
 from cogrid._native.record import Block, inside, recording
 from cogrid._native.traced import Traced, Untraceable
 from cogrid._native.trees import flatten, rebuild
 from cogrid.backend.array import Array, as_array
 from cogrid.backend.env_state import EnvState
 
-Run = Callable[[tuple[int, ...], Sequence[Array]], list[Array]]
+#: More shapes than these are seldom in use; the arrays and the glue of all would add up.
+SHAPES = 64
 
 
-class Program(NamedTuple):
-    """A compiled function for one batch shape."""
+class Program:
+    """A compiled function for arguments of one structure, shape and type."""
 
-    batch: tuple[int, ...]
-    part: RecordedPart
-    run: Run
+    def __init__(self, structure: Any, leaves: Sequence[Array], part: RecordedPart, run: Call) -> None:
+        self._part, self._run = part, run
+        #: The result for a tuple of arguments, or None if they are of another kind.
+        self.attempt = glued(structure, leaves, part.takes, run, part.structure, part.gives)
 
     def __call__(self, leaves: list[Array]) -> Any:
         """The result for these arrays; those that are returned as they came are not copied."""
-        outputs = self.run(self.batch, [leaves[k] for k in self.part.takes])
+        outputs = self._run([leaves[k] for k in self._part.takes])
         sources = {"input": leaves, "output": outputs}
-        return rebuild(self.part.structure, [sources[where][k] for where, k in self.part.gives])
+        return rebuild(self._part.structure, [sources[where][k] for where, k in self._part.gives])
 
 
 class CompiledFunction:
@@ -47,20 +51,29 @@ class CompiledFunction:
         self.__doc__ = function.__doc__
         self._signature = inspect.signature(function)
         self._programs: dict[Any, Program | None] = {}  # None where NumPy has to say what is wrong
-        self._parts: dict[Any, tuple[RecordedPart, Run]] = {}  # by what one environment is given
+        self._parts: dict[Any, tuple[RecordedPart, Callable[[tuple[int, ...]], Call]]] = {}  # for any batch
+        self._attempt: Callable[[tuple[Any, ...]], Any] = lambda args: None  # as the last time
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if recording.get() is not None:
             return self.function(*args, **options)
+        if not options and (result := self._attempt(args)) is not None:
+            return result
         leaves: list[Array] = []
         structure = flatten((args, options), leaves)
         key = (structure, tuple([(leaf.__class__, leaf.shape, leaf.dtype) for leaf in leaves]))
         if key not in self._programs:
             if (arrays := self._arrays(args, options)) is not None:
                 return self(*arrays.args, **arrays.kwargs)
+            if len(self._programs) == SHAPES:
+                self._programs.clear()
             self._programs[key] = self._program(structure, leaves, args, options)
         program = self._programs[key]
-        return self.function(*args, **options) if program is None else program(leaves)
+        if program is None:
+            return self.function(*args, **options)
+        if not options:
+            self._attempt = program.attempt
+        return program(leaves)
 
     def _arrays(self, args: Any, options: Any) -> inspect.BoundArguments | None:
         """The arguments as NumPy arrays; None if they are already."""
@@ -97,8 +110,9 @@ class CompiledFunction:
             except (TypeError, ValueError):
                 self.function(*args, **options)  # says what is wrong with the whole batch
                 raise
-            self._parts[key] = part, self._run(part, [bool(batched[k]) for k in part.takes])
-        return Program(batch, *self._parts[key])
+            self._parts[key] = part, self._caller(part, [bool(batched[k]) for k in part.takes])
+        part, prepare = self._parts[key]
+        return Program(structure.parts[0], leaves, part, prepare(batch))
 
     def _recorded(
         self, structure: Any, leaves: Sequence[tuple[tuple[int, ...], np.dtype[Any]]]
@@ -113,7 +127,7 @@ class CompiledFunction:
             part = record(name, function, structure, inputs, {})
         return part.computing_constants()
 
-    def _run(self, part: RecordedPart, batched: Sequence[bool]) -> Run:
+    def _caller(self, part: RecordedPart, batched: Sequence[bool]) -> Callable[[tuple[int, ...]], Call]:
         source = Source()
         signature = source.entry(part.function, batched)
         return calling.caller(compiling.load(source.text(), part.function.name), signature)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import multiprocessing
 import os
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from cogrid._native import calling, compiling
-from cogrid._native.calling import caller, usable_cores
+from cogrid._native.calling import KEPT, OutputMemory, caller, usable_cores
 from cogrid._native.signature import Leaf, Signature
 from tests.support import posix
 
@@ -65,7 +66,7 @@ def numbers(*batch: int) -> np.ndarray:
 def check(call, values: np.ndarray) -> list[np.ndarray]:
     """Call with these values, compare with NumPy, and return the results."""
     batch = values.shape[:-1]
-    found = call(batch, [values, TABLE, np.zeros((*batch, 0, 2), np.int32)])
+    found = call([values, TABLE, np.zeros((*batch, 0, 2), np.int32)])
     scaled = values * 2 + 1
     wanted = [scaled, scaled.sum(-1) > 10, np.zeros((*batch, 0), np.int32)]
     for one, other in zip(found, wanted, strict=True):
@@ -76,18 +77,40 @@ def check(call, values: np.ndarray) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("batch", [(), (1,), (0,), (2, 3), (LARGE,), (4, 3, 5000)])
 def test_any_batch(library, batch) -> None:
-    check(caller(library, SCALE), numbers(*batch))
+    check(caller(library, SCALE)(batch), numbers(*batch))
 
 
 @each_size
 def test_what_was_returned_is_never_written_to_again(library, size) -> None:
-    call = caller(library, SCALE)
-    first = check(call, numbers(size))
-    before = [one.copy() for one in first]
-    second = check(call, numbers(size)[::-1])
-    assert all(np.array_equal(one, other) for one, other in zip(first, before, strict=True))
-    assert not any(np.shares_memory(one, other) for one in first for other in second)
-    assert all(one.flags.writeable and one.flags.owndata for one in first)  # and none keeps others alive
+    call = caller(library, SCALE)((size,))
+    kept = [check(call, numbers(size) + shift) for shift in range(2 * KEPT)]
+    for shift, (scaled, over, nothing) in enumerate(kept):
+        assert np.array_equal(scaled, (numbers(size) + shift) * 2 + 1)
+        assert all(one.flags.writeable for one in (scaled, over, nothing))
+    arrays = [one for outputs in kept for one in outputs if one.size]
+    assert not any(np.shares_memory(one, other) for one, other in itertools.combinations(arrays, 2))
+
+
+@pytest.mark.parametrize("hold", [lambda array: array, lambda array: array[3:, 1], memoryview])
+def test_memory_is_used_again_only_when_nobody_can_see_it(hold) -> None:
+    memory = OutputMemory((1000, 3), INT)
+    address = memory.take().ctypes.data
+    assert memory.take().ctypes.data == address  # the first was dropped
+    held = hold(memory.take())
+    assert memory.take().ctypes.data != address
+    del held
+    assert memory.take().ctypes.data == address
+    held_by_us = [memory.take() for _ in range(KEPT + 2)]
+    assert len({array.ctypes.data for array in held_by_us}) == KEPT + 2
+
+
+def test_without_a_global_lock_no_memory_is_used_again(monkeypatch) -> None:
+    monkeypatch.setattr(calling, "UNUSED", 0)
+    memory = OutputMemory((1000, 3), INT)
+    first = memory.take()
+    before = first.base
+    del first
+    assert memory.take().base is not before
 
 
 @each_size
@@ -104,13 +127,13 @@ def test_any_memory_is_read_and_none_is_written(library, size, change) -> None:
         values[...] = numbers(size)
     values.flags.writeable = change != "read-only"
     before = values.copy()
-    check(caller(library, SCALE), values)
+    check(caller(library, SCALE)((size,)), values)
     assert np.array_equal(values, before)
 
 
 @each_size
 def test_threads_at_the_same_time(library, size) -> None:
-    call, start = caller(library, SCALE, threads=2), threading.Barrier(8)
+    call, start = caller(library, SCALE, threads=2)((size,)), threading.Barrier(8)
 
     def many(shift: int) -> None:
         start.wait()
@@ -138,7 +161,7 @@ def used(monkeypatch) -> list[str]:
 @pytest.mark.parametrize(("threads", "others"), [(1, 0), (2, 1), (5, 4)])
 def test_a_large_batch_is_shared_out(library, monkeypatch, threads, others) -> None:
     names = used(monkeypatch)
-    call = caller(library, SCALE, threads)
+    call = caller(library, SCALE, threads)((LARGE,))
     for _ in range(calling.TRIALS):
         check(call, numbers(LARGE))
     assert names == []  # it was timed
@@ -150,7 +173,7 @@ def test_a_large_batch_is_shared_out(library, monkeypatch, threads, others) -> N
 def test_a_batch_with_little_work_is_not_shared_out(library, monkeypatch) -> None:
     names = used(monkeypatch)
     monkeypatch.setattr(calling, "WORTH", 10**12)
-    call = caller(library, SCALE, 2)
+    call = caller(library, SCALE, 2)((LARGE,))
     for _ in range(calling.TRIALS + 2):
         check(call, numbers(LARGE))
     assert names == []
@@ -159,7 +182,7 @@ def test_a_batch_with_little_work_is_not_shared_out(library, monkeypatch) -> Non
 def test_by_default_all_usable_cores_run(library, monkeypatch) -> None:
     names = used(monkeypatch)
     monkeypatch.setattr(calling, "usable_cores", lambda: 3)
-    call = caller(library, SCALE)
+    call = caller(library, SCALE)((LARGE,))
     for _ in range(calling.TRIALS + 1):
         check(call, numbers(LARGE))
     assert len(names) == 2
@@ -197,19 +220,18 @@ def test_a_worker_uses_one_core(method) -> None:
 @pytest.mark.parametrize("threads", [None, 2])
 def test_a_fork_of_a_process_with_threads_goes_on(library, monkeypatch, threads) -> None:
     names = used(monkeypatch)
-    call = caller(library, SCALE, threads)
-    for size in (SMALL, LARGE):
-        for _ in range(calling.TRIALS + 1):
-            check(call, numbers(size))
+    calls = [(caller(library, SCALE, threads)((size,)), numbers(size)) for size in (SMALL, LARGE)]
+    for call, values in calls * (calling.TRIALS + 1):
+        check(call, values)
     names.clear()
     child = os.fork()
-    if not child:  # with the threads of its own if it asked for them
+    if not child:  # with threads of its own if it asked for them
         code = 1
         try:
-            for size in (SMALL, LARGE):
-                check(call, numbers(size))
+            for call, values in calls:
+                check(call, values)
             code = 0 if len(names) == (0 if threads is None else threads - 1) else 2
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    check(call, numbers(LARGE))
+    check(*calls[1])

@@ -10,6 +10,7 @@ import pytest
 import cogrid
 from cogrid._core.rules import Rules, compile_rules
 from cogrid._core.step import functions, renewing
+from cogrid._native import compiled
 from cogrid._native.backend import NativeBackend
 from cogrid._native.compiled import CompiledFunction
 from cogrid._native.record import Function
@@ -139,3 +140,13 @@ def test_reset_and_automatic_reset_share_a_function() -> None:
 
 def test_split_keys_are_numpy_keys() -> None:
     assert rng.split(BACKEND.words(rng.key(3))).dtype == np.uint32
+
+
+def test_more_shapes_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "SHAPES", 2)
+    ours, theirs = both(ROOM)
+    for size in (1, 2, 3, 2, 1, 4):
+        mine, yours = (functions(rules).reset(keys(0, size)) for rules in (ours, theirs))
+        assert_same(mine[0], yours[0])
+        joint = np.zeros((size, 2), np.int32)
+        assert_same(functions(ours).step(mine[0], joint)[0], functions(theirs).step(yours[0], joint)[0])
