@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
 import gc
 import importlib
 import itertools
@@ -207,33 +208,75 @@ def several(answer: Any) -> tuple[Any, ...]:
     return answer if isinstance(answer, tuple) else (answer,)
 
 
+def fields_of(part: Any) -> tuple[str, ...]:
+    """The functions of a part."""
+    return (*dict(functions_of(part)), *(("draw",) if isinstance(part, Generated) else ()))
+
+
 #: Each function in the world's parts, the first of its name: the hook that returns it, its part's number.
 FUNCTIONS: dict[str, tuple[str, int]] = {}
 for _hook in WITH_FUNCTIONS:
     for _number, _part in enumerate(several(getattr(GAME, _hook)())):
-        for _field in (*dict(functions_of(_part)), *(("draw",) if isinstance(_part, Generated) else ())):
+        for _field in fields_of(_part):
             FUNCTIONS.setdefault(f"{type(_part).__name__}.{_field}", (_hook, _number))
 
 
-def everything_but(hook: str, change: Callable[..., Any]) -> Spec:
-    """The world of everything with another one of its hooks, compiled before it is checked."""
-    game = type("Changed", (everything.Everything,), {hook: change})
-    observation = "features" if hook == "features" else "window"
+#: What a hook, or a function of a part, calls before it answers.
+PLANTED: dict[str, Callable[[], Any]] = {}
+
+
+def planted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, but it calls what is planted under its name."""
+
+    def ask(*arguments: Any) -> Any:
+        PLANTED.get(name, int)()
+        return function(*arguments)
+
+    ask.__code__ = ask.__code__.replace(co_name=name)  # by its code a function is blamed
+    return ask
+
+
+def with_functions(hook: str) -> Callable[..., Any]:
+    """A hook of the world of everything, each function of whose parts can be planted."""
+
+    def ask(self: Any) -> Any:
+        answer = getattr(everything.Everything, hook)(self)
+        parts = several(answer)
+        for number, part in enumerate(parts):
+            for field in fields_of(part):
+                change = functools.partial(planted, f"{label(parts, number)}.{field}")
+                part = altered(part, field, change)
+            parts = (*parts[:number], part, *parts[number + 1 :])
+        return parts if isinstance(answer, tuple) else parts[0]
+
+    return ask
+
+
+@functools.cache
+def compiled(observation: str) -> Spec:
+    """The world of everything in which anything can be planted, compiled before it is checked."""
+    hooks = {hook: getattr(everything.Everything, hook) for hook in HOOKS}
+    hooks |= {hook: with_functions(hook) for hook in WITH_FUNCTIONS}
+    game = type(
+        "Changed", (everything.Everything,), {name: planted(name, hook) for name, hook in hooks.items()}
+    )
     spec = dataclasses.replace(everything.SPEC, game=game(), observation=observation)
     rules = compile_rules(spec, "numpy")
-    if hook == "looks":  # which pictures alone ask
-        picture(rules, reset(rules, rng.key(0)), 8)
+    picture(rules, reset(rules, rng.key(0)), 8)  # which alone asks for the looks
     return spec
 
 
-@pytest.mark.parametrize("hook", HOOKS)
-def test_a_clock_is_found_in_every_hook_whatever_was_compiled_before(hook: str) -> None:
-    def late(self: Any, *arguments: Any) -> Any:
-        time.time()
-        return getattr(everything.Everything, hook)(self, *arguments)
+def check_with(hook: str, name: str, call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check the world in which a function, of this hook or of its answers, calls something."""
+    spec = compiled("features" if hook == "features" else "window")
+    monkeypatch.setitem(PLANTED, name, call)
+    check_pure(spec)
 
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_clock_is_found_in_every_hook_whatever_was_compiled_before(hook: str, monkeypatch: Any) -> None:
     with pytest.raises(ImpureError, match=rf"^Changed\.{hook} calls time: a rule depends on"):
-        check_pure(everything_but(hook, late))
+        check_with(hook, hook, time.time, monkeypatch)
 
 
 def test_every_function_of_every_part_is_tried() -> None:
@@ -242,35 +285,11 @@ def test_every_function_of_every_part_is_tried() -> None:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_clock_is_found_in_every_function_of_a_part(name: str) -> None:
+def test_a_clock_is_found_in_every_function_of_a_part(name: str, monkeypatch: Any) -> None:
     hook, number = FUNCTIONS[name]
-    field = name.partition(".")[2]
-    change, shown = changed(hook, number, field, late), label(several(getattr(GAME, hook)()), number)
-    told = re.escape(f"{shown}.{field} of Changed")
-    with pytest.raises(ImpureError, match=rf"^{told} calls time: a rule depends on"):
-        check_pure(everything_but(hook, change))
-
-
-def late(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, but it reads the clock."""
-
-    def ask(*arguments: Any) -> Any:
-        time.time()
-        return function(*arguments)
-
-    return ask
-
-
-def changed(hook: str, number: int, field: str, change: Callable[..., Any]) -> Callable[..., Any]:
-    """A hook of the world of everything in which a function of a part is changed."""
-
-    def ask(self: Any) -> Any:
-        answer = getattr(everything.Everything, hook)(self)
-        parts = list(several(answer))
-        parts[number] = altered(parts[number], field, change)
-        return tuple(parts) if isinstance(answer, tuple) else parts[0]
-
-    return ask
+    shown = f"{label(several(getattr(GAME, hook)()), number)}.{name.partition('.')[2]}"
+    with pytest.raises(ImpureError, match=rf"^{re.escape(shown)} of Changed calls time: a rule depends on"):
+        check_with(hook, shown, time.time, monkeypatch)
 
 
 NEAR = Near(lambda thing: 1, lambda thing, count: thing, most=1)
@@ -300,14 +319,9 @@ def test_a_hook_that_later_returns_more_or_less_is_found(hook: str, before: Any,
         check_pure(spec)
 
 
-def test_chance_is_found_in_replies_of_compiled_rules() -> None:
-    def drawn(reply: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda thing, event: random.choice([reply(thing, event)])
-
-    parts = GAME.parts()
-    number = next(k for k, part in enumerate(parts) if isinstance(part, Slot) and part.name == "customer")
+def test_chance_is_found_in_replies_of_compiled_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ImpureError, match=r'^Slot\("customer"\)\.reply of Changed calls'):
-        check_pure(everything_but("parts", changed("parts", number, "reply", drawn)))
+        check_with("parts", 'Slot("customer").reply', lambda: random.choice([1]), monkeypatch)
 
 
 @dataclass(frozen=True)
