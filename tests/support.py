@@ -7,7 +7,7 @@ import dataclasses
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,23 @@ UP, DOWN, LEFT, RIGHT, INTERACT, TOGGLE, NOOP = range(7)
 def marks(id: str, *others: pytest.MarkDecorator) -> tuple[pytest.MarkDecorator, ...]:
     """Those of a test of this id: what the samples stand for is slow."""
     return others if id in IDS else (*others, pytest.mark.slow)
+
+
+def on_backends(values: Iterable[Any], sample: Collection[Any]) -> list[Any]:
+    """(value, backend) on NumPy for all values; elsewhere for the sample, and at night for all of them.
+
+    Parity says that backends do the same, so not all need be compared with what NumPy is compared with.
+    """
+    return [
+        pytest.param(
+            value,
+            backend,
+            marks=[pytest.mark.slow] * (backend != "numpy" and value not in sample),
+            id=f"{backend}-{value.stem if isinstance(value, Path) else value}",
+        )
+        for backend in BACKENDS
+        for value in values
+    ]
 
 
 #: XLA's own effort, by the flags that `nox -s tests` lowers for programs that run a few times only.
