@@ -44,6 +44,7 @@ class Row(NamedTuple):
     extra: str | None = None
     runner: str = "any"  # or "gpu"
     workers: str = "logical"  # `auto` counts physical cores, which are half of those of GitHub's machines
+    at_night: tuple[str, ...] = ()  # tags: what its tests meet at night, besides
 
     @property
     def uses_jax(self) -> bool:
@@ -65,9 +66,11 @@ LITTLE_EFFORT = (
     " --xla_cpu_parallel_codegen_split_count=1"
 )
 MATRIX = {
-    "numpy": Row("numpy", {}),
+    "numpy": Row("numpy", {}, at_night=("systems", "free-threaded")),
     # NPROC=1 gives each pytest worker one XLA thread; without it the workers fight over the cores.
-    "jax-cpu": Row("jax", {"JAX_PLATFORMS": "cpu", "NPROC": "1"}, BACKENDS["jax"].extra),
+    "jax-cpu": Row(
+        "jax", {"JAX_PLATFORMS": "cpu", "NPROC": "1"}, BACKENDS["jax"].extra, at_night=("systems",)
+    ),
     "cuda12": Row("jax", CUDA, "cuda12", runner="gpu", workers="0"),
     "cuda13": Row("jax", CUDA, "cuda13", runner="gpu", workers="0"),
 }
@@ -112,7 +115,8 @@ NO_JAX = "import sys, importlib.util as u; sys.exit('JAX is installed here' if u
 
 # Tags are how GitHub finds the sessions (ci/matrix.py): `ci` for every change, `nightly` for the sweep at
 # night, `pythons` for those that run on each Python of pyproject.toml, `lowest-pythons` for those that run on
-# the lowest release of each, or also do.
+# the lowest release of each, or also do. Those tagged `systems` also run on macOS and Windows, those tagged
+# `free-threaded` also on Pythons without a global lock.
 
 
 def reported(session_function: Callable[..., None]) -> Callable[..., None]:
@@ -169,10 +173,11 @@ def report(name: str, outcome: str, message: str, seconds: float) -> None:
     ET.ElementTree(suite).write(REPORTS / f"{name}.session.xml", encoding="utf-8", xml_declaration=True)
 
 
-def backends(runner: str) -> Any:
-    """Parametrise a session over the rows of one kind of machine."""
-    names = [name for name, row in MATRIX.items() if row.runner == runner]
-    return nox.parametrize("backend", [nox.param(name, id=name) for name in names])
+def backends(runner: str, at_night: bool = False) -> Any:
+    """Parametrise a session over the rows of one kind of machine, with the tags of their nights."""
+    rows = {name: row for name, row in MATRIX.items() if row.runner == runner}
+    tags = {name: list(row.at_night) if at_night else [] for name, row in rows.items()}
+    return nox.parametrize("backend", [nox.param(name, id=name, tags=tags[name]) for name in rows])
 
 
 def install(
@@ -293,7 +298,7 @@ def quick(session: nox.Session) -> None:
 
 
 @nox.session(tags=["ci", "pythons"])
-@backends("any")
+@backends("any", at_night=True)
 @reported
 def tests(session: nox.Session, backend: str) -> None:
     """Run the tests on one backend (numpy: without JAX); what follows -- goes to pytest."""

@@ -14,9 +14,11 @@ import nox
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+COGRID = PYPROJECT["tool"]["cogrid"]
 # The tags whose sessions run. Those tagged `pythons` run on every Python, those tagged `lowest-pythons` on
 # the lowest release of each, those with both tags on both, those tagged `newest-python` on the newest that is
-# required, the others on the oldest. Those tagged `may-fail` are reported, but not required.
+# required, the others on the oldest. Those tagged `free-threaded` and `systems` also run at night on Pythons
+# without a global lock and on other systems. That and those tagged `may-fail` are reported, but not required.
 CHANGE, NIGHT = ("ci",), ("ci", "nightly")
 EVENTS = {
     "pull_request": CHANGE,
@@ -27,9 +29,10 @@ EVENTS = {
 }
 TITLES = {CHANGE: "every change", NIGHT: "every night"}
 LEGEND = (
-    "x must pass, (x) may fail: an experimental Python, or versions before their release. "
-    ".github/workflows adds benchmarks and other systems."
+    "x must pass, (x) may fail: an experimental Python, another system, or versions before their release. "
+    ".github/workflows adds benchmarks."
 )
+LINUX = "ubuntu-24.04"
 
 Job = dict[str, Any]
 
@@ -56,8 +59,9 @@ def pythons() -> list[str]:
 
 def is_experimental(python: str) -> bool:
     """Whether this Python, or the one that it is a release of, may still fail."""
-    experimental = PYPROJECT["tool"]["cogrid"]["experimental-pythons"]
-    return any(python == version or python.startswith(f"{version}.") for version in experimental)
+    return any(
+        python == version or python.startswith(f"{version}.") for version in COGRID["experimental-pythons"]
+    )
 
 
 def may_fail(session: dict[str, Any], python: str) -> bool:
@@ -68,20 +72,39 @@ def may_fail(session: dict[str, Any], python: str) -> bool:
 def pythons_of(session: dict[str, Any]) -> list[str]:
     """The Python versions that a session runs on."""
     newest = pythons() if "pythons" in session["tags"] else []
-    lowest = PYPROJECT["tool"]["cogrid"]["lowest-pythons"] if "lowest-pythons" in session["tags"] else []
+    lowest = COGRID["lowest-pythons"] if "lowest-pythons" in session["tags"] else []
     if "newest-python" in session["tags"]:
         newest = [version for version in pythons() if not is_experimental(version)][-1:]
     return [*newest, *lowest] or pythons()[:1]
 
 
-def jobs(tags: tuple[str, ...]) -> list[Job]:
-    """One for each session with any of the tags and each Python; experimental Pythons only at night."""
+def job_of(
+    session: dict[str, Any], python: str, experimental: bool, on: str = "", runner: str = LINUX
+) -> Job:
+    """A job as the workflows read it; `on` is what its name says of where it runs."""
+    on = on or python
+    named = {"session": session["session"], "on": on}
+    return {**named, "python": python, "runner": runner, "experimental": experimental}
+
+
+def besides(session: dict[str, Any]) -> list[Job]:
+    """The jobs of a session at night on other Pythons and systems; they may fail."""
+    free = COGRID["free-threaded-pythons"] if "free-threaded" in session["tags"] else []
+    systems = COGRID["systems"].items() if "systems" in session["tags"] else ()
     return [
-        {"session": session["session"], "python": version, "experimental": may_fail(session, version)}
-        for session in listed(*tags)
-        for version in pythons_of(session)
-        if tags == NIGHT or not is_experimental(version)
+        *(job_of(session, version, True) for version in free),
+        *(job_of(session, pythons()[0], True, name, runner) for name, runner in systems),
     ]
+
+
+def jobs(tags: tuple[str, ...]) -> list[Job]:
+    """One for each session with any of the tags and each Python; what is experimental only at night."""
+    found, at_night = [], tags == NIGHT
+    for session in listed(*tags):
+        versions = [one for one in pythons_of(session) if at_night or not is_experimental(one)]
+        found += [job_of(session, version, may_fail(session, version)) for version in versions]
+        found += besides(session) if at_night else []
+    return found
 
 
 def once(values: list[str]) -> list[str]:
@@ -91,8 +114,8 @@ def once(values: list[str]) -> list[str]:
 
 def block(title: str, found: list[Job], sessions: list[str]) -> list[str]:
     """The columns of a title: a Python each; lines of one length."""
-    marks = {(job["session"], job["python"]): "(x)" if job["experimental"] else "x" for job in found}
-    versions = once([job["python"] for job in found])
+    marks = {(job["session"], job["on"]): "(x)" if job["experimental"] else "x" for job in found}
+    versions = once([job["on"] for job in found])
     rows = [versions, *([marks.get((session, version), "") for version in versions] for session in sessions)]
     lines = [title, *("  ".join(cell.ljust(6) for cell in row) for row in rows)]
     return [line.ljust(max(map(len, lines))) for line in lines]

@@ -54,7 +54,7 @@ def expected(needs: dict[str, Any]) -> dict[str, bool]:
     """The jobs of the matrix that a needed job made, and whether each may fail."""
     texts = (need.get("outputs", {}).get("matrix") for need in needs.values())
     jobs = [job for text in texts if text for job in json.loads(text).get("include", ())]
-    return {f"{job['session']} on {job['python']}": job.get("experimental", False) for job in jobs}
+    return {f"{job['session']} on {job['on']}": job.get("experimental", False) for job in jobs}
 
 
 def sessions(found: Iterable[Report], jobs: dict[str, bool]) -> list[dict[str, Any]]:

@@ -29,7 +29,12 @@ def listed(*tags: str) -> list[dict[str, Any]]:
 
 
 def printed(event: str) -> list[tuple[str, str]]:
-    return [(row["session"], row["python"]) for row in jobs(event)]
+    """The sessions on Linux, and their Pythons with a global lock."""
+    return [(row["session"], row["python"]) for row in jobs(event) if not is_besides(row)]
+
+
+def is_besides(row: dict[str, Any]) -> bool:
+    return row["runner"] != "ubuntu-24.04" or row["python"].endswith("t")
 
 
 def jobs(event: str) -> list[dict[str, Any]]:
@@ -76,10 +81,24 @@ def test_minimums_run_on_every_python_and_on_the_lowest_release_of_each() -> Non
 
 
 @pytest.mark.parametrize(
-    "tag", ["ci", "nightly", "pythons", "lowest-pythons", "newest-python", "may-fail", "gpu"]
+    "tag",
+    ["ci", "nightly", "pythons", "lowest-pythons", "newest-python", "may-fail", "gpu"]
+    + ["free-threaded", "systems"],
 )
 def test_every_tag_selects_something(tag: str) -> None:
     assert listed(tag)
+
+
+def test_other_systems_and_pythons_without_a_lock_run_at_night_and_may_fail() -> None:
+    rows = [row for row in jobs("nightly") if is_besides(row)]
+    assert all(row["experimental"] for row in rows)
+    assert {(row["session"], row["on"], row["python"], row["runner"]) for row in rows} == {
+        *(("tests(numpy)", version, version, "ubuntu-24.04") for version in ("3.13t", "3.14t")),
+        *((f"tests({name})", "macOS", "3.11", "macos-15") for name in ("numpy", "jax-cpu")),
+        *((f"tests({name})", "Windows", "3.11", "windows-2025") for name in ("numpy", "jax-cpu")),
+    }
+    for event in CHANGES:
+        assert not any(is_besides(row) for row in jobs(event))
 
 
 def test_changes_are_tested_on_every_python_and_backend() -> None:
@@ -116,7 +135,9 @@ def test_matrix_is_appended_to_the_output_file(tmp_path: Path) -> None:
 def test_a_python_that_was_never_green_runs_at_night_and_may_fail() -> None:
     """Until it was: then it leaves `experimental-pythons` in pyproject.toml."""
     for event in TAGS:
-        required = [job for job in jobs(event) if job["session"] != "tests-prereleases"]
+        required = [
+            job for job in jobs(event) if job["session"] != "tests-prereleases" and not is_besides(job)
+        ]
         experimental = {job["python"]: job["experimental"] for job in required}
         expected = EXPERIMENTAL if event == "nightly" else ()
         assert {version for version, may_fail in experimental.items() if may_fail} == set(expected)
@@ -135,7 +156,7 @@ def test_plain_matrix_is_a_table_for_people() -> None:
     assert [part.split() for part in pythons.split("|")][:2] == [["session"], ["3.11", "3.12", "3.13"]]
     rows = {line.split()[0]: [part.split() for part in line.split("|")[1:]] for line in lines if "|" in line}
     assert rows["lint"] == [["x"], ["x"]]
-    assert rows["tests(numpy)"] == [["x"] * 3, ["x"] * 3 + ["(x)"]]
+    assert rows["tests(numpy)"] == [["x"] * 3, ["x"] * 3 + ["(x)"] * 5]
     assert rows["tests-minimums"] == [[], ["x", "x", "x", "(x)"] * 2]
     assert {*rows} - {"session"} == {session for session, _ in printed("nightly")}
 
