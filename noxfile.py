@@ -572,7 +572,7 @@ def measure(session: nox.Session, *arguments: str, env: dict[str, str]) -> None:
 @reported
 def bench(session: nox.Session) -> None:
     """Measure all backends and compare with the baselines; -- --quick, --full, --strict, --help."""
-    install(session, "bench", extra="train", constraints=COUNTED)
+    install(session, "bench", extra="train", constraints=published(session))
     env = {"JAX_PLATFORMS": "cpu"}  # unlike the tests, it may use every core, and recompiles everything
     try:
         measure(session, env=env)
@@ -593,7 +593,7 @@ def reproducibility(session: nox.Session, env: dict[str, str]) -> None:
 @reported
 def bench_counters(session: nox.Session) -> None:
     """Count the full suite, without timing it, and check the committed baselines; -- --quick, --help."""
-    install(session, "bench", extra="train", constraints=COUNTED)
+    install(session, "bench", extra="train", constraints=published(session))
     env = {"JAX_PLATFORMS": "cpu"}
     suite = [] if "--quick" in session.posargs else ["--full"]
     run_through(session, "python", "-m", "bench", "count", *suite, *session.posargs, env=env)
@@ -618,10 +618,10 @@ def bench_history(session: nox.Session) -> None:
 def bench_peers(session: nox.Session) -> None:
     """Measure cogrid against other libraries, and print which targets are met; -- --quick, --only, --help."""
     try:
-        install(session, "tests", "oracles", extra="train")
+        install(session, "tests", "oracles", extra="train", constraints=published(session))
     except CommandFailed:
         session.warn("the peers cannot be installed, so their rows say so.")
-        install(session, "tests", extra="train")
+        install(session, "tests", extra="train", constraints=published(session))
     try:
         install_compiler(session, "cuda12")
     except CommandFailed:
@@ -658,6 +658,13 @@ def bench_gpu(session: nox.Session, backend: str) -> None:
 
 # The versions for which counters are committed, so that CI and every machine can compare with them.
 COUNTED = ("-c", "ci/constraints/bench.txt")
+
+
+def published(session: nox.Session) -> Sequence[str]:
+    """Options that pin all that runs whose figures are published; without uv, the counted versions."""
+    return pins(session, "published") or COUNTED
+
+
 # JAX's compiler for GPUs and NVIDIA's assembler, without the runtime libraries.
 COMPILERS = {
     "cuda12": ("jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12"),

@@ -489,6 +489,7 @@ def test_a_tag_that_selects_sessions_is_known() -> None:
 def pinned(name: str) -> dict[str, Requirement]:
     """The requirements of a file of ci/constraints, each of which has hashes."""
     text = (ROOT / f"ci/constraints/{name}.txt").read_text(encoding="utf-8").replace("\\\n", "")
+    assert "://" not in text, "the address of an index, which is not everybody's"
     found = {}
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -526,6 +527,21 @@ def test_all_that_the_gpu_job_installs_is_pinned_by_hash(variant: str) -> None:
             assert requirement.specifier.contains(pin.version), text
     assert f"jax-{variant}-plugin" in pins
     assert len([name for name in pins if re.fullmatch(r"jax-cuda\d+-plugin", name)]) == 1
+
+
+def test_published_figures_are_of_pinned_versions_which_are_those_of_the_counters() -> None:
+    project, pins = PYPROJECT["project"], pinned("published")
+    wanted = [*project["dependencies"], *group("tests"), *group("oracles")]
+    wanted += [*project["optional-dependencies"]["jax"], *project["optional-dependencies"]["train"]]
+    for text in wanted:
+        requirement = Requirement(text)
+        name = canonicalize_name(requirement.name)
+        if name != project["name"] and (requirement.marker is None or requirement.marker.evaluate(LINUX)):
+            (pin,) = pins[name].specifier
+            assert requirement.specifier.contains(pin.version), text
+    counted = (ROOT / "ci/constraints/bench.txt").read_text(encoding="utf-8").splitlines()
+    for line in (line for line in counted if "==" in line):
+        assert str(pins[line.partition("==")[0]].specifier) == f"=={line.partition('==')[2]}"
 
 
 def test_nox_is_pinned_by_hash_and_new_enough() -> None:
