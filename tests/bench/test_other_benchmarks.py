@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import shlex
 import subprocess
@@ -32,6 +33,7 @@ from tests.support import HAS_JAX
 
 TEXT = (ROOT / "docs" / "other-benchmarks.md").read_text(encoding="utf-8")
 NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+SPEEDS = (ROOT / "cogrid" / "_apps" / "train" / "speeds.py").read_text(encoding="utf-8")
 #: What the reader replaces.
 VALUES = {
     "FILE": "r.json",
@@ -90,7 +92,7 @@ def is_command(command: str) -> bool:
         return known and (not more or (more[0] == "--" and is_understood(SESSIONS[name], *more[1:])))
     if "install" in words:
         return is_in_pyproject(words)
-    program = words[1:3] if words[1] == "-m" else words[1:2]
+    program = list(itertools.takewhile(lambda word: not word.startswith("--"), words[1:]))
     options = {word for word in words[len(program) + 1 :] if word.startswith("--")}
     return options <= set(re.findall(r"--[a-z-]+", help_of(*program)))
 
@@ -150,6 +152,7 @@ KINDS: dict[str, Callable[[str], bool]] = {
     r"[A-Z_]+=1": lambda word: word.removesuffix("=1") in VARIABLES,
     r".*\.json": is_result_file,
     r"bench/results/\w+/": lambda name: f'"{Path(name).name}"' in sources(),
+    r"\w+\.csv|\w+_per_second": lambda name: f'"{name}"' in SPEEDS or f",{name}," in SPEEDS,
     r".*/.*": lambda path: (ROOT / path).exists(),
     r"cogrid\..*": is_argument,
     r"env\.\w+": lambda name: hasattr(cogrid.CoGridEnv, name.removeprefix("env.")),

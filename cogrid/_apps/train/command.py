@@ -41,8 +41,8 @@ Train agents that share a network with independent PPO, for several seeds.
 
 The defaults in brackets are those of most environments; cogrid/_apps/train/settings.py has the exceptions.
 At the end, it prints scores and writes results.json, curve.png, episode.replay.json.gz and, for play and
-render, policy-SEED.npz. Ctrl-C or a kill costs at most one chunk; --resume continues to the same result,
-bit for bit."""
+render, policy-SEED.npz. speed.csv has a line with the speed after each chunk of updates (--chunk 1: after
+each update). Ctrl-C or a kill costs at most one chunk; --resume continues to the same result, bit for bit."""
 EXAMPLES = """\
 examples:
   python -m cogrid train Overcooked-CrampedRoom-V0

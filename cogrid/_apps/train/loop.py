@@ -19,6 +19,7 @@ from cogrid._apps.train.checkpoints import CHECKPOINT, Checkpoint, History
 from cogrid._apps.train.learner import Learner, Log, Recorded, Run
 from cogrid._apps.train.options import Options
 from cogrid._apps.train.progress import TrainingProgress
+from cogrid._apps.train.speeds import SpeedLog
 from cogrid._env.shadow import Shadow, ShadowReport
 from cogrid._scale.placement import Placement, place
 from cogrid.backend.array import Array
@@ -44,10 +45,13 @@ def train(
     else:
         history, run = History([], 0.0), begin(seeds(options))
     chunk, before = jax.jit(chunk_on(placement, learner), donate_argnums=0), history.shadow
+    speeds = SpeedLog(out, options, len(history.scores))
     with TrainingProgress(options) as progress:
         for done in range(len(history.scores), options.updates // options.chunk):
             progress.start(done)
+            began = time.perf_counter()
             run, log = jax.block_until_ready(chunk(run))
+            seconds = time.perf_counter() - began
             _refuse_divergence(run, done)
             if shadow:
                 replay_on_numpy(shadow, log.recorded)
@@ -55,6 +59,7 @@ def train(
             scores = [*history.scores, np.asarray(log.score).mean(axis=1).tolist()]
             history = History(scores, history.seconds + now - started, combined(before, shadow))
             started = now
+            speeds.add(done + 1, seconds, scores[-1])  # first: a resume cuts what no checkpoint has
             checkpoints.save(out / CHECKPOINT, options, run, history)
             progress.finish(done + 1, scores[-1])
     return run, history

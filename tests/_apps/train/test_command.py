@@ -112,6 +112,8 @@ def test_a_run_leaves_its_results(whole: Path) -> None:
     assert np.shape(results["curve"]) == (3, 2)
     assert np.mean(results["score"]["by_seed"]) == pytest.approx(results["score"]["mean"])
     assert (whole / "curve.png").read_bytes().startswith(b"\x89PNG")
+    speeds = (whole / "speed.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert [line.split(",")[:2] for line in speeds] == [["1", "64"], ["2", "64"], ["3", "64"]]
     replay = Replay.load(whole / "episode.replay.json.gz")
     replay.verify("numpy")
     assert len(replay) == 400
@@ -158,9 +160,11 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_later(
     told = capsys.readouterr().err.splitlines()[-1]
     assert told.endswith(f": {tmp_path / 'checkpoint.npz'}: File too large.")
     assert (tmp_path / "checkpoint.npz").read_bytes() == before
-    assert {one.name for one in tmp_path.iterdir()} == {"checkpoint.npz", "checkpoint.previous.npz"}
+    saved = {"checkpoint.npz", "checkpoint.previous.npz", "speed.csv"}
+    assert {one.name for one in tmp_path.iterdir()} == saved
     assert main(["--out", str(tmp_path), "--resume"]) == 0
     assert (tmp_path / "results.json").is_file()
+    assert len((tmp_path / "speed.csv").read_text(encoding="utf-8").splitlines()) == 1 + 3
 
 
 @pytest.mark.parametrize(
