@@ -544,6 +544,11 @@ def test_published_figures_are_of_pinned_versions_which_are_those_of_the_counter
         assert str(pins[line.partition("==")[0]].specifier) == f"=={line.partition('==')[2]}"
 
 
+def test_the_session_installs_what_its_tests_need() -> None:
+    """tests/ci/conftest.py leaves out tests where these are missing."""
+    assert {Requirement(text).name for text in group("workflows")} >= {"nox", "pyyaml", "hatchling"}
+
+
 def test_nox_is_pinned_by_hash_and_new_enough() -> None:
     (wanted,) = PYPROJECT["dependency-groups"]["nox"]
     (pin,) = pinned("nox")["nox"].specifier
