@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import re
 import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from urllib.request import urlopen
 
 import numpy as np
 
@@ -74,12 +76,34 @@ def commands() -> str:
     run("check", "Goals-V0")
     if importlib.util.find_spec("PIL") is None:
         assert f"pip install '{DISTRIBUTION}[render]'" in run("render", ROOM, "--out", "a.gif", code=2)
+    else:
+        run("render", ROOM, "--out", "a.gif", "--steps", "5")
+        assert Path("a.gif").read_bytes().startswith(b"GIF8")
+    if importlib.util.find_spec("optax") is None:
         assert f"pip install '{DISTRIBUTION}[train]'" in run("train", ROOM, code=2)
-        return "commands, and what they say without extras"
-    run("render", ROOM, "--out", "a.gif", "--steps", "5")
-    assert Path("a.gif").read_bytes().startswith(b"GIF8")
-    assert "--seeds" in run("train", "--help")
-    return "commands, a film"
+    else:
+        assert "--seeds" in run("train", "--help")
+    return "commands"
+
+
+def the_page() -> str:
+    """Serve the page of `play`, and read it with all that it names."""
+    command = [sys.executable, "-u", "-P", "-m", "cogrid", "play", ROOM, "--no-open"]
+    if importlib.util.find_spec("websockets") is None:
+        assert f"pip install '{DISTRIBUTION}[play]'" in run(*command[-3:], code=2)
+        return "what play says without its extra"
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8") as served:
+        assert served.stdout is not None
+        address = served.stdout.readline().strip()
+        try:
+            page = urlopen(address, timeout=60).read().decode()
+            names = re.findall(r'(?:src|href)="([\w.-]+)"', page)
+            files = [urlopen(address + name, timeout=60).read() for name in names]
+        finally:
+            served.terminate()
+    assert len(files) > 1
+    assert all(files)
+    return f"the page of play and {len(files)} files"
 
 
 def both_backends() -> str:
@@ -103,7 +127,7 @@ def both_backends() -> str:
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
-    for part in (installed, both_backends, commands, an_episode, every_policy, every_world):
+    for part in (installed, both_backends, commands, the_page, an_episode, every_policy, every_world):
         print(f"{part()}: good", flush=True)
 
 
