@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from bench.experiments import planted
 from bench.experiments.planted import Planted
@@ -44,3 +47,30 @@ def test_what_counts_as_found() -> None:
     assert planted.is_found(made, 1, found(commits[0]))
     for wrong in ((), commits, commits[2:], commits[:1]):
         assert not planted.is_found(made, 3, found(*wrong))
+
+
+def test_tries_are_kept_counted_and_continued(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `bisect` answers is made up: right, but for the slowdown of the second try."""
+    asked: list[str] = []
+
+    def bisected(clone: Path, made: Planted, folder: Path, *options: str) -> tuple[Found, float, float]:
+        asked.append(folder.name)
+        place = made.counted if options else made.slow
+        broken = sorted(one for one in made.broken if all(k in made.broken for k in range(one, place)))
+        first = [made.commits[one - 1] for one in (*(k for k in broken if k < place), place)]
+        return Found(True, first[:0] if folder.name == "2-time" else first, 1.0, 0.0, [], {}, 8), 9.0, 5.0
+
+    monkeypatch.setattr(planted, "bisected", bisected)
+    options = ["--commits", "8", "--folder", str(tmp_path)]
+    for tries, code in ((1, 0), (2, 1)):
+        monkeypatch.setattr(sys, "argv", ["planted", "--tries", str(tries), *options])
+        assert planted.main() == code
+    assert asked == ["1-time", "1-counter", "2-time", "2-counter"]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(
+        "try 1: found in 8 comparisons, 9 s (5 s of CPU time); counter found at 8 commits"
+    )
+    assert lines[2].startswith("try 2: NOT found")
+    assert lines[3] == "1 of 2 slowdowns found, in at most 8 comparisons; 2 of 2 counters found."
