@@ -27,8 +27,8 @@ COUNTER = "operations"
 BROKEN = 3  # commits that cannot be imported
 ENGINE = Path("cogrid/cogrid_env.py")
 STEP = Path("cogrid/_core/step.py")
-#: The other steps become slower too, by about a fifth; `ratio` of a try is what was measured.
-DOUBLED = 1.2
+#: The wrapper slows the other steps too, by some 3 %; `ratio` of a try is what was measured.
+DOUBLED = 1.4
 LONGER = """
 
 import itertools

@@ -26,7 +26,7 @@ def test_the_commits_of_a_try(tmp_path: Path) -> None:
     assert len({made.slow, made.counted} | made.broken) == 2 + planted.BROKEN
     for place, sha in enumerate(made.commits, 1):
         engine, step = (shown(clone, sha, file) for file in (planted.ENGINE, planted.STEP))
-        assert ("_sometimes_twice" in engine) == (place >= made.slow)
+        assert ("_sometimes_longer" in engine) == (place >= made.slow)
         assert ("    len(actions.shape)\n" in step) == (place >= made.counted)
         if place not in made.broken:
             ast.parse(engine)
