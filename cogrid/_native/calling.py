@@ -63,7 +63,7 @@ def _small(library: ctypes.CDLL, name: str, size: int, given: Arrays, made: Arra
 
     def memory() -> tuple[list[Array], list[Array], ctypes.Array[ctypes.c_void_p]]:
         inputs, outputs = ([np.zeros(shape, dtype) for shape, dtype in arrays] for arrays in (given, made))
-        return inputs, outputs, _pointers([*inputs, *outputs])
+        return inputs, outputs, _pointers([*map(_address, inputs), *map(_address, outputs)])
 
     free = [memory()]  # for each thread that calls at the same time
 
@@ -87,13 +87,13 @@ def _large(library: ctypes.CDLL, name: str, size: int, made: Arrays, threads: in
     """Passes the arrays themselves; other Python threads run meanwhile."""
     function = library[name]
     function.argtypes, function.restype = (ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p), None
-    memories = [OutputMemory(shape, dtype) for shape, dtype in made]
+    memory = OutputMemory(made)
     trials: list[int] = []
 
     def call(inputs: Sequence[Array]) -> list[Array]:
-        outputs = [memory.take() for memory in memories]
+        outputs, places = memory.take()
         arrays = [*map(_behaved, inputs), *outputs]
-        pointers = _pointers(arrays)
+        pointers = _pointers([*map(_address, arrays[: len(inputs)]), *places])
         parts = min(min(trials) // WORTH, size) if len(trials) >= TRIALS else 1
         if parts > 1:
             parts = min(parts, usable_cores() if threads is None else threads)
@@ -123,24 +123,29 @@ UNUSED = _references([np.empty(0)], 0) if getattr(sys, "_is_gil_enabled", lambda
 
 
 class OutputMemory:
-    """Arrays of one shape, given out again when nobody has them any more: new memory is slow to write to."""
+    """The outputs of calls, given out again when nobody has them any more: new memory is slow to write to."""
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self._shape, self._dtype = shape, dtype
+    def __init__(self, made: Arrays) -> None:
         self._lock = threading.Lock()
-        self._kept: list[Array] = []
+        self._kept: list[tuple[tuple[int, ...], np.dtype[Any], list[Array], list[int]]]
+        self._kept = [(shape, dtype, [], []) for shape, dtype in made]
 
-    def take(self) -> Array:
-        """An array that nobody else has."""
-        kept = self._kept
+    def take(self) -> tuple[list[Array], list[int]]:
+        """Arrays that nobody else has, and their addresses."""
+        arrays, addresses = [], []
         with self._lock:
-            for k in range(len(kept)):
-                if _references(kept, k) == UNUSED:
-                    return kept[k][...]  # a view, which holds what it views, as do views of it
-            new = np.empty(self._shape, self._dtype)
-            if len(kept) < KEPT:
-                kept.append(new)
-            return new[...]
+            for shape, dtype, kept, places in self._kept:
+                for k in range(len(kept)):
+                    if _references(kept, k) == UNUSED:
+                        break
+                else:
+                    k = len(kept)
+                    kept.append(np.empty(shape, dtype))
+                    places.append(_address(kept[k]))
+                arrays.append(kept[k][...])  # a view, which holds what it views, as do views of it
+                addresses.append(places[k])
+                del kept[KEPT:], places[KEPT:]
+        return arrays, addresses
 
 
 def _run(function: Callable[..., None], first: int, end: int, pointers: Any, arrays: list[Array]) -> None:
@@ -153,8 +158,8 @@ def _behaved(array: Array) -> Array:
     return array if array.flags.carray else np.require(array, requirements=("C", "A"))
 
 
-def _pointers(arrays: Sequence[Array]) -> ctypes.Array[ctypes.c_void_p]:
-    return (ctypes.c_void_p * len(arrays))(*map(_address, arrays))
+def _pointers(addresses: Sequence[int]) -> ctypes.Array[ctypes.c_void_p]:
+    return (ctypes.c_void_p * len(addresses))(*addresses)
 
 
 def _address(array: Array) -> int:

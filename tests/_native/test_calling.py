@@ -93,24 +93,29 @@ def test_what_was_returned_is_never_written_to_again(library, size) -> None:
 
 @pytest.mark.parametrize("hold", [lambda array: array, lambda array: array[3:, 1], memoryview])
 def test_memory_is_used_again_only_when_nobody_can_see_it(hold) -> None:
-    memory = OutputMemory((1000, 3), INT)
-    address = memory.take().ctypes.data
-    assert memory.take().ctypes.data == address  # the first was dropped
-    held = hold(memory.take())
-    assert memory.take().ctypes.data != address
+    memory = OutputMemory([((1000, 3), INT), ((), BOOL)])
+
+    def take() -> np.ndarray:
+        (array, flag), addresses = memory.take()
+        assert addresses == [array.ctypes.data, flag.ctypes.data]
+        assert (array.shape, array.dtype, flag.shape, flag.dtype) == ((1000, 3), INT, (), BOOL)
+        return array
+
+    address = take().ctypes.data
+    assert take().ctypes.data == address  # the first was dropped
+    held = hold(take())
+    assert take().ctypes.data != address
     del held
-    assert memory.take().ctypes.data == address
-    held_by_us = [memory.take() for _ in range(KEPT + 2)]
-    assert len({array.ctypes.data for array in held_by_us}) == KEPT + 2
+    assert take().ctypes.data == address
+    all_held = [take() for _ in range(KEPT + 3)]
+    assert len({array.ctypes.data for array in all_held}) == KEPT + 3
 
 
 def test_without_a_global_lock_no_memory_is_used_again(monkeypatch) -> None:
     monkeypatch.setattr(calling, "UNUSED", 0)
-    memory = OutputMemory((1000, 3), INT)
-    first = memory.take()
-    before = first.base
-    del first
-    assert memory.take().base is not before
+    memory = OutputMemory([((1000, 3), INT)])
+    bases = [memory.take()[0][0].base for _ in range(2 * KEPT)]
+    assert len({id(base) for base in bases}) == 2 * KEPT
 
 
 @each_size
