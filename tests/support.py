@@ -127,7 +127,9 @@ def plant(patch: pytest.MonkeyPatch, rules: Rules, kind: type[Phase], **faults: 
     faulty = dataclasses.replace(
         phase, **{name: fault(getattr(phase, name)) for name, fault in faults.items()}
     )
-    patch.setattr(rules, "phases", tuple(faulty if one is phase else one for one in rules.phases))
+    phases = tuple(faulty if one is phase else one for one in rules.phases)
+    patch.setattr(rules, "phases", phases)
+    patch.setattr(rules, "parts", rules.parts._replace(phases=phases))
 
 
 def read_only(state: Any) -> Any:
