@@ -71,6 +71,10 @@ MATRIX = {
     "jax-cpu": Row(
         "jax", {"JAX_PLATFORMS": "cpu", "NPROC": "1"}, BACKENDS["jax"].extra, at_night=("systems",)
     ),
+    # Everything that is asked of all backends, compiled by the system's compiler or, without one, by zig.
+    "native": Row(
+        "native", {"COGRID_TEST_BACKENDS": "numpy native"}, None if shutil.which("cc") else "native"
+    ),
     "cuda12": Row("jax", CUDA, "cuda12", runner="gpu", workers="0"),
     "cuda13": Row("jax", CUDA, "cuda13", runner="gpu", workers="0"),
 }

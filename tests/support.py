@@ -18,6 +18,7 @@ import cogrid
 from cogrid._core.phases.phase import Phase
 from cogrid._core.rules import Rules
 from cogrid.backend import rng
+from cogrid.backend.backends import BACKENDS as BY_NAME
 from cogrid.backend.backends import installed
 from cogrid.envs.overcooked import specs
 from cogrid.envs.overcooked.game import Kitchen
@@ -30,7 +31,10 @@ if HAS_JAX:
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals, modes, links or pipes")
 with_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
 #: Backends whose libraries are installed; the NumPy session proves that the suite needs no JAX.
-BACKENDS = installed()
+#: One that needs a compiler is tested where the variable names it, as in `tests(native)`: it takes long.
+_QUICK = " ".join(name for name, entry in BY_NAME.items() if not entry.compilers)
+_WANTED = (os.environ.get("COGRID_TEST_BACKENDS") or _QUICK).split()
+BACKENDS = tuple(name for name in installed() if name in _WANTED)
 EVERY_ID = tuple(cogrid.registered())
 #: Of ids that are much alike, by their prefix, these stand for all; the others are tested at night.
 SAMPLES = {

@@ -28,7 +28,6 @@ from bench.storage import results
 from bench.storage.machine import version_of
 from cogrid._core.compile.spec import OBSERVATIONS, Spec
 from cogrid._env.shadow import Shadow, ShadowReport, marks_in
-from cogrid.backend.backends import BACKENDS
 from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.registry import script_for, spec_of
 from cogrid.vector import AUTORESETS, VectorEnv
@@ -40,6 +39,7 @@ BATCH = 16  # environments of a vector and of a rollout
 CHUNK = 32  # steps of a rollout that are replayed together
 TRAINED = (("Overcooked-CrampedRoom-V0", "features"), ("Overcooked-CoordinationRing-V0", "lossless"))
 ROLLED = (("Overcooked-ForcedCoordination-V0", "lossless"), ("Arena-V0", "window"))
+BACKENDS = ("numpy", "jax")  # which shadow each other
 COLUMNS = ("path", "backend", "beside", "environments", "comparisons", "mismatches", "time : beside")
 
 

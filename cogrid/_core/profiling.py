@@ -34,8 +34,8 @@ def read(asked: bool, timing: dict[str, int] | None) -> dict[str, int] | None:
     """The value of `step_timing`: a copy, or None unless asked for; raises if no phase can be timed."""
     if asked and timing is None:
         raise ValueError(
-            "step_timing is for NumPy: a compiled JAX step has no phases to time from outside; "
-            "`python -m bench profile` compiles them apart."
+            "step_timing is for NumPy: a compiled step has no phases to time from outside; "
+            "`python -m bench profile` compiles those of JAX apart."
         )
     return None if timing is None else dict(timing)
 

@@ -138,6 +138,8 @@ class NativeBackend(NumpyBackend):
 
     @_recorded(NumpyBackend.words)
     def words(self, key: Any) -> Any:
+        if key.dtype != np.uint32 or key.shape[-1:] != (2,):
+            raise TypeError("this is not a key.")  # NumPy says why
         return key
 
     def is_concrete(self, value: Any) -> bool:

@@ -26,7 +26,17 @@ _HEAD = """/* Made by cogrid from the rules of an environment; it is the same st
 #define COGRID_EXPORT __attribute__((visibility("default")))
 #endif
 #endif
+
+/* Asks for the memory of a later environment: without it, writing to memory that is not in the cache takes
+   two thirds of the time of a large batch. */
+#ifdef __GNUC__
+#define COGRID_PREFETCH(address) __builtin_prefetch((address), 1)
+#else
+#define COGRID_PREFETCH(address) ((void)(address))
+#endif
 """
+#: Of outputs of so many bytes for each environment, the memory of the environment that is so far ahead.
+_LARGE, _AHEAD, _LINE = 256, 4, 64
 
 HELPERS = MappingProxyType(
     {
@@ -131,12 +141,21 @@ class Source:
                 else ""
             )
             args.append(f"*({place})" if const and not node.shape else place)
-        self._entries.append(
-            f"COGRID_EXPORT void cogrid_{name}(int64_t first, int64_t end, void *const *p)\n{{\n"
-            f"    for (int64_t i = first; i < end; i++)\n        {inner}("
-            + ",\n            ".join(args)
-            + ");\n}"
-        )
+        lines = [f"COGRID_EXPORT void cogrid_{name}(int64_t first, int64_t end, void *const *p)", "{"]
+        lines.append("    for (int64_t i = first; i < end; i++) {")
+        for k, node in enumerate(recorded.outputs, len(inputs)):
+            if (size := node.size * node.dtype.itemsize) >= _LARGE:
+                place = f"(const char *)p[{k}] + (i + {_AHEAD}) * {size} + k"
+                lines.append(f"        for (int k = 0; k < {size}; k += {_LINE})")
+                lines.append(f"            COGRID_PREFETCH({place});")
+        lines += [
+            f"        {inner}(",
+            "            " + ",\n            ".join(args),
+            "        );",
+            "    }",
+            "}",
+        ]
+        self._entries.append("\n".join(lines))
         return Signature(name, inputs, outputs)
 
     def text(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
+from shutil import which
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ class BackendEntry(NamedTuple):
     library: str = "NumPy"  # as messages call it
     needs: tuple[str, ...] = ()  # modules that must be installed
     extra: str | None = None  # the extra of pyproject.toml that installs them
+    compilers: tuple[str, ...] = ()  # modules or commands of which one must be there
 
 
 BACKENDS: Mapping[str, BackendEntry] = MappingProxyType(
@@ -25,10 +27,23 @@ BACKENDS: Mapping[str, BackendEntry] = MappingProxyType(
         "jax": BackendEntry(
             "cogrid.backend._jax:JaxBackend", "numpy", library="JAX", needs=("jax", "jaxlib"), extra="jax"
         ),
+        "native": BackendEntry(
+            "cogrid._native.backend:NativeBackend",
+            shadow="numpy",
+            library="a C compiler",
+            extra="native",
+            compilers=("ziglang", "cc", "gcc", "clang"),
+        ),
     }
 )
 
 
 def installed() -> tuple[str, ...]:
     """The backends that can be used here."""
-    return tuple(name for name, entry in BACKENDS.items() if all(map(find_spec, entry.needs)))
+    return tuple(
+        name for name, entry in BACKENDS.items() if all(map(find_spec, entry.needs)) and _compiles(entry)
+    )
+
+
+def _compiles(entry: BackendEntry) -> bool:
+    return not entry.compilers or any(find_spec(name) or which(name) for name in entry.compilers)

@@ -256,10 +256,11 @@ def make(
     and `action_set`; each game has more, such as `cook_time` and `orders` in kitchens. `cogrid.options(id)`
     and `python -m cogrid info ID` list them with their values.
 
-    `backend` is "numpy" or "jax". `render_mode` is "ansi", "rgb_array" or "human", with `tile_size` pixels
-    per cell. `infos` reports and counts what each agent did. `shadow` runs the other backend too and compares
-    the results. `agent_names` replaces the agents' numbers: "agent_0" names the first, from which the others
-    are numbered; a list names each.
+    `backend` is "numpy", "jax", or "native": C, which is compiled at first use and runs on NumPy's arrays.
+    `render_mode` is "ansi", "rgb_array" or "human", with `tile_size` pixels per cell. `infos` reports and
+    counts what each agent did. `shadow` runs another backend too and compares the results. `agent_names`
+    replaces the agents' numbers: "agent_0" names the first, from which the others are numbered; a list names
+    each.
     """
     known = find(id)
     return CoGridEnv(

@@ -92,7 +92,7 @@ def test_only_numpy_has_phases(monkeypatch, backend, make) -> None:
     if backend == "numpy":
         assert env.step_timing == dict.fromkeys(PHASES, 0)
         return
-    with pytest.raises(ValueError, match=r"a compiled JAX step has no phases .* `python -m bench profile`"):
+    with pytest.raises(ValueError, match=r"a compiled step has no phases .* `python -m bench profile`"):
         env.step_timing  # noqa: B018  # reading it raises
 
 

@@ -106,7 +106,7 @@ def tape(spec: Any, backend: str, actions: np.ndarray[Any, Any], batched: bool =
     words = rng.split(rng.key(11), BATCH)
     if not batched:
         words, actions = words[0], actions[:, 0]
-    if backend == "numpy":
+    if backend != "jax":
         state, _ = env.reset_fn(words)
         frames = []
         for joint in actions:

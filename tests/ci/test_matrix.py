@@ -106,7 +106,7 @@ def test_changes_are_tested_on_every_python_and_backend() -> None:
         rows = printed(event)
         assert {row for row in rows if row[0].startswith("tests")} == {
             (f"tests({backend})", version)
-            for backend in ("numpy", "jax-cpu")
+            for backend in ("numpy", "jax-cpu", "native")
             for version in pythons()
             if version not in EXPERIMENTAL
         }

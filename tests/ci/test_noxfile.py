@@ -33,6 +33,7 @@ HERE = ("--no-venv", "--no-install")  # the commands of a session, without its e
 RUNS = {
     "tests(numpy)": ("pytest",),
     "tests(jax-cpu)": ("pytest",),
+    "tests(native)": ("pytest",),
     "tests-minimums": ("pytest",),
     "tests-slow": ("pytest",),
     "oracles": ("pytest",),
@@ -40,6 +41,7 @@ RUNS = {
     "distributed": ("pytest",),
     "examples(numpy)": ("pytest",),
     "examples(jax-cpu)": ("pytest",),
+    "examples(native)": ("pytest",),
     "browser": ("pytest",),
     "clients(torch)": ("pytest",),
     "clients(jaxmarl)": ("pytest",),
@@ -64,7 +66,13 @@ def test_help_page_names_and_explains_every_session() -> None:
 
 def test_plain_nox_runs_lint_tests_and_then_the_benchmark() -> None:
     listed = json.loads(nox("--list", "--json").stdout)
-    assert [row["session"] for row in listed] == ["lint", "tests(numpy)", "tests(jax-cpu)", "bench"]
+    assert [row["session"] for row in listed] == [
+        "lint",
+        "tests(numpy)",
+        "tests(jax-cpu)",
+        "tests(native)",
+        "bench",
+    ]
 
 
 @pytest.mark.parametrize(("session", "tool"), [(s, tool) for s, tools in RUNS.items() for tool in tools])

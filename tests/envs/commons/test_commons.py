@@ -134,7 +134,7 @@ def _player(spec: Any, backend: str, steps: int) -> Any:
             pos.append(state.pos)
         return np.stack(cells), np.stack(pos)
 
-    if backend == "numpy":
+    if backend != "jax":
         return on_numpy
     import jax
 
