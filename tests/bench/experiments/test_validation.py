@@ -13,7 +13,7 @@ import pytest
 from bench.commands.validate import size_of
 from bench.exit_codes import Code, UsageError
 from bench.experiments import validation
-from bench.experiments.validation import PlannedRun, planned, scenes
+from bench.experiments.validation import BACKENDS, PlannedRun, planned, scenes
 from bench.experiments.validation_files import Validation, ValidationLog
 from bench.measure import training
 from bench.storage import results
@@ -21,7 +21,6 @@ from cogrid._core.compile.spec import OBSERVATIONS
 from cogrid._core.rules import compile_rules
 from cogrid._core.state.difference import Difference
 from cogrid._env.shadow import ShadowMismatch, ShadowReport
-from cogrid.backend.backends import BACKENDS
 from cogrid.envs.registry import spec_of
 from cogrid.vector import AUTORESETS
 from tests.support import EVERY_ID, HAS_JAX
