@@ -208,6 +208,11 @@ def _in_worker(connection) -> None:
     connection.send(usable_cores())
 
 
+# Python warns of forks of processes with threads, which is what these tests are about.
+with_threads = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
+
+@with_threads
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_worker_uses_one_core(method) -> None:
     if method not in multiprocessing.get_all_start_methods():
@@ -222,6 +227,7 @@ def test_a_worker_uses_one_core(method) -> None:
 
 
 @posix
+@with_threads
 @pytest.mark.parametrize("threads", [None, 2])
 def test_a_fork_of_a_process_with_threads_goes_on(library, monkeypatch, threads) -> None:
     names = used(monkeypatch)
