@@ -21,7 +21,7 @@ from bench.runner import CLEAN, COUNTING
 from bench.show.progress import Progress
 from bench.storage import machine, results
 from bench.storage.acceptances import Allowed
-from bench.storage.evidence import Candidate, Count, Folder, Found, Look, Sought
+from bench.storage.evidence import Candidate, Count, Culprit, Folder, Look, Sought
 from bench.units import more, percent
 from cogrid.benchmarks.case import Case
 
@@ -31,7 +31,7 @@ GPU = "gpu"  # JAX's name of the platform
 ANY_GAME = Allowed("what is searched for", {}, "", 1.0)
 
 
-class Places(NamedTuple):
+class CommitPlaces(NamedTuple):
     """The commits of a search by their places, 0 for the good one."""
 
     sought: Sought
@@ -47,9 +47,9 @@ class Places(NamedTuple):
 # Times
 
 
-def by_time(folder: Folder, sought: Sought, limit: int, progress: Progress) -> Found:
+def by_time(folder: Folder, sought: Sought, limit: int, progress: Progress) -> Culprit:
     """Compare commits, at most `limit` times in all, until it is certain which one made the case slower."""
-    case, places = sought.case.case, Places(sought)
+    case, places = sought.case.case, CommitPlaces(sought)
     looks = folder.kept(Look)
     search = _replayed(looks, places)
     with contextlib.ExitStack() as stack:
@@ -66,14 +66,14 @@ def by_time(folder: Folder, sought: Sought, limit: int, progress: Progress) -> F
     return _found(search, looks, places)
 
 
-def _replayed(looks: list[Look], places: Places) -> Search:
+def _replayed(looks: list[Look], places: CommitPlaces) -> Search:
     search = Search(len(places.commits) - 1)
     for look in looks:
         _learn(search, look, places)
     return search
 
 
-def _learn(search: Search, look: Look, places: Places) -> None:
+def _learn(search: Search, look: Look, places: CommitPlaces) -> None:
     if look.broken:
         search.leave_out(places.of(look.broken))
     else:
@@ -144,13 +144,13 @@ def _in_short(look: Look, search: Search) -> str:
     return f"{more(math.exp(estimate(look.rounds).center))} time; {likeliest}"
 
 
-def _found(search: Search, looks: list[Look], places: Places) -> Found:
+def _found(search: Search, looks: list[Look], places: CommitPlaces) -> Culprit:
     answer, shares, certain = search.answer(), search.probabilities, search.next() is None
     commits = places.commits
     likely = sorted(range(1, len(commits)), key=lambda place: -shares[place])
     own = [one.estimate for one in search.compared if (one.base, one.head) == (answer.before, answer.first)]
     ratio, low, high = answer.slowdown
-    return Found(
+    return Culprit(
         certain=certain,
         first=commits[answer.before + 1 : answer.first + 1] if certain and answer.is_certain else [],
         probability=answer.probability,
@@ -177,10 +177,10 @@ def _ends(looks: list[Look]) -> tuple[dict[str, int | None], dict[str, int | Non
 # Counters
 
 
-def by_counter(folder: Folder, sought: Sought, progress: Progress) -> Found:
+def by_counter(folder: Folder, sought: Sought, progress: Progress) -> Culprit:
     """Count at commits until two neighbours are left, of which only the later has more than the good one."""
     assert sought.counter
-    commits = Places(sought).commits
+    commits = CommitPlaces(sought).commits
     counting = _Counting(folder, sought, progress)
     first = counting.of(commits[0])
     low, high = 0, len(commits) - 1
@@ -196,7 +196,7 @@ def by_counter(folder: Folder, sought: Sought, progress: Progress) -> Found:
             else:
                 low = middle
     found = commits[low + 1 : high + 1]
-    return Found(
+    return Culprit(
         certain=True,
         first=found,
         probability=1.0,

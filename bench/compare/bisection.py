@@ -34,7 +34,7 @@ class Compared(NamedTuple):
     estimate: Estimate
 
 
-class Answer(NamedTuple):
+class Likeliest(NamedTuple):
     """The likeliest commits: `before` < commit ≤ `first`; several if those between cannot run the case."""
 
     before: int
@@ -109,12 +109,12 @@ class Search:
     def _testable(self) -> list[int]:
         return [place for place in range(1, self.last + 1) if place not in self.broken]
 
-    def answer(self) -> Answer:
+    def answer(self) -> Likeliest:
         shares = self.probabilities
         groups = list(itertools.pairwise([0, *self._testable]))
         sums = np.add.reduceat(shares[1:], [before for before, _ in groups])
         best = int(np.argmax(sums))
-        return Answer(*groups[best], float(sums[best]), float(shares[0]), self._slowdown())
+        return Likeliest(*groups[best], float(sums[best]), float(shares[0]), self._slowdown())
 
     def _slowdown(self) -> tuple[float, float, float]:
         """Ratios of the times at the two ends, if there is a slowdown at all."""

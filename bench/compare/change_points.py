@@ -19,7 +19,7 @@ DRAWS = 20_000  # random orders from which a probability is read
 SHORTEST = 2  # values on each side of a change
 
 
-class Change(NamedTuple):
+class ChangePoint(NamedTuple):
     """The first value of a new level."""
 
     at: int
@@ -28,14 +28,14 @@ class Change(NamedTuple):
     probability: float  # of so large a statistic in a series without a change
 
 
-def changes(values: Sequence[float], false_alarms: float) -> list[Change]:
+def changes(values: Sequence[float], false_alarms: float) -> list[ChangePoint]:
     """The changes in order; a series without any raises an alarm with at most this probability."""
     found = _split(np.asarray(values, np.float64), 0, len(values), false_alarms)
     if not found:
         return []
     ends = [0, *(at for at, _ in found), len(values)]
     levels = [float(np.median(values[low:high])) for low, high in itertools.pairwise(ends)]
-    return [Change(at, levels[n], levels[n + 1], p) for n, (at, p) in enumerate(found)]
+    return [ChangePoint(at, levels[n], levels[n + 1], p) for n, (at, p) in enumerate(found)]
 
 
 def _split(values: Floats, low: int, high: int, false_alarms: float) -> list[tuple[int, float]]:

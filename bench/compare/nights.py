@@ -31,7 +31,7 @@ class Series(NamedTuple):
     reference: str
     machine: str
     nights: tuple[Night, ...]
-    changes: tuple[change_points.Change, ...]
+    changes: tuple[change_points.ChangePoint, ...]
 
 
 class CounterChange(NamedTuple):
@@ -89,7 +89,7 @@ def _night(run: Result, ratio: float = math.nan) -> Night:
     return Night(f"{run.when:%Y-%m-%d}", run.git.sha if run.git else "", ratio)
 
 
-def revisions(one: Series, change: change_points.Change) -> tuple[str, str]:
+def revisions(one: Series, change: change_points.ChangePoint) -> tuple[str, str]:
     """The last revision before a change and the first one after it."""
     return one.nights[change.at - 1].sha, one.nights[change.at].sha
 

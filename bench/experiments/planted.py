@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from bench import ROOT
 from bench.records import Record, Sha
 from bench.storage import results
-from bench.storage.evidence import ANSWER, Found
+from bench.storage.evidence import ANSWER, Culprit
 from cogrid._io.reading import whole_number
 
 CASE = "CrampedRoom numpy-single ×64 cooperative"
@@ -132,7 +132,7 @@ def cloned(place: Path) -> Path:
     return place
 
 
-def bisected(clone: Path, planted: Planted, folder: Path, *options: str) -> tuple[Found, float, float]:
+def bisected(clone: Path, planted: Planted, folder: Path, *options: str) -> tuple[Culprit, float, float]:
     """The answer of `python -m bench bisect` in the clone, and its seconds: of the clock, and of the CPU."""
     command = [sys.executable, "-m", "bench", "bisect", planted.good, planted.commits[-1], "--only", CASE]
     start, before = time.monotonic(), os.times()
@@ -149,7 +149,7 @@ def bisected(clone: Path, planted: Planted, folder: Path, *options: str) -> tupl
         raise SystemExit(f"{' '.join(command)} exits with {done.returncode}: {done.stderr}")
     after, file = os.times(), folder / ANSWER
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    return results.decoded(results.read(file), Found, str(file)), time.monotonic() - start, cpu
+    return results.decoded(results.read(file), Culprit, str(file)), time.monotonic() - start, cpu
 
 
 def tried(clone: Path, seed: int, commits: int, slowdown: float, folder: Path) -> Try:
@@ -175,7 +175,7 @@ def tried(clone: Path, seed: int, commits: int, slowdown: float, folder: Path) -
     )
 
 
-def is_found(planted: Planted, place: int, found: Found) -> bool:
+def is_found(planted: Planted, place: int, found: Culprit) -> bool:
     """Whether the commit was found, together only with those just before it that cannot be imported."""
     first = place
     while first - 1 in planted.broken:

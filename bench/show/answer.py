@@ -7,19 +7,19 @@ from collections.abc import Callable
 from tabulate import tabulate
 
 from bench.compare.bisection import SURE
-from bench.storage.evidence import Found, Sought
+from bench.storage.evidence import Culprit, Sought
 from bench.units import more, pace
 
 SHOWN = 5  # candidates of an uncertain answer
 Describe = Callable[[str], str]  # a commit
 
 
-def text(found: Found, sought: Sought, describe: Describe) -> str:
+def text(found: Culprit, sought: Sought, describe: Describe) -> str:
     lines = _counter(found, sought) if sought.counter else _time(found)
     return "\n".join([*_commits(found, describe), *lines, *_notes(found)])
 
 
-def _commits(found: Found, describe: Describe) -> list[str]:
+def _commits(found: Culprit, describe: Describe) -> list[str]:
     if found.nothing >= SURE:
         return [f"BAD is not slower than GOOD, with a probability of {_share(found.nothing)}."]
     if not found.certain:
@@ -38,7 +38,7 @@ def _commits(found: Found, describe: Describe) -> list[str]:
     ]
 
 
-def _time(found: Found) -> list[str]:
+def _time(found: Culprit) -> list[str]:
     lines = []
     if found.nothing < SURE and found.ratio and found.low and found.high:
         interval = f"{more(found.low)} … {more(found.high)}"
@@ -53,14 +53,14 @@ def _time(found: Found) -> list[str]:
     return lines
 
 
-def _counter(found: Found, sought: Sought) -> list[str]:
+def _counter(found: Culprit, sought: Sought) -> list[str]:
     numbers = found.counter
     good, first, bad = (numbers[one] for one in (sought.good, found.first[-1], sought.commits[-1]))
     rest = "" if first == bad else f"; BAD has {bad}, so others changed it too"
     return [f"{sought.counter}: {good} at GOOD, {first} from this commit on{rest}."]
 
 
-def _notes(found: Found) -> list[str]:
+def _notes(found: Culprit) -> list[str]:
     notes = []
     if found.another_game:
         commits = ", ".join(one[:10] for one in found.another_game)

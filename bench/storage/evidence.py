@@ -56,7 +56,7 @@ class Candidate(Record):
     probability: float
 
 
-class Found(Record):
+class Culprit(Record):
     """The answer, with the probability of every commit, the likeliest first."""
 
     certain: bool
@@ -102,7 +102,7 @@ class Folder:
     def keep(self, one: Look | Count) -> None:
         results.write(self.place / f"{len(self._files()) + 1:03}.json", one)
 
-    def answer(self, found: Found) -> Path:
+    def answer(self, found: Culprit) -> Path:
         results.write(self.place / ANSWER, found)
         return self.place / ANSWER
 

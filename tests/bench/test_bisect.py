@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from bench import bisect
 from bench.exit_codes import UsageError
 from bench.experiments import planted
-from bench.storage.evidence import Count, Folder, Found, Look
+from bench.storage.evidence import Count, Culprit, Folder, Look
 from tests.bench.storage.test_evidence import LOOK, SOUGHT
 from tests.bench.test_ab import Quiet
 
@@ -55,7 +55,7 @@ def history(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return facts
 
 
-def by_time(place: Path, limit: int = 12) -> Found:
+def by_time(place: Path, limit: int = 12) -> Culprit:
     return bisect.by_time(Folder(place, LONG), LONG, limit, Progress())  # type: ignore[arg-type]  # quiet
 
 
@@ -125,7 +125,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, numbers: dict[int, int | None]) -> 
     return asked
 
 
-def by_counter(place: Path, counter: str = "operations") -> Found:
+def by_counter(place: Path, counter: str = "operations") -> Culprit:
     sought = replace(LONG, counter=counter)
     return bisect.by_counter(Folder(place, sought), sought, Progress())  # type: ignore[arg-type]  # quiet
 

@@ -11,7 +11,7 @@ import pytest
 
 from bench.experiments import planted
 from bench.experiments.planted import Planted
-from bench.storage.evidence import Found
+from bench.storage.evidence import Culprit
 
 
 def shown(clone: Path, sha: str, file: Path) -> str:
@@ -40,8 +40,8 @@ def test_what_counts_as_found() -> None:
     commits = ["a" * 40, "b" * 40, "c" * 40]
     made = Planted("0" * 40, commits, slow=3, counted=1, broken=frozenset({2}))
 
-    def found(*first: str) -> Found:
-        return Found(True, list(first), 1.0, 0.0, [], {}, 8)
+    def found(*first: str) -> Culprit:
+        return Culprit(True, list(first), 1.0, 0.0, [], {}, 8)
 
     assert planted.is_found(made, 3, found(*commits[1:]))
     assert planted.is_found(made, 1, found(commits[0]))
@@ -55,12 +55,12 @@ def test_tries_are_kept_counted_and_continued(
     """What `bisect` answers is made up: right, but for the slowdown of the second try."""
     asked: list[str] = []
 
-    def bisected(clone: Path, made: Planted, folder: Path, *options: str) -> tuple[Found, float, float]:
+    def bisected(clone: Path, made: Planted, folder: Path, *options: str) -> tuple[Culprit, float, float]:
         asked.append(folder.name)
         place = made.counted if options else made.slow
         broken = sorted(one for one in made.broken if all(k in made.broken for k in range(one, place)))
         first = [made.commits[one - 1] for one in (*(k for k in broken if k < place), place)]
-        return Found(True, first[:0] if folder.name == "2-time" else first, 1.0, 0.0, [], {}, 8), 9.0, 5.0
+        return Culprit(True, first[:0] if folder.name == "2-time" else first, 1.0, 0.0, [], {}, 8), 9.0, 5.0
 
     monkeypatch.setattr(planted, "bisected", bisected)
     options = ["--commits", "8", "--folder", str(tmp_path)]

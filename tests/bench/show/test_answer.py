@@ -5,11 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from bench.show.answer import text
-from bench.storage.evidence import Candidate, Found
+from bench.storage.evidence import Candidate, Culprit
 from tests.bench.storage.test_evidence import SOUGHT
 
 A, B, C = (letter * 40 for letter in "abc")
-FOUND = Found(
+FOUND = Culprit(
     certain=True,
     first=[C],
     probability=0.99951,
@@ -24,7 +24,7 @@ FOUND = Found(
 )
 
 
-def shown(found: Found, **changes: object) -> list[str]:
+def shown(found: Culprit, **changes: object) -> list[str]:
     return text(found, replace(SOUGHT, **changes), lambda sha: f"<{sha[0]}>").splitlines()
 
 
