@@ -126,6 +126,18 @@ def test_commands_in_the_texts_are_those_of_nox() -> None:
         assert set(named) <= known, path.name
 
 
+def test_every_fault_of_the_first_day_has_tests_that_exist() -> None:
+    text = (ROOT / "docs/developing/sessions.md").read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| (.+) \| (.+) \|$", text.partition("| fault | tests |\n")[2])
+    assert len(rows) >= 17
+    for fault, tests in rows:
+        files = [re.findall(r"`([\w./]+)`", one) for one in tests.split(";")]
+        assert all(len(words) > 1 for words in files), fault
+        for file, *names in files:
+            code = (ROOT / file).read_text(encoding="utf-8")
+            assert [name for name in names if not re.search(rf"(?m)^def {name}\(", code)] == [], fault
+
+
 def test_guarantees_name_tests_that_exist() -> None:
     text = (ROOT / "docs/developing/guarantees.md").read_text(encoding="utf-8")
     places = set(re.findall(r"`(tests/[\w./]+)`", text))
