@@ -438,7 +438,7 @@ def _indexed(array: Any, index: tuple[Any, ...]) -> Any:
 def _unknown(what: str) -> Untraceable:
     return Untraceable(
         f"the native backend cannot compile {what}: the values of a step are not known while it is compiled. "
-        "Write it with the functions of `xp` that docs/own-environment.md lists."
+        "docs/developing/backends.md lists what can be compiled."
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,8 @@ import pytest
 
 from cogrid._native.backend import NativeBackend
 from cogrid._native.compiled import CompiledFunction
-from cogrid._native.traced import narrow
+from cogrid._native.record import Block, inside
+from cogrid._native.traced import FUNCTIONS, UFUNCS, Traced, Untraceable, narrow
 
 BACKEND = NativeBackend()
 XP = BACKEND.xp
@@ -167,6 +170,34 @@ def test_what_cannot_be_recorded_is_named(function: Callable[..., Any], what: st
     arrays = np.zeros((BATCH, 2), np.uint32), np.ones((BATCH, 3), np.float32)
     with pytest.raises(TypeError, match=f"^the native backend cannot compile {what}: "):
         CompiledFunction(lambda word, x: function(x))(*arrays)
+
+
+def listed(row: str) -> list[str]:
+    """The names in a row of the page on backends."""
+    page = (Path(__file__).parents[2] / "docs/developing/backends.md").read_text(encoding="utf-8")
+    (cell,) = re.findall(rf"(?m)^\| {row} \| (.*) \|$", page)
+    return re.findall(r"`(\w+)`", cell)
+
+
+def test_the_page_lists_what_can_be_recorded() -> None:
+    methods = [name for name, value in vars(Traced).items() if callable(value) and name[0] != "_"]
+    assert sorted(listed("of single entries")) == sorted(ufunc.__name__ for ufunc in UFUNCS)
+    assert sorted(listed("of whole arrays")) == sorted(function.__name__ for function in FUNCTIONS)
+    assert sorted(listed("methods")) == sorted(methods)
+    reduced = set(listed("reduced with `.reduce`"))
+    given = {"asarray": ([1],), "array": ([1],), "zeros": (2,), "ones": (2,), "full": (2, 1), "arange": (3,)}
+    with inside(Block()):
+        for name in listed("made by"):
+            made = getattr(XP, name)(*given[name])
+            assert isinstance(made, Traced), name
+        for attribute in listed("attributes"):
+            assert hasattr(made, attribute), attribute
+        for ufunc in (ufunc for ufunc in UFUNCS if ufunc.nin == 2):
+            if ufunc.__name__ in reduced:
+                assert isinstance(ufunc.reduce(made, axis=0), Traced), ufunc
+            else:
+                with pytest.raises(Untraceable):
+                    ufunc.reduce(made, axis=0)
 
 
 def test_an_array_does_not_outlive_its_recording() -> None:
