@@ -19,8 +19,7 @@ from bench.exit_codes import described
 GROUPS = {
     "Measure": ("run", "list", "profile", "count", "peers", "scaling", "gpu"),
     "Find the commit": ("bisect", "history"),
-    "Read results": ("diff", "compare", "report", "plot", "export", "publish"),
-    "Baselines": ("baseline",),
+    "Results and baselines": ("diff", "compare", "report", "plot", "export", "publish", "baseline"),
     "Check the checks": ("selfcheck", "validate"),
 }
 
