@@ -178,7 +178,7 @@ def as_array(name: str, value: Any) -> Array:
 def get_backend(name: str) -> Backend:
     """The backend of that name; imports what it needs only now."""
     if not is_choice(name, BACKENDS):
-        raise ValueError(f"unknown backend {brief(name)}: choose one of {', '.join(map(repr, BACKENDS))}.")
+        raise ValueError(f"backend={brief(name)} is unknown: choose one of {', '.join(map(repr, BACKENDS))}.")
     return _load(name)
 
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
+import cogrid
 from cogrid.backend.array import get_backend
 from tests.support import BACKENDS, HAS_JAX
+
+
+@pytest.mark.parametrize("name", ["torch", "", None, ["numpy"]])
+def test_an_unknown_backend_is_a_clear_error(name: Any) -> None:
+    message = rf"^backend={re.escape(repr(name))} is unknown: choose one of 'numpy', 'jax', .*\.$"
+    with pytest.raises(ValueError, match=message):
+        cogrid.make("Arena-V0", backend=name)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
