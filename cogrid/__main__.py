@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from cogrid._apps import crossplay, zoo
+from cogrid._apps.export import command as export
 from cogrid._apps.humans import command as humans
 from cogrid._apps.play.server import Server
 from cogrid._apps.play.session import Session
@@ -129,6 +130,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
         commands.add_parser("humans", help="turn overcooked_ai's human games into replays and arrays")
     )
     zoo.add_arguments(commands.add_parser("zoo", help="list the trained policies that can be partners"))
+    export.add_arguments(commands.add_parser("export", help="write an environment as a program in C"))
     bench = commands.add_parser("bench", help="print how speed is measured")
     bench.set_defaults(run=lambda options: print(BENCH))
     return parser

@@ -69,9 +69,11 @@ class Body:
             self.in_memory |= self.whole
         lines = _without_unread(self.lines)
         used = set(re.findall(r"\w+", " ".join(lines)))
-        unread = [
-            f"    (void){self.names[node]};" for node in self.function.inputs if self.names[node] not in used
-        ]
+        names = [
+            *(self.names[node] for node in self.function.inputs),
+            *self.out,
+        ]  # outputs may have no entries
+        unread = [f"    (void){one};" for one in names if one not in used]
         return [*self._head(name), "{", *unread, *lines, "}"]
 
     def _function(self) -> None:

@@ -158,11 +158,11 @@ class Source:
         self._entries.append("\n".join(lines))
         return Signature(name, inputs, outputs)
 
-    def text(self) -> str:
-        """The file."""
+    def text(self, head: str = _HEAD) -> str:
+        """The file, which begins with `head`."""
         tables = [self._written(name, value) for name, value in self._tables.values()]
         functions = ["\n".join(lines) for _, lines in self._functions.values()]
-        return "\n\n".join([_HEAD, *self._helpers.values(), *tables, *functions, *self._entries]) + "\n"
+        return "\n\n".join([head, *self._helpers.values(), *tables, *functions, *self._entries]) + "\n"
 
     def _unique(self, name: str) -> str:
         self._names[name] = number = self._names.get(name, 0) + 1

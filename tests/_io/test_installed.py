@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,3 +80,21 @@ def test_the_other_project_elsewhere_on_the_path_is_no_conflict(site: Path, tmp_
 def test_the_name_is_that_of_the_project_file() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == installed.DISTRIBUTION
+
+
+LICENCES = "from cogrid._io import installed; print(sorted(installed.licences()))"
+
+
+def test_a_wheel_has_the_licences_or_says_that_they_are_missing(site: Path) -> None:
+    environ = {**os.environ, "PYTHONPATH": str(site)}
+    command = [sys.executable, "-c", LICENCES]
+    options: Any = {"cwd": site, "env": environ, "capture_output": True, "encoding": "utf-8"}
+    gone = subprocess.run(command, **options)
+    assert gone.stderr.endswith("the licences that come with cogrid are missing: install cogrid-worlds.\n")
+    (folder,) = site.glob("*.dist-info")
+    shutil.copytree(ROOT / "licenses", folder / "licenses/licenses")
+    shutil.copy(ROOT / "LICENSE", folder / "licenses")
+    texts = [path for path in folder.rglob("*") if path.is_file()]
+    names = "".join(f"{path.relative_to(site).as_posix()},,\n" for path in texts)
+    (folder / "RECORD").write_text(names, encoding="utf-8")
+    assert subprocess.run(command, **options).stdout == f"{sorted(installed.licences())}\n"

@@ -1,0 +1,1 @@
+"""The command that writes an environment as a program in another language."""
