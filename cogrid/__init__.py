@@ -1,11 +1,9 @@
 """cogrid: multi-agent grid worlds, one pure step function on NumPy and on JAX."""
 
-import sys
-
 from cogrid._io import installed, interrupt
 
 # Under `python -m cogrid`, Ctrl-C prints one line even during these imports.
-if sys.argv[:1] == ["-m"] and {"cogrid", "-mcogrid"} & set(sys.orig_argv):
+if interrupt.is_command():
     interrupt.at_once()
 
 from cogrid._core.compile.spec import Spec
@@ -14,7 +12,7 @@ from cogrid.cogrid_env import CoGridEnv
 from cogrid.envs.registry import make, make_vec, options, register, registered
 from cogrid.vector import VectorEnv
 
-installed.check_alone()
+installed.check_alone(as_command=interrupt.is_command())
 __version__ = installed.version()
 
 __all__ = [

@@ -18,6 +18,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NoReturn
 
+from cogrid._io import files, installed, interrupt
+
+# The other project's `__init__` may have run instead of ours, and the imports below would fail.
+if __name__ == "__main__":
+    installed.check_alone(as_command=True)
+
 from cogrid._apps import crossplay, zoo
 from cogrid._apps.export import command as export
 from cogrid._apps.humans import command as humans
@@ -27,7 +33,6 @@ from cogrid._core.author.game import Game
 from cogrid._core.author.layout import DIGITS, FLOOR
 from cogrid._core.author.options import checked_number
 from cogrid._core.compile.spec import Spec
-from cogrid._io import files, installed, interrupt
 from cogrid._io.messages import brief, several
 from cogrid._io.reading import add_settings, as_settings, whole_number
 from cogrid.envs import registry

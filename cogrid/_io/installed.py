@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -31,16 +32,21 @@ def _is_checkout() -> bool:
     return (PACKAGE.parent / "pyproject.toml").is_file()
 
 
-def check_alone() -> None:
-    """Raise an error if the other project's distribution is installed in the folder of this package."""
+def check_alone(*, as_command: bool = False) -> None:
+    """Raise an error if the other project is installed in the folder of this package; a command prints it."""
     with contextlib.suppress(metadata.PackageNotFoundError):
         other = metadata.distribution(OTHER)
-        if Path(str(other.locate_file("cogrid"))).resolve() == PACKAGE.resolve():
-            raise ImportError(
-                f"{OTHER} {other.version}, another project, is installed in the same environment, and its "
-                f"files and those of {DISTRIBUTION} overwrite each other: "
-                f"run pip uninstall {OTHER} {DISTRIBUTION}, then install the one that you want."
-            )
+        if Path(str(other.locate_file("cogrid"))).resolve() != PACKAGE.resolve():
+            return
+        sentence = (
+            f"{OTHER} {other.version}, another project, is installed in the same environment, and its "
+            f"files and those of {DISTRIBUTION} overwrite each other: "
+            f"run pip uninstall {OTHER} {DISTRIBUTION}, then install the one that you want."
+        )
+        if not as_command:
+            raise ImportError(sentence)
+        print(f"python -m cogrid: {sentence}", file=sys.stderr)
+        sys.exit(2)
 
 
 def licences() -> dict[str, str]:

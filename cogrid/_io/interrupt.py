@@ -14,6 +14,11 @@ INTERRUPTED, CLOSED = 130, 141
 LINE = b"\nInterrupted.\n"
 
 
+def is_command() -> bool:
+    """Whether Python imports the package for `python -m cogrid`; `__main__` itself does not run yet."""
+    return sys.argv[:1] == ["-m"] and not {"cogrid", "-mcogrid"}.isdisjoint(sys.orig_argv)
+
+
 def at_once() -> None:
     """Let Ctrl-C end the process immediately, as long as there is nothing to clean up."""
     _handle(_leave)

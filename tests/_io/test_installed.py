@@ -20,6 +20,11 @@ import cogrid
 from cogrid._io import installed
 print(cogrid.__version__, installed.remedy("jax"), sep="; ")
 """
+CONFLICT = (
+    "cogrid 0.3.2, another project, is installed in the same environment, and its files and those of "
+    "cogrid-worlds overwrite each other: run pip uninstall cogrid cogrid-worlds, "
+    "then install the one that you want."
+)
 
 
 @pytest.fixture
@@ -37,10 +42,10 @@ def record(site: Path, name: str, version: str) -> None:
     (folder / "METADATA").write_text(text, encoding="utf-8")
 
 
-def said(*path: Path) -> tuple[int, str]:
-    """The exit code and the last line of a program that imports the package from these folders."""
+def run(arguments: list[str], *path: Path) -> tuple[int, str]:
+    """The exit code and the output of a Python that finds packages in these folders first."""
     done = subprocess.run(
-        [sys.executable, "-c", SAID],
+        [sys.executable, *arguments],
         cwd=path[0],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))},
         capture_output=True,
@@ -48,7 +53,13 @@ def said(*path: Path) -> tuple[int, str]:
         check=False,
         encoding="utf-8",
     )
-    return done.returncode, (done.stdout + done.stderr).splitlines()[-1]
+    return done.returncode, done.stdout + done.stderr
+
+
+def said(*path: Path) -> tuple[int, str]:
+    """The exit code and the last line of a program that imports the package from these folders."""
+    code, output = run(["-c", SAID], *path)
+    return code, output.splitlines()[-1]
 
 
 def test_a_wheel_has_its_version_and_names_the_distribution(site: Path) -> None:
@@ -61,12 +72,16 @@ def test_a_checkout_names_itself() -> None:
 
 def test_installed_over_the_other_project_is_one_sentence(site: Path) -> None:
     record(site, "cogrid", "0.3.2")
-    assert said(site) == (
-        1,
-        "ImportError: cogrid 0.3.2, another project, is installed in the same environment, and its files "
-        "and those of cogrid-worlds overwrite each other: run pip uninstall cogrid cogrid-worlds, "
-        "then install the one that you want.",
-    )
+    assert said(site) == (1, f"ImportError: {CONFLICT}")
+    assert run(["-m", "cogrid", "list"], site) == (2, f"python -m cogrid: {CONFLICT}\n")
+
+
+def test_the_other_project_installed_over_it_is_one_sentence_of_the_command(site: Path) -> None:
+    """Their files replaced ours where both have one."""
+    record(site, "cogrid", "0.3.2")
+    (site / "cogrid/__init__.py").write_text('__version__ = "0.3.2"\n', encoding="utf-8")
+    (site / "cogrid/envs/registry.py").write_text("", encoding="utf-8")
+    assert run(["-m", "cogrid", "list"], site) == (2, f"python -m cogrid: {CONFLICT}\n")
 
 
 def test_the_other_project_elsewhere_on_the_path_is_no_conflict(site: Path, tmp_path: Path) -> None:
