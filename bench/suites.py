@@ -29,6 +29,7 @@ OTHER_KITCHENS = (
 KITCHENS = tuple(CLASSIC)
 BATCHED = (("numpy-batch", 1024), ("jax-vmap", 1024), ("jax-scan", 1024))
 ALL_MODES = (("numpy-single", 1), ("jax-single", 1), *BATCHED)
+RESETS = (("numpy-single", 1), ("jax-single", 1), ("numpy-batch", 1024), ("jax-vmap", 1024))
 SHORT = 64  # steps, too few for any episode of random play to end
 FAMILIES = ("Foraging-8x8-2p-3f-V0", "Goals-V0", "SearchRescue-Ruins-V0")  # one of each of the others
 SWEEP = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 5_000_000)
@@ -57,7 +58,7 @@ def quick(arena: Options = TOY) -> list[Case]:
     return [
         *(Case(CRAMPED, mode, batch, workload="cooperative") for mode, batch in ALL_MODES),
         *(Case(CRAMPED, "jax-scan", batch, workload="cooperative") for batch in (100, 10_000)),
-        *(Case(CRAMPED, mode, batch, measure="reset") for mode, batch in BATCHED[:2]),
+        *(Case(CRAMPED, mode, batch, measure="reset") for mode, batch in RESETS),
         *toy(arena),
     ]
 
@@ -111,7 +112,7 @@ def full(arena: Options = TOY) -> list[Case]:
         # The time before the first step, and the variation of single steps.
         *(
             Case(CRAMPED, mode, measure=what)
-            for what in ("latency", "reset", "create", "import")
+            for what in ("latency", "create", "import")
             for mode in ("numpy-single", "jax-single")
         ),
         *(Case(GENERATED, mode, n, measure="reset") for mode, n in BATCHED[:2]),

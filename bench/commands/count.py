@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     found = selected(options, suites.full if options.full else suites.quick)
     chosen = [case for case in found if case.measure in counting.MEASURES]
     if not chosen:
-        raise UsageError("none of these cases has counters: only cases of speed and of training do.")
+        raise UsageError("none of these cases has counters: only cases of speed, resets and training do.")
     options.output = options.output or results.path_of("counters")
     path, result = new_result("counters", chosen, Plan(), options)
     with Progress() as progress, runner.OneProcess({}, runner.COUNTING) as worker:

@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from bench.records import Result, Row
-from bench.storage.baselines import CountedRow, CounterSet, describe_key, has_counters, key_of
+from bench.storage.baselines import (
+    CountedRow,
+    CounterSet,
+    counting_identity,
+    describe_key,
+    has_counters,
+    key_of,
+)
 from bench.units import percent
 
 NOT_COUNTED = "no earlier counters"
@@ -72,7 +79,8 @@ def compare(head: Result, row: Row, earlier: Sequence[CounterSet]) -> Counted:
         return Counted()
     key = key_of(head.system, row.case.backend, row.case.measure)
     named = [(one.key, old) for one in earlier for old in one.rows if old.name == row.name]
-    current = [(other, old) for other, old in named if old.identity == row.identity]
+    own = counting_identity(head, row)
+    current = [(other, old) for other, old in named if old.identity == own]
     if any(other_results(old, row) for _, old in current):
         return Counted(wrong=True)
     for other, old in current:

@@ -188,7 +188,9 @@ def refusal(base: Result, before: Row, run: Result, row: Row) -> tuple[str, str]
     one core, so their speeds say something only about each other.
     """
     if row.identity != before.identity or before.ab:
-        return "not comparable", "measured in another way"
+        plans = {one.configuration.plan._replace(samples=0) for one in (base, run)}
+        other = "sampled with other --iterations or --warmup" if len(plans) > 1 else "measured in another way"
+        return "not comparable", other
     if counters.other_results(before, row):
         return "mismatch", WRONG
     if row.is_modelled:

@@ -194,8 +194,21 @@ def counter_sets(result: Result) -> list[CounterSet]:
     for row in filter(has_counters, result.rows):
         key = key_of(result.system, row.case.backend, row.case.measure)
         empty = CounterSet(schema=SCHEMA_VERSION, key=key, rows=[])
-        found.setdefault(describe_key(key), empty).rows.append(CountedRow.of(row))
+        counted = replace(CountedRow.of(row), identity=counting_identity(result, row))
+        found.setdefault(describe_key(key), empty).rows.append(counted)
     return list(found.values())
+
+
+def counting_identity(result: Result, row: Row) -> str:
+    """The identity of a row's counters, which do not depend on --iterations and --warmup."""
+    usual, plan = Plan(), result.configuration.plan
+    if plan._replace(samples=usual.samples) == usual:
+        return row.identity
+    try:
+        case = row.case.case
+        return identity(case, usual) if identity(case, plan) == row.identity else row.identity
+    except (TypeError, ValueError):  # a case that no longer exists
+        return row.identity
 
 
 # Inspecting

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import statistics
 import sys
 import unittest
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from types import MappingProxyType
@@ -34,7 +35,8 @@ N_BENCHMARK_STEPS = 500
 N_WARMUP_STEPS = 5
 N_TRIALS = 3
 BATCH_SIZE = 1024
-VARIANCE_THRESHOLD = 10.0
+VARIANCE_THRESHOLD = 10.0  # per cent, of trials and of whole runs
+UNSTABLE = 21  # the exit code for runs that differ more, as in `python -m bench`
 LAYOUT = "Overcooked-CrampedRoom-V0"
 SEED = 42
 
@@ -181,13 +183,26 @@ def _spread(row: dict[str, Any]) -> str:
     )
 
 
-def repeated(count: int, run: Callable[[], Results]) -> list[Results]:
-    """Run the suite `count` times and print the differences between runs, which trials within a run hide."""
+def repeated(count: int, run: Callable[[], Results], threshold: float = VARIANCE_THRESHOLD) -> bool:
+    """Run the suite `count` times and print the differences between runs, which trials within a run hide.
+
+    Returns whether the medians of every mode agree within `threshold` per cent.
+    """
     runs = [run() for _ in range(count)]
-    medians = {name: [run[name]["median"] for run in runs] for name in _NAMES}
-    apart = _lines({name: f"{compute_variance(each):.1f}%" for name, each in medians.items()})
-    print(f"\nRun to run (max difference of the medians of {count} runs):\n{apart}")
-    return runs
+    apart = {name: compute_variance([each[name]["median"] for each in runs]) for name in _NAMES}
+    lines = _lines(
+        {name: f"{value:.1f}%{'' if value <= threshold else '  (too much)'}" for name, value in apart.items()}
+    )
+    print(f"\nRun to run (max difference of the medians of {count} runs, at most {threshold:g}%):\n{lines}")
+    _refuse_leaks(runs)
+    return max(apart.values()) <= threshold
+
+
+def _refuse_leaks(runs: Sequence[Results]) -> None:
+    """End the process with the reasons if the memory of any run kept growing."""
+    rows = [(name, row) for run in runs for name, row in run.items()]
+    if leaks := [f"{name}: {row['reason']}" for name, row in rows if row["verdict"] == "leaks"]:
+        sys.exit("\n".join(leaks))
 
 
 def in_a_fresh_process() -> Results:
@@ -218,25 +233,34 @@ def test_benchmark_reproducibility() -> None:
             warnings.warn(f"too noisy to tell: {vmap['reason']}", TooNoisyWarning, stacklevel=1)
 
 
-def main() -> None:
+def main() -> int:
     """Print the table; trials that differ are a line of it, not a failure, but growing memory is one."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    text = "number of runs, each in a fresh process; prints the run-to-run difference"
+    codes = f"exit codes: 0 fine, 1 growing memory, 2 usage, {UNSTABLE} runs that differ by more than allowed"
+    parser = argparse.ArgumentParser(description=__doc__, epilog=codes)
+    text = "number of runs, each in a fresh process; prints the run-to-run difference of the medians"
     parser.add_argument("--repeat", type=whole_number(1), default=1, metavar="N", help=text)
-    times = parser.parse_args().repeat
+    text = f"with --repeat: exit with {UNSTABLE} if medians differ by more per cent than this (%(default)g)"
+    parser.add_argument("--threshold", type=_percent, default=VARIANCE_THRESHOLD, metavar="P", help=text)
+    options = parser.parse_args()
     if importlib.util.find_spec("jax") is None:
         sys.exit(f"the suite compares NumPy with JAX, which is not installed: {installed.remedy('jax')}.")
     try:
-        runs = repeated(times, in_a_fresh_process) if times > 1 else [run_benchmark_suite()]
+        if options.repeat > 1:
+            return 0 if repeated(options.repeat, in_a_fresh_process, options.threshold) else UNSTABLE
+        _refuse_leaks([run_benchmark_suite()])
+        return 0
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
-        sys.exit(130)
-    leaks = [
-        f"{name}: {row['reason']}" for run in runs for name, row in run.items() if row["verdict"] == "leaks"
-    ]
-    if leaks:
-        sys.exit("\n".join(leaks))
+        return 130
+
+
+def _percent(text: str) -> float:
+    """A share from 0 to 100, as argparse reads it."""
+    with contextlib.suppress(ValueError):
+        if 0 <= (value := float(text)) <= 100:
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 100")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -24,7 +24,7 @@ def test_the_moment_is_what_stops_it(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_says_how_to_go_on_and_keeps_its_file(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    run = ("run", "--backend", "numpy", "--only", "CrampedRoom numpy-single", "-o", str(path))
+    run = ("run", "--backend", "numpy", "--only", "CrampedRoom numpy-single cooperative", "-o", str(path))
     done = stopped_at(tmp_path, "bench.runner:row_of", "-m", "bench", *run)
     assert (done.returncode, done.stdout) == (130, "")
     *waiting, last = done.stderr.splitlines()

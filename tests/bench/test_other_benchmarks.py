@@ -244,7 +244,7 @@ def test_the_commands_that_read_results_run(command: str, capsys: pytest.Capture
 def test_a_measured_row_has_the_keys_of_the_page() -> None:
     """The cheapest case, not planted."""
     path = results.RESULTS / "r.json"
-    assert bench("run", "--only", "CrampedRoom numpy-single", "--rounds", "5", "-o", path) == 0
+    assert bench("run", "--only", "CrampedRoom numpy-single cooperative", "--rounds", "5", "-o", path) == 0
     (row,) = results.load(path).rows
     keys = {word for word in WORDS if word.startswith("rows[].")}
     assert len(keys) >= 7

@@ -15,6 +15,8 @@ def test_the_quick_suite_is_one_kitchen_and_the_toy_in_all_modes_with_a_sweep_an
     kitchen, arena = ([c for c in quick() if c.id == id] for id in ("Overcooked-CrampedRoom-V0", "Arena-V0"))
     assert [(c.mode, c.batch) for c in kitchen if c.measure == "speed"] == [*ALL_MODES, *sweep]
     assert [(c.mode, c.batch) for c in kitchen if c.measure == "reset"] == [
+        ("numpy-single", 1),
+        ("jax-single", 1),
         ("numpy-batch", 1024),
         ("jax-vmap", 1024),
     ]

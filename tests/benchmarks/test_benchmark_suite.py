@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unittest
 import warnings
+from collections.abc import Iterator
 from typing import Any
 from unittest.mock import Mock
 
@@ -214,21 +215,58 @@ def test_the_variance_is_the_range_in_per_cent_of_the_median() -> None:
     assert benchmark_suite.compute_variance([90.0, 120.0, 100.0]) == pytest.approx(30.0)
 
 
+def runs(*medians: tuple[float, float, float], verdict: str = "agree") -> Iterator[benchmark_suite.Results]:
+    """Whole runs of the suite, with these medians."""
+    names = ("numpy_single", "jax_single", "jax_vmap_1024")
+    for each in medians:
+        rows = zip(names, each, strict=True)
+        yield {name: {"median": median, "verdict": verdict, "reason": "why."} for name, median in rows}
+
+
 def test_runs_are_compared_with_each_other(capsys: pytest.CaptureFixture[str]) -> None:
-    medians = iter([(100.0, 50.0, 10.0), (110.0, 50.0, 30.0)])
-
-    def run() -> dict[str, dict[str, float]]:
-        names = ("numpy_single", "jax_single", "jax_vmap_1024")
-        return {name: {"median": median} for name, median in zip(names, next(medians), strict=True)}
-
-    assert len(benchmark_suite.repeated(2, run)) == 2
+    found = runs((100.0, 50.0, 10.0), (110.0, 50.0, 30.0))
+    assert not benchmark_suite.repeated(2, lambda: next(found))
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-4] == "Run to run (max difference of the medians of 2 runs):"
+    assert lines[-4] == "Run to run (max difference of the medians of 2 runs, at most 10%):"
     assert [line.split() for line in lines[-3:]] == [
         ["NumPy:", "9.5%"],
         ["JAX", "single:", "0.0%"],
-        ["JAX", "vmap:", "100.0%"],
+        ["JAX", "vmap:", "100.0%", "(too", "much)"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), [((), 21), (("--threshold", "9"), 21), (("--threshold", "11"), 0)]
+)
+def test_runs_that_differ_too_much_have_an_exit_code(
+    options: tuple[str, ...], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = runs((100.0, 50.0, 10.0), (110.0, 50.0, 10.0), (99.0, 50.0, 10.0))
+    monkeypatch.setattr(benchmark_suite, "in_a_fresh_process", lambda: next(found))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: True)
+    monkeypatch.setattr(sys, "argv", ["benchmark_suite", "--repeat", "3", *options])
+    assert benchmark_suite.main() == code
+
+
+def test_the_exit_code_is_that_of_bench() -> None:
+    from bench.exit_codes import Code
+
+    assert benchmark_suite.UNSTABLE == Code.INCONCLUSIVE
+
+
+def test_growing_memory_outranks_runs_that_differ() -> None:
+    found = runs((100.0, 50.0, 10.0), (200.0, 50.0, 10.0), verdict="leaks")
+    with pytest.raises(SystemExit, match=r"numpy_single: why\."):
+        benchmark_suite.repeated(2, lambda: next(found))
+
+
+@pytest.mark.parametrize("share", ["-1", "101", "nan", "ten"])
+def test_a_threshold_is_a_share(share: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(sys, "argv", ["benchmark_suite", f"--threshold={share}"])
+    with pytest.raises(SystemExit) as ended:
+        benchmark_suite.main()
+    assert ended.value.code == 2
+    assert f"'{share}' is not a number from 0 to 100" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("times", ["0", "-1", "1.5"])

@@ -17,7 +17,7 @@ from tests.bench.commands.support import Measured, bench
 from tests.bench.support import around
 from tests.support import HAS_JAX
 
-ONE = ("count", "--layout", "CrampedRoom", "--only", "numpy-single")
+ONE = ("count", "--only", "CrampedRoom numpy-single cooperative")
 
 
 def test_what_is_counted_is_compared_and_not_run(

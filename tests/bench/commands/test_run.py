@@ -102,7 +102,7 @@ def test_a_run_ends_with_what_changed(
     assert bench(*run, tmp_path / "a.json", "--strict") == 23, "no baseline"
     capsys.readouterr()
     assert bench(*run, tmp_path / "b.json", *against, "--strict") == 0
-    last = "Nothing slower, 5 same; no counter grew."
+    last = "Nothing slower, 6 same; no counter grew."
     assert capsys.readouterr().out.splitlines()[-1] == last
     measured.planted = {"samples": many, "counters": {"operations": 102}}
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
@@ -115,7 +115,7 @@ def test_a_run_ends_with_what_changed(
     measured.planted = {"samples": [value / 2 for value in many], "counters": {"operations": 100}}
     assert bench(*run, tmp_path / "d.json", *against, "--strict") == 21
     assert bench(*run, tmp_path / "e.json", *against) == 0
-    assert "SLOWER than the baseline: 5." in capsys.readouterr().out
+    assert "SLOWER than the baseline: 6." in capsys.readouterr().out
 
 
 def test_noisy_rows_are_counted_once(

@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bench.compare.counters import Change, Counted, changes, compare
-from bench.records import Row, System
+from bench.compare.counters import OTHERWISE_COUNTED, Change, Counted, changes, compare
+from bench.measure.plan import Plan
+from bench.records import Configuration, Measurement, Result, Row, System
+from bench.runner import row_of
 from bench.storage.baselines import CounterSet, counter_sets, file_name, key_of
+from cogrid.benchmarks.case import Case
 from tests.bench.support import SYSTEM, result, row
 
 MACHINE = System(**SYSTEM)
@@ -146,3 +149,28 @@ def test_another_way_of_counting_and_another_game() -> None:
     newer = result([], jaxlib="0.11.0")
     assert compare(newer, replace(counted(), checksum="f" * 16), earlier).wrong
     assert compare(result([]), row(error="x"), earlier) == Counted()
+
+
+def sampled(plan: Plan, **changed: Any) -> Result:
+    """A run of a real case with this plan; its rows have the identity that the runner gives them."""
+    case = Case("Overcooked-CrampedRoom-V0", "jax-scan", 100)
+    measurement = Measurement(agents=2, status="counted", counters=COUNTERS | changed)
+    found = result([row_of(case, plan, measurement)])
+    return replace(found, configuration=Configuration.of("quick", plan, [case]))
+
+
+LONG, USUAL = Plan(iterations=20_000, warmup_iterations=150_000), Plan()
+
+
+@pytest.mark.parametrize(("before", "after"), [(USUAL, LONG), (LONG, USUAL), (LONG, Plan(iterations=7))])
+def test_counters_do_not_depend_on_how_times_were_sampled(before: Plan, after: Plan) -> None:
+    base, head = sampled(before), sampled(after, equations=213)
+    assert base.rows[0].identity != head.rows[0].identity
+    found = compare(head, head.rows[0], counter_sets(base))
+    assert [change.text() for change in found.changes] == ["equations grew from 212 to 213"]
+
+
+def test_other_code_is_counted_in_another_way_however_it_was_sampled() -> None:
+    base, head = sampled(LONG), sampled(USUAL)
+    base.rows[0].identity = "f" * 12
+    assert compare(head, head.rows[0], counter_sets(base)).refused == OTHERWISE_COUNTED
