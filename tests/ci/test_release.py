@@ -22,6 +22,7 @@ pytestmark = pytest.mark.xdist_group("release")  # it is built once
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 ADDRESS = PROJECT["urls"]["Repository"]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+HERE = "https://github.com/me/cogrid"
 CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
@@ -111,26 +112,46 @@ def ready(built: release.Built, **changed: str) -> Message:
     """The metadata as if the repository had an address."""
     message = Message()
     message["Version"] = changed.get("version", built.metadata["Version"])
-    message["Project-URL"] = f"Repository, {changed.get('address', 'https://github.com/me/cogrid')}"
+    message["Project-URL"] = f"Repository, {changed.get('address', HERE)}"
     return message
 
 
-def test_a_tag_needs_its_version_its_address_and_a_changelog(built: release.Built) -> None:
-    metadata, here = ready(built), "https://github.com/me/cogrid"
-    version = metadata["Version"]
-    dated = f"## [{version}]" in CHANGES
-    assert bool(release.not_ready(metadata, f"v{version}", here)) != dated
-    assert any(
-        f"the tag is v9, and the version {version}" in x for x in release.not_ready(metadata, "v9", here)
-    )
+@pytest.fixture
+def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a changelog and a citation that a release of 9.9 can have."""
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## [9.9] - 2030-01-02\n", encoding="utf-8")
+    (tmp_path / "CITATION.cff").write_text("version: 9.9\ndate-released: 2030-01-02\n", encoding="utf-8")
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_a_tag_with_its_version_address_and_dates_is_ready(built: release.Built, texts: Path) -> None:
+    assert release.not_ready(ready(built, version="9.9"), "v9.9", HERE) == []
+
+
+def test_a_tag_needs_its_version_and_its_address(built: release.Built, texts: Path) -> None:
+    assert release.not_ready(ready(built, version="9.9"), "v9", HERE) == [
+        "the tag is v9, and the version 9.9"
+    ]
     for address, words in (
         ("https://github.com/OWNER/cogrid", "is not an address: write that of the repository"),
         ("https://github.com/you/cogrid", "the repository is https://github.com/me/cogrid, and pyproject"),
     ):
-        found = release.not_ready(ready(built, address=address), f"v{version}", here)
-        assert any(words in line for line in found)
-    (line,) = release.not_ready(ready(built, version="9.9"), "v9.9", here)
+        (line,) = release.not_ready(ready(built, version="9.9", address=address), "v9.9", HERE)
+        assert words in line
+
+
+@pytest.mark.parametrize("heading", ["[9.9] - unreleased", "[9.8] - 2030-01-02", "[9.9]"])
+def test_a_tag_needs_a_dated_changelog(built: release.Built, texts: Path, heading: str) -> None:
+    (texts / "CHANGELOG.md").write_text(f"## {heading}\n", encoding="utf-8")
+    (line,) = release.not_ready(ready(built, version="9.9"), "v9.9", HERE)
     assert line == "CHANGELOG.md has no heading ## [9.9] - YYYY-MM-DD"
+
+
+def test_a_tag_needs_the_same_date_in_the_citation(built: release.Built, texts: Path) -> None:
+    (texts / "CITATION.cff").write_text("version: 9.9\ndate-released: 2030-01-03\n", encoding="utf-8")
+    (line,) = release.not_ready(ready(built, version="9.9"), "v9.9", HERE)
+    assert line == "CITATION.cff does not have date-released: 2030-01-02, the changelog's"
 
 
 @pytest.mark.parametrize("tag", ["", "refs/tags/v0.0.0"])
@@ -165,7 +186,7 @@ def test_the_citation_is_in_step() -> None:
     assert CITATION["version"] == PROJECT["version"]
     assert CITATION["repository-code"] == ADDRESS
     assert CITATION["license"] in PROJECT["license"].split(" AND ")
-    dates = re.findall(rf"(?m)^## \[{re.escape(PROJECT['version'])}\] - (.*)$", CHANGES)
+    dates = re.findall(rf"(?m)^## \[{re.escape(PROJECT['version'])}\] - (\d{{4}}-\d\d-\d\d)$", CHANGES)
     assert [str(CITATION[name]) for name in ("date-released",) if name in CITATION] == dates
 
 
