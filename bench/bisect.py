@@ -238,9 +238,12 @@ class _Counting:
     def _refuse(self, count: Count) -> None:
         """What makes the search impossible is not kept."""
         _refuse_broken_end(count.error and count.commit, count.error, self._sought)
-        if self._sought.counter not in count.counters and count.commit == self._sought.good:
-            known = ", ".join(count.counters)
-            raise UsageError(f"{self._sought.counter} is no counter of this case, which has {known}.")
+        ends = self._sought.good, self._sought.commits[-1]
+        if self._sought.counter not in count.counters and count.commit in ends:
+            name, known = ("GOOD", "BAD")[ends.index(count.commit)], ", ".join(count.counters)
+            raise UsageError(
+                f"{self._sought.counter} is no counter of this case at {name}, which has {known}."
+            )
 
     def _learn(self, count: Count) -> None:
         number = count.counters.get(str(self._sought.counter))

@@ -149,8 +149,19 @@ def test_a_counter_must_exist_and_grow(monkeypatch: pytest.MonkeyPatch, tmp_path
     counted(monkeypatch, {0: 219, 20: 218})
     with pytest.raises(UsageError, match="operations is 219 at GOOD and 218 at BAD: it did not grow"):
         by_counter(tmp_path / "one")
-    with pytest.raises(UsageError, match="fusions is no counter of this case, which has operations"):
+    with pytest.raises(UsageError, match="fusions is no counter of this case at GOOD, which has operations"):
         by_counter(tmp_path / "two", "fusions")
+
+
+def test_bad_must_have_the_counter_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def count(case: object, commit: str) -> Count:
+        name = "operations" if commit == COMMITS[0] else "flops"
+        return Count(when=LOOK.when, commit=commit, counters={name: 219})
+
+    monkeypatch.setattr(bisect, "_count", count)
+    for _ in range(2):  # it was not kept
+        with pytest.raises(UsageError, match="operations is no counter of this case at BAD, which has flops"):
+            by_counter(tmp_path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be killed with its worktree in use")
