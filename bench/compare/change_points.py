@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-DRAWS = 20_000  # random orders from which a probability is read
+DRAWS = 20_000  # random orders from which a probability is read, at least
 SHORTEST = 2  # values on each side of a change
 
 
@@ -44,7 +45,7 @@ def _split(values: Floats, low: int, high: int, false_alarms: float) -> list[tup
         return []
     ranks = np.argsort(np.argsort(values[low:high], kind="stable"), kind="stable")
     scores = _scores(ranks[None])[0]
-    probability = _probability(float(scores.max()), high - low)
+    probability = _probability(float(scores.max()), high - low, false_alarms)
     if probability > false_alarms:
         return []
     at = low + SHORTEST + int(np.argmax(scores))
@@ -62,14 +63,15 @@ def _scores(ranks: np.ndarray[Any, np.dtype[np.int64]]) -> Floats:
     return scores
 
 
-def _probability(score: float, count: int) -> float:
-    """Of a score at least as high in a random order."""
-    return (1 + int((_largest(count) >= score).sum())) / (DRAWS + 1)
+def _probability(score: float, count: int, false_alarms: float) -> float:
+    """Of a score at least as high in a random order; so many orders that it can fall below the rate."""
+    thousands = math.ceil(max(DRAWS, 2 / false_alarms) / 1000)
+    return (1 + int((_largest(count, thousands) >= score).sum())) / (1000 * thousands + 1)
 
 
 @functools.cache
-def _largest(count: int) -> Floats:
-    """The largest scores of random orders of so many values."""
+def _largest(count: int, thousands: int) -> Floats:
+    """The largest scores of thousands of random orders of so many values."""
     draw = np.random.default_rng(count)
-    chunks = [draw.permuted(np.tile(np.arange(count), (1000, 1)), axis=1) for _ in range(DRAWS // 1000)]
+    chunks = [draw.permuted(np.tile(np.arange(count), (1000, 1)), axis=1) for _ in range(thousands)]
     return np.concatenate([_scores(chunk).max(axis=1) for chunk in chunks])

@@ -60,6 +60,15 @@ def test_steps_are_found(noise: str, step: float, nights: int, at: int, least: f
     assert near >= 0.75 * found
 
 
+def test_a_step_is_found_among_a_thousand_series() -> None:
+    """At so low a rate more random orders are drawn."""
+    values = np.random.default_rng(2).normal(0, 0.01, 60)
+    values[30:] += 1
+    (found,) = changes(list(values), RATE / 1000)
+    assert found.at == 30
+    assert found.probability <= RATE / 1000
+
+
 def test_two_changes_have_their_levels() -> None:
     values = [0.0] * 20 + [0.1] * 20 + [0.04] * 20
     noise = np.random.default_rng(1).normal(0, 0.005, 60)
