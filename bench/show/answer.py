@@ -26,8 +26,10 @@ def _commits(found: Culprit, describe: Describe) -> list[str]:
         rows = [(_share(one.probability), describe(one.commit)) for one in found.candidates[:SHOWN]]
         rows += [(_share(found.nothing), "no commit: nothing became slower")]
         table = tabulate(rows, ["probability", "first slow commit"], disable_numparse=True)
-        text = f"Uncertain: after {found.comparisons} comparisons no commit is the first with {_share(SURE)}."
-        return [text, "", table, ""]
+        why = f"no commit has a probability of {_share(SURE)}"
+        if found.probability >= SURE:
+            why = "the likeliest commit has not been compared with the one before it"
+        return [f"Uncertain: after {found.comparisons} comparisons {why}.", "", table, ""]
     if len(found.first) == 1:
         return [f"First commit: {describe(found.first[0])}"]
     *untested, last = map(describe, found.first)

@@ -46,7 +46,7 @@ def test_an_uncertain_answer_says_so_and_how_to_go_on() -> None:
     unsure = replace(FOUND, certain=False, first=[], probability=0.7, nothing=0.1, own_ratio=None)
     unsure.candidates = [Candidate(C, 0.7), Candidate(B, 0.2)]
     lines = shown(unsure)
-    assert lines[0] == "Uncertain: after 8 comparisons no commit is the first with 99.0 %."
+    assert lines[0] == "Uncertain: after 8 comparisons no commit has a probability of 99.0 %."
     rows = [line.split(maxsplit=2) for line in lines[4:7]]
     assert rows == [
         ["70.0", "%", "<c>"],
@@ -54,6 +54,13 @@ def test_an_uncertain_answer_says_so_and_how_to_go_on() -> None:
         ["10.0", "%", "no commit: nothing became slower"],
     ]
     assert lines[-1] == "The same command with --comparisons 16 goes on from here."
+
+
+def test_a_likely_commit_whose_neighbour_was_not_compared_is_uncertain() -> None:
+    unsure = replace(FOUND, certain=False, first=[], probability=0.995, own_ratio=None)
+    assert shown(unsure)[0] == (
+        "Uncertain: after 8 comparisons the likeliest commit has not been compared with the one before it."
+    )
 
 
 def test_nothing_became_slower() -> None:
