@@ -9,7 +9,6 @@ import math
 import multiprocessing
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -114,38 +113,51 @@ def _large(library: ctypes.CDLL, name: str, size: int, made: Arrays, threads: in
     return call
 
 
-def _references(arrays: list[Array], k: int) -> int:
-    return sys.getrefcount(arrays[k])
+Place = tuple[Array, int]  # an array and its address
+
+
+def _references(places: list[Place]) -> int:
+    return sys.getrefcount(places[0][0])
 
 
 # Of an array that only a list has. Where Python has no global lock, counts say nothing.
-UNUSED = _references([np.empty(0)], 0) if getattr(sys, "_is_gil_enabled", lambda: True)() else 0
+UNUSED = _references([(np.empty(0), 0)]) if getattr(sys, "_is_gil_enabled", lambda: True)() else 0
 
 
 class OutputMemory:
     """The outputs of calls, given out again when nobody has them any more: new memory is slow to write to."""
 
     def __init__(self, made: Arrays) -> None:
-        self._lock = threading.Lock()
-        self._kept: list[tuple[tuple[int, ...], np.dtype[Any], list[Array], list[int]]]
-        self._kept = [(shape, dtype, [], []) for shape, dtype in made]
+        self._kept: list[tuple[tuple[int, ...], np.dtype[Any], list[Place]]]
+        self._kept = [(shape, dtype, []) for shape, dtype in made]
 
     def take(self) -> tuple[list[Array], list[int]]:
         """Arrays that nobody else has, and their addresses."""
-        arrays, addresses = [], []
-        with self._lock:
-            for shape, dtype, kept, places in self._kept:
-                for k in range(len(kept)):
-                    if _references(kept, k) == UNUSED:
-                        break
-                else:
-                    k = len(kept)
-                    kept.append(np.empty(shape, dtype))
-                    places.append(_address(kept[k]))
-                arrays.append(kept[k][...])  # a view, which holds what it views, as do views of it
-                addresses.append(places[k])
-                del kept[KEPT:], places[KEPT:]
-        return arrays, addresses
+        places = [_unused(*kept) for kept in self._kept]
+        return [array for array, _ in places], [address for _, address in places]
+
+
+def _unused(shape: tuple[int, ...], dtype: np.dtype[Any], kept: list[Place]) -> Place:
+    """A view of an array that nobody has, and its address.
+
+    What is popped is this thread's alone. A lock could be held for ever in a fork.
+    """
+    for _ in range(len(kept)):
+        try:
+            own = [kept.pop(0)]
+        except IndexError:  # other threads have them
+            break
+        is_unused = _references(own) == UNUSED
+        array, address = own[0]
+        view = array[...]  # holds what it views, as do views of it; made before others can see the array
+        kept.append(own[0])
+        if is_unused:
+            return view, address
+    array = np.empty(shape, dtype)
+    address, view = _address(array), array[...]
+    if len(kept) < KEPT:
+        kept.append((array, address))
+    return view, address
 
 
 def _run(function: Callable[..., None], first: int, end: int, pointers: Any, arrays: list[Array]) -> None:

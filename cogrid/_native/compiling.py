@@ -82,12 +82,18 @@ def find_compiler() -> Compiler:
 
 def _chosen() -> list[str]:
     choice = os.environ.get(CHOICE, "")
-    words = shlex.split(choice, posix=not WINDOWS)
+    try:
+        words = [choice] if shutil.which(choice) else shlex.split(choice, posix=not WINDOWS)
+    except ValueError:  # a quotation mark that is not closed
+        words = [choice]
     if not words:
         return []
-    program = shutil.which(words[0])
+    program = shutil.which(words[0].strip('"') if WINDOWS else words[0])
     if program is None:
-        raise CompileError(f"{CHOICE}={choice!r} names no program: set it to a C compiler, such as gcc.")
+        raise CompileError(
+            f"{CHOICE}={choice!r} names no program: set it to a C compiler, such as gcc, "
+            "with its path in quotation marks if it has spaces."
+        )
     return [os.path.abspath(program), *words[1:]]
 
 

@@ -46,7 +46,10 @@ _ATOM = re.compile(r"[\w.]+(\[[^][]*\])?\Z")
 
 def ctype(dtype: Any) -> str:
     """The C type of an array's entries."""
-    return _TYPES[np.dtype(dtype).name]
+    name = np.dtype(dtype).name
+    if name not in _TYPES:
+        raise TypeError(f"the native backend has no arrays of {name}.")
+    return _TYPES[name]
 
 
 def identifier(name: str) -> str:

@@ -65,6 +65,7 @@ class Traced(Node, np.lib.mixins.NDArrayOperatorsMixin):
 
     __slots__ = ()
     __hash__ = object.__hash__
+    backend_name = "native"
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *values: Any, **options: Any) -> Any:
         if method == "reduce" and ufunc in _REDUCTIONS and set(options) <= {"axis", "keepdims", "initial"}:

@@ -36,7 +36,7 @@ def key(seed_: int) -> np.ndarray[Any, Any]:
 
 def split(key: Array, n: int = 2) -> Array:
     """`n` new keys, (*B, n), as `jax.random.split` makes them; typed or plain like the given key."""
-    backend = get_backend("numpy" if isinstance(key, np.ndarray) else "jax")
+    backend = get_backend("numpy" if isinstance(key, np.ndarray) else getattr(key, "backend_name", "jax"))
     children = split_words(backend.xp, backend.words(key), n)
     return children if key.dtype == np.uint32 else backend.key(children)
 

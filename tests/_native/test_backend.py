@@ -10,6 +10,7 @@ import pytest
 
 import cogrid
 from cogrid.backend import rng
+from cogrid.backend.array import get_backend
 from cogrid.backend.backends import BACKENDS, installed
 from tests.support import assert_same, keys
 
@@ -89,3 +90,8 @@ def test_it_counts_as_installed_where_there_is_a_compiler(monkeypatch: pytest.Mo
     monkeypatch.setattr("cogrid.backend.backends.find_spec", lambda name: None)
     assert installed() == ("numpy",)
     assert BACKENDS["native"].compilers
+
+
+def test_keys_are_split_while_a_function_is_recorded() -> None:
+    split = get_backend("native").compiled(lambda key: rng.split(key, 3))
+    np.testing.assert_array_equal(split(keys(0, 4)), rng.split(keys(0, 4), 3))

@@ -7,8 +7,11 @@ import itertools
 import math
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,7 +94,28 @@ def test_what_was_returned_is_never_written_to_again(library, size) -> None:
     assert not any(np.shares_memory(one, other) for one, other in itertools.combinations(arrays, 2))
 
 
-@pytest.mark.parametrize("hold", [lambda array: array, lambda array: array[3:, 1], memoryview])
+HOLDS = {
+    "array": lambda array: array,
+    "view of a view": lambda array: np.asarray(array[2:5])[:, 1],
+    "memoryview": memoryview,
+    "memoryview of a part": lambda array: memoryview(array)[2:4],
+    "buffer": lambda array: np.frombuffer(array, np.uint8),
+    "base": lambda array: array.base,
+    "iterator": lambda array: iter(array.flat),
+    "generator": lambda array: (row for row in array),
+    "function": lambda array: lambda: array,
+    "ctypes": lambda array: np.ctypeslib.as_ctypes(array),
+    "ctypes pointer": lambda array: array.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)),
+    "DLPack": np.from_dlpack,
+    "DLPack capsule": lambda array: array.__dlpack__(),
+    "strides": lambda array: np.lib.stride_tricks.as_strided(array, (5,)),
+    "entry": lambda array: array.view([(name, "i4") for name in "xyz"])[5],
+    "masked": np.ma.asarray,
+    "subclass": lambda array: array.view(np.recarray),
+}
+
+
+@pytest.mark.parametrize("hold", HOLDS.values(), ids=HOLDS)
 def test_memory_is_used_again_only_when_nobody_can_see_it(hold) -> None:
     memory = OutputMemory([((1000, 3), INT), ((), BOOL)])
 
@@ -109,6 +133,24 @@ def test_memory_is_used_again_only_when_nobody_can_see_it(hold) -> None:
     assert take().ctypes.data == address
     all_held = [take() for _ in range(KEPT + 3)]
     assert len({array.ctypes.data for array in all_held}) == KEPT + 3
+
+
+def test_a_call_in_the_middle_of_another_gets_other_memory(monkeypatch) -> None:
+    """As in a signal handler, or in a fork while another thread was there."""
+    memory, count = OutputMemory([((1000, 3), INT)]), calling._references
+    address = memory.take()[1]
+    inner: list[list[int]] = []
+
+    def counted(places) -> int:
+        found = count(places)
+        monkeypatch.setattr(calling, "_references", count)
+        inner.append(memory.take()[1])
+        return found
+
+    monkeypatch.setattr(calling, "_references", counted)
+    assert memory.take()[1] == address
+    assert inner != [address]
+    assert len(inner) == 1
 
 
 def test_without_a_global_lock_no_memory_is_used_again(monkeypatch) -> None:
@@ -208,15 +250,18 @@ def _in_worker(connection) -> None:
     connection.send(usable_cores())
 
 
-# Python warns of forks of processes with threads, which is what these tests are about.
-with_threads = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def in_fresh_process(function, *values) -> None:
+    """Call a function of this module where no JAX runs, whose threads a fork may not have."""
+    code = f"from tests._native import test_calling; test_calling.{function.__name__}(*{values!r})"
+    # Python warns of forks of processes with threads, which is what these tests are about.
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code]
+    run = subprocess.run(
+        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, encoding="utf-8"
+    )
+    assert run.returncode == 0, run.stderr
 
 
-@with_threads
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_a_worker_uses_one_core(method) -> None:
-    if method not in multiprocessing.get_all_start_methods():
-        pytest.skip("this system has no fork")
+def start_worker(method: str) -> None:
     context = multiprocessing.get_context(method)
     here, there = context.Pipe()
     worker = context.Process(target=_in_worker, args=(there,))
@@ -226,11 +271,16 @@ def test_a_worker_uses_one_core(method) -> None:
     assert worker.exitcode == 0
 
 
-@posix
-@with_threads
-@pytest.mark.parametrize("threads", [None, 2])
-def test_a_fork_of_a_process_with_threads_goes_on(library, monkeypatch, threads) -> None:
-    names = used(monkeypatch)
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_worker_uses_one_core(method) -> None:
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system has no fork")
+    in_fresh_process(start_worker, method)
+
+
+def fork_after_calls(threads: int | None) -> None:
+    names = used(pytest.MonkeyPatch())
+    library = compiling.load(SOURCE, "scale")
     calls = [(caller(library, SCALE, threads)((size,)), numbers(size)) for size in (SMALL, LARGE)]
     for call, values in calls * (calling.TRIALS + 1):
         check(call, values)
@@ -246,3 +296,9 @@ def test_a_fork_of_a_process_with_threads_goes_on(library, monkeypatch, threads)
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     check(*calls[1])
+
+
+@posix
+@pytest.mark.parametrize("threads", [None, 2])
+def test_a_fork_of_a_process_with_threads_goes_on(threads) -> None:
+    in_fresh_process(fork_after_calls, threads)

@@ -150,3 +150,16 @@ def test_more_shapes_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         assert_same(mine[0], yours[0])
         joint = np.zeros((size, 2), np.int32)
         assert_same(functions(ours).step(mine[0], joint)[0], functions(theirs).step(yours[0], joint)[0])
+
+
+def test_names_of_users_are_never_read_as_python_or_c() -> None:
+    hostile = "'\"]; raise SystemExit(7) #\n */ #error\\\n"
+
+    def doubled(values: dict[Any, Any]) -> dict[Any, Any]:
+        return {name: value * 2 for name, value in values.items()}
+
+    doubled.__name__ = hostile
+    given = {name: np.arange(3, dtype=np.int32) for name in (hostile, "for", "ﬁ", (1, "'"), 7)}
+    function = CompiledFunction(doubled)
+    for _ in range(2):  # the second goes through the glue
+        np.testing.assert_equal(function(given), doubled(given))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -16,7 +17,15 @@ from pathlib import Path
 import pytest
 
 from cogrid._native import compiling
-from cogrid._native.compiling import ENDING, UNFINISHED, CompileError, find_compiler, load, private_folder
+from cogrid._native.compiling import (
+    ENDING,
+    FLAGS,
+    UNFINISHED,
+    CompileError,
+    find_compiler,
+    load,
+    private_folder,
+)
 from tests.support import full_disk, posix
 
 SOURCE = """
@@ -361,10 +370,21 @@ def test_without_a_compiler_everybody_hears_what_helps(monkeypatch) -> None:
         find_compiler()
 
 
-def test_a_choice_that_is_no_program_is_an_error(monkeypatch) -> None:
-    monkeypatch.setenv(compiling.CHOICE, "no-such-compiler -m64")
-    with pytest.raises(CompileError, match="COGRID_CC='no-such-compiler -m64' names no program"):
+@pytest.mark.parametrize("choice", ["no-such-compiler -m64", "gcc 'unclosed", "'' gcc", "/", "no such/gcc"])
+def test_a_choice_that_is_no_program_is_an_error(choice, monkeypatch) -> None:
+    monkeypatch.setenv(compiling.CHOICE, choice)
+    with pytest.raises(CompileError, match=f"^COGRID_CC={re.escape(repr(choice))} names no program"):
         find_compiler()
+
+
+def test_the_path_of_a_choice_may_have_spaces(tmp_path, monkeypatch) -> None:
+    program = tmp_path / "my tools" / "my cc.exe"
+    program.parent.mkdir()
+    shutil.copy(sys.executable, program)
+    monkeypatch.setenv(compiling.CHOICE, str(program))
+    assert find_compiler().command[:2] == (str(program), FLAGS[0])
+    monkeypatch.setenv(compiling.CHOICE, f'"{program}" -m64')
+    assert find_compiler().command[:3] == (str(program), "-m64", FLAGS[0])
 
 
 def test_the_choice_goes_before_zig_and_zig_before_the_system(tmp_path, monkeypatch) -> None:
