@@ -215,7 +215,7 @@ class Body:
 
         def copy(place: Index) -> None:
             there, here = (
-                flat([self.at(index, place), 0], (table.shape[0], row)),
+                flat([self._place(index, place, table.shape[0]), 0], (table.shape[0], row)),
                 flat([*place, 0], (*index.shape, row)),
             )
             self.put(f"memcpy({_plus(name, here)}, {_plus(source, there)}, {row * node.dtype.itemsize});")
@@ -265,7 +265,8 @@ class Body:
         self._copy_in(node, grid)
 
         def one(index: Index) -> None:
-            line = f"{self.at(node, [*index[:-1], self._place(where, index)])} = {self.at(value, index)};"
+            place = self._place(where, index, grid.shape[-1])
+            line = f"{self.at(node, [*index[:-1], place])} = {self.at(value, index)};"
             self.put(f"if ({self.at(test[0], index)}) {line}" if test else line)
 
         self.each(where.shape, one)
@@ -439,12 +440,14 @@ class Body:
             return self._as_memory(node.args[0])
         return None
 
-    def _place(self, index: Node, place: Index) -> Any:
-        """An entry of an index: an int if it is known."""
+    def _place(self, index: Node, place: Index, size: int) -> Any:
+        """An entry of an index into so many entries: an int if it is known, else kept within the array."""
         if index.op == "const" and all(isinstance(one, int) for one in place):
             return int(index.params["value"][tuple(place)])
         text = self.at(index, place)
-        return int(text) if text.isdigit() else text
+        if text.isdigit():
+            return int(text)
+        return f"{self.source.helper('within')}({text}, {size})"
 
     def at(self, node: Node, index: Index) -> str:
         """One entry as an expression."""
@@ -500,7 +503,7 @@ class Body:
 
     def _take_value(self, node: Node, index: Index) -> str:
         (array, where), axis = node.args, node.params["axis"]
-        place = self._place(where, index[axis : axis + len(where.shape)])
+        place = self._place(where, index[axis : axis + len(where.shape)], array.shape[axis])
         return self.at(array, [*index[:axis], place, *index[axis + len(where.shape) :]])
 
 

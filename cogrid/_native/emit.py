@@ -50,6 +50,11 @@ HELPERS = MappingProxyType(
     int32_t r = a % b;
     return (r != 0) & ((r < 0) != (b < 0)) ? r + b : r;
 }""",
+        # Places come from states, which users can make: a wrong one reads and writes the first entry.
+        "within": """static inline int32_t cogrid_within(int32_t place, int32_t size)
+{
+    return (uint32_t)place < (uint32_t)size ? place : 0;
+}""",
         "bitwise_count": """static inline uint8_t cogrid_bitwise_count(uint32_t x)
 {
     uint8_t n = 0;

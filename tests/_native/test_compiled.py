@@ -163,3 +163,12 @@ def test_names_of_users_are_never_read_as_python_or_c() -> None:
     function = CompiledFunction(doubled)
     for _ in range(2):  # the second goes through the glue
         np.testing.assert_equal(function(given), doubled(given))
+
+
+@pytest.mark.parametrize("place", [-128, -20, 30, 127])
+def test_a_state_with_wrong_places_writes_to_no_memory_of_others(place: int) -> None:
+    state, _ = functions(both(ROOM)[1]).reset(keys(0, 4))
+    wrong = state.evolve(pos=np.full_like(state.pos, place))
+    for action in range(7):
+        after = functions(both(ROOM)[1]).step(wrong, np.full((4, 2), action))
+        assert after[0].clock.tolist() == [1] * 4
