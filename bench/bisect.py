@@ -25,7 +25,7 @@ from bench.storage.evidence import Candidate, Count, Culprit, Folder, Look, Soug
 from bench.units import more, percent
 from cogrid.benchmarks.case import Case
 
-ROUNDS = 80  # of a comparison: about a second of each process
+ROUNDS = 240  # of a comparison: about three seconds of each process, less than it takes to start
 GPU = "gpu"  # JAX's name of the platform
 #: Commits that play another game are compared all the same: that may be why they are slower.
 ANY_GAME = Allowed("what is searched for", {}, "", 1.0)

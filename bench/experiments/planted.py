@@ -1,6 +1,6 @@
 """Planted: how often `bisect` finds a slowdown that was planted among the commits of a scratch repository.
 
-Each try makes 64 commits on top of HEAD in a clone: in one some steps take twice as long, another one
+Each try makes 64 commits on top of HEAD in a clone: one makes the step take longer by an empty loop, another
 adds an operation, and some cannot be imported. The same command goes on after the last try that was kept.
 """
 
@@ -13,9 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
+import timeit
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import cogrid
 from bench import ROOT
 from bench.records import Record, Sha
 from bench.storage import results
@@ -27,28 +29,18 @@ COUNTER = "operations"
 BROKEN = 3  # commits that cannot be imported
 ENGINE = Path("cogrid/cogrid_env.py")
 STEP = Path("cogrid/_core/step.py")
-#: The wrapper slows the other steps too, by some 3 %; `ratio` of a try is what was measured.
-DOUBLED = 1.4
 LONGER = """
 
-import itertools
-import time
-
-_alone, _turns = CoGridEnv.step, itertools.cycle(range({every}))
+_alone = CoGridEnv.step
 
 
-def _sometimes_longer(self, actions):
-    if next(_turns):
-        return _alone(self, actions)
-    start = time.process_time()
-    result = _alone(self, actions)
-    end = 2 * time.process_time() - start
-    while time.process_time() < end:
+def _longer(self, actions):
+    for _ in range({turns}):
         pass
-    return result
+    return _alone(self, actions)
 
 
-CoGridEnv.step = _sometimes_longer
+CoGridEnv.step = _longer
 """
 BEGINS = "    events = begin(rules, state, actions)\n"
 
@@ -81,8 +73,8 @@ class Try(Record):
     counter_seconds: float
 
 
-def plant(clone: Path, seed: int, commits: int, slowdown: float) -> Planted:
-    """Commits on a branch of the clone, at random places for this seed."""
+def plant(clone: Path, seed: int, commits: int, turns: int) -> Planted:
+    """Commits on a branch of the clone, at random places for this seed; the slowdown is a loop of `turns`."""
     draw = random.Random(seed)
     slow, counted = draw.sample(range(1, commits + 1), 2)
     others = sorted(set(range(1, commits)) - {slow, counted})
@@ -96,7 +88,7 @@ def plant(clone: Path, seed: int, commits: int, slowdown: float) -> Planted:
         if place in broken:
             _append(clone / ENGINE, "\nthis cannot be imported\n")
         if place == slow:
-            _append(clone / ENGINE, LONGER.format(every=round(DOUBLED / slowdown)))
+            _append(clone / ENGINE, LONGER.format(turns=turns))
         if place == counted:
             _edit(clone / STEP, BEGINS, BEGINS + "    len(actions.shape)\n")
         (clone / "changes.txt").write_text(f"{place}\n", encoding="utf-8")
@@ -104,6 +96,20 @@ def plant(clone: Path, seed: int, commits: int, slowdown: float) -> Planted:
         _git(clone, "commit", "--quiet", "--no-verify", "--message", f"Change {place}")
         shas.append(_git(clone, "rev-parse", "HEAD"))
     return Planted(good, shas, slow, counted, broken)
+
+
+def turns_of(slowdown: float) -> int:
+    """The turns of an empty loop that take this share of the time of a step."""
+    env = cogrid.make("Overcooked-CrampedRoom-V0")
+    env.reset(seed=0)
+    actions = dict.fromkeys(env.agents, 0)
+    step = _seconds(lambda: env.step(actions), number=25, repeat=12)  # fewer than an episode has
+    turn = _seconds("for _ in range(1000): pass", number=10, repeat=100) / 1000
+    return round(slowdown * step / turn)
+
+
+def _seconds(statement: Any, number: int, repeat: int) -> float:
+    return min(timeit.repeat(statement, number=number, repeat=repeat, timer=time.process_time)) / number
 
 
 def _append(file: Path, text: str) -> None:
@@ -153,7 +159,7 @@ def bisected(clone: Path, planted: Planted, folder: Path, *options: str) -> tupl
 
 
 def tried(clone: Path, seed: int, commits: int, slowdown: float, folder: Path) -> Try:
-    planted = plant(clone, seed, commits, slowdown)
+    planted = plant(clone, seed, commits, turns_of(slowdown))
     found, seconds, cpu = bisected(clone, planted, folder / f"{seed}-time")
     counts, counter_seconds, _ = bisected(clone, planted, folder / f"{seed}-counter", "--counter", COUNTER)
     return Try(

@@ -21,19 +21,24 @@ def shown(clone: Path, sha: str, file: Path) -> str:
 
 def test_the_commits_of_a_try(tmp_path: Path) -> None:
     clone = planted.cloned(tmp_path / "clone")
-    made = planted.plant(clone, seed=1, commits=8, slowdown=0.1)
+    made = planted.plant(clone, seed=1, commits=8, turns=500)
     assert len(set(made.commits)) == 8
     assert len({made.slow, made.counted} | made.broken) == 2 + planted.BROKEN
     for place, sha in enumerate(made.commits, 1):
         engine, step = (shown(clone, sha, file) for file in (planted.ENGINE, planted.STEP))
-        assert ("_sometimes_longer" in engine) == (place >= made.slow)
+        assert ("for _ in range(500)" in engine) == (place >= made.slow)
         assert ("    len(actions.shape)\n" in step) == (place >= made.counted)
         if place not in made.broken:
             ast.parse(engine)
         else:
             assert "this cannot be imported" in engine
-    again = planted.plant(planted.cloned(tmp_path / "other"), seed=1, commits=8, slowdown=0.1)
+    again = planted.plant(planted.cloned(tmp_path / "other"), seed=1, commits=8, turns=500)
     assert again._replace(commits=[]) == made._replace(commits=[])
+
+
+def test_a_slowdown_is_a_share_of_a_step() -> None:
+    tenth, half = planted.turns_of(0.1), planted.turns_of(0.5)
+    assert 20 < tenth < half
 
 
 def test_what_counts_as_found() -> None:
