@@ -98,13 +98,17 @@ def test_sessions_pass_what_they_are_given(session: str, tmp_path: Path) -> None
 
 def test_tests_leave_out_only_what_another_session_runs(tmp_path: Path) -> None:
     path = stubs(tmp_path / "bin", dict.fromkeys(TOOLS, 0))
-    for session in ("tests(jax-cpu)", "oracles", "examples(jax-cpu)", "workflows", "browser", "distributed"):
+    others = ("oracles", "examples(jax-cpu)", "workflows", "browser", "distributed")
+    for session in ("tests(numpy)", "tests(jax-cpu)", *others):
         assert nox("-s", session, *HERE, PATH=path).returncode == 0
     runs = [line.split() for line in calls(tmp_path / "bin") if line.startswith("pytest")]
-    ignored = {word.removeprefix("--ignore=") for word in runs[0] if word.startswith("--ignore=")}
+    ignored, with_jax = (
+        {word.removeprefix("--ignore=") for word in run if word.startswith("--ignore=")} for run in runs[:2]
+    )
+    assert ignored < with_jax  # the rest is what tests(numpy) runs
+    assert all((ROOT / path).exists() for path in with_jax)
     ignored.remove("tests/clients")  # the next test's
-    assert ignored == {word for run in runs[1:] for word in run if word.startswith("tests/")}
-    assert all((ROOT / path).exists() for path in ignored)
+    assert ignored == {word for run in runs[2:] for word in run if word.startswith("tests/")}
 
 
 def test_every_client_is_run_by_one_session(tmp_path: Path) -> None:
@@ -147,7 +151,7 @@ def test_only_the_tests_of_every_change_save_what_the_night_spends(tmp_path: Pat
     (tmp_path / "pytest").write_text(
         f'#!/bin/sh\necho "$XLA_FLAGS" "$@" >> "{tmp_path}/calls"\n', encoding="utf-8"
     )
-    sessions = ("tests(jax-cpu)", "tests-minimums", "tests-prereleases", "oracles")
+    sessions = ("tests(jax-cpu)", "tests-minimums", "tests-slow", "oracles")
     for session in sessions:
         (tmp_path / "calls").unlink(missing_ok=True)
         assert nox("-s", session, *HERE, PATH=path).returncode == 0
