@@ -168,7 +168,7 @@ def test_bad_must_have_the_counter_too(monkeypatch: pytest.MonkeyPatch, tmp_path
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_a_real_repository_with_a_search_that_is_killed(tmp_path: Path) -> None:
     clone = planted.cloned(tmp_path / "clone")
-    made = planted.plant(clone, seed=3, commits=6, slowdown=0.1)
+    made = planted.plant(clone, seed=3, commits=6, turns=500)
     folder = tmp_path / "evidence"
     command = [sys.executable, "-m", "bench", "bisect", made.good, made.commits[-1]]
     command += ["--only", planted.CASE, "--counter", planted.COUNTER, "--folder", str(folder)]
