@@ -35,6 +35,8 @@ with_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="only 
 _QUICK = " ".join(name for name, entry in BY_NAME.items() if not entry.compilers)
 _WANTED = (os.environ.get("COGRID_TEST_BACKENDS") or _QUICK).split()
 BACKENDS = tuple(name for name in installed() if name in _WANTED)
+#: Those whose shadow can run too.
+SHADOWED = tuple(name for name in BACKENDS if BY_NAME[name].shadow in BACKENDS)
 EVERY_ID = tuple(cogrid.registered())
 #: Of ids that are much alike, by their prefix, these stand for all; the others are tested at night.
 SAMPLES = {

@@ -10,6 +10,11 @@ import msgspec
 
 from bench.records import Comparison, Result, Row, Statistics
 from bench.storage import results
+from cogrid.benchmarks.case import MODES
+from tests.support import BACKENDS
+
+#: Backends that have modes of measurement.
+MEASURED = tuple(name for name in BACKENDS if f"{name}-single" in MODES)
 
 CASE = {
     "id": "Overcooked-CrampedRoom-V0",

@@ -17,7 +17,7 @@ from cogrid.backend import rng
 from cogrid.replay import recording as replay
 from cogrid.testing.conformance import check_env
 from tests._core.worlds import after, bounds, drawn, fresh, initials, made, parity, picture
-from tests.support import BACKENDS, assert_same, keys
+from tests.support import BACKENDS, SHADOWED, assert_same, keys
 
 BOARD = """
 CCCCCCC
@@ -233,7 +233,7 @@ def test_conformance() -> None:
 
 @each_backend
 def test_snapshot_replay_and_shadow_go_on_with_the_same_chance(backend: str) -> None:
-    env = cogrid.CoGridEnv(SPEC, backend, infos=True, shadow=len(BACKENDS) > 1)
+    env = cogrid.CoGridEnv(SPEC, backend, infos=True, shadow=backend in SHADOWED)
     env.reset(seed=5)
     generator = np.random.default_rng(0)
     tape = generator.integers(0, 7, (12, 2)).tolist()

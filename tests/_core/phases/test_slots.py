@@ -27,7 +27,7 @@ from cogrid.author import (
 from cogrid.replay import recording as replay
 from cogrid.testing.conformance import check_env
 from tests._core.worlds import after, bounds, fresh, made, parity
-from tests.support import BACKENDS, assert_same, keys
+from tests.support import BACKENDS, SHADOWED, assert_same, keys
 
 each_backend = pytest.mark.parametrize("backend", BACKENDS)
 BOARD = """
@@ -227,7 +227,7 @@ def test_conformance() -> None:
 
 @each_backend
 def test_snapshot_replay_shadow_and_vector(backend: str) -> None:
-    env = cogrid.CoGridEnv(SPEC, backend, infos=True, shadow=len(BACKENDS) > 1)
+    env = cogrid.CoGridEnv(SPEC, backend, infos=True, shadow=backend in SHADOWED)
     env.reset(seed=5)
     tape = np.random.default_rng(1).integers(0, 7, (14, 2)).tolist()
     for joint in tape[:7]:

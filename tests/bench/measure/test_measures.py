@@ -17,13 +17,14 @@ from bench.measure.plan import Plan
 from cogrid.benchmarks import modes
 from cogrid.benchmarks.case import Case
 from cogrid.benchmarks.modes import Mismatch
-from tests.support import BACKENDS, HAS_JAX
+from tests.bench.support import MEASURED
+from tests.support import HAS_JAX
 
 ROOM = "Overcooked-CrampedRoom-V0"
 PLAN = Plan(samples=2, seconds=0.001, warmup=0.0)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", MEASURED)
 @pytest.mark.parametrize("kind", ["speed", "latency", "reset", "create", "import"])
 def test_samples_are_positive_and_in_their_unit(kind: str, backend: str) -> None:
     count = 1 if kind in ("create", "import") else 2  # those start a process for each

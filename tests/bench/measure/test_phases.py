@@ -14,8 +14,9 @@ from bench.measure.plan import Plan
 from cogrid._core.profiling import COMMON
 from cogrid.benchmarks.case import Case
 from tests._core.phases import test_moving as coins
+from tests.bench.support import MEASURED
 from tests.episodes import shared
-from tests.support import BACKENDS, HAS_JAX, NOOP, keys
+from tests.support import HAS_JAX, NOOP, keys
 
 ROOM, ARENA = "Overcooked-CrampedRoom-V0", "Arena-V0"
 
@@ -58,7 +59,7 @@ def test_the_variable_is_put_back(monkeypatch) -> None:
     assert os.environ["COGRID_PROFILING"] == "0"
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", MEASURED)
 @pytest.mark.parametrize("batch", [None, 5])
 def test_features(backend, batch) -> None:
     parts = feature_parts(case(backend, batch, observation="lossless"))
@@ -86,7 +87,7 @@ def test_inputs_are_what_the_step_hands_over() -> None:
     assert changed.keys() == {"rewards"}
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", MEASURED)
 def test_phases_that_some_games_have(backend) -> None:
     class Coins(Case):
         spec = coins.SPEC.override(max_steps=400)
